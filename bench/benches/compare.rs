@@ -1,4 +1,4 @@
-//! `cargo bench -p mcp-aql-bench`: runs the measurements and prints one table.
+//! Runs the measurements against plain rmcp and prints one table: `cargo bench -p mcp-aql-bench`.
 //!
 //! ```console
 //! $ cargo bench -p mcp-aql-bench                      # everything

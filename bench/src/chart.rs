@@ -1,4 +1,4 @@
-//! Draws the table as a chart: a bar for each ratio, with its target.
+//! Draws the table as a bar chart. Each ratio has a bar and its target.
 
 use std::fmt::Write as _;
 
@@ -8,17 +8,17 @@ const TEXT: f64 = 430.0;
 const WIDTH: f64 = 900.0;
 const LINE: f64 = 24.0;
 const TOP: f64 = 44.0;
-/// The exponents of the axis, which is logarithmic and ranges from one hundredth to ten.
+/// The decades of the logarithmic axis, as powers of ten: from 0.01 to 10.
 const DECADES: (f64, f64) = (-2.0, 1.0);
 
-/// Returns the position of a ratio on the axis.
+/// Returns the horizontal position of a ratio.
 fn place(ratio: f64) -> f64 {
     let (low, high) = DECADES;
     let decade = ratio.max(f64::MIN_POSITIVE).log10().clamp(low, high);
     TEXT + (decade - low) / (high - low) * (WIDTH - TEXT - 70.0)
 }
 
-/// Returns the rows with a ratio as SVG.
+/// Draws all rows with a ratio, as SVG.
 pub(crate) fn svg(rows: &[Row]) -> String {
     let shown: Vec<_> = rows.iter().filter_map(|row| Some((row, row.ratio()?))).collect();
     let height = TOP + LINE * shown.len() as f64 + 16.0;

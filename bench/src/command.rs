@@ -1,4 +1,4 @@
-//! The command line of a benchmark.
+//! The command line that all benchmarks share.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -7,26 +7,26 @@ use std::process::ExitCode;
 use crate::Result;
 use crate::table::Table;
 
-/// The workspace root, against which relative folders are resolved.
+/// The workspace root. Relative folders are resolved against it.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// A benchmark that prints one table.
+/// Describes a benchmark that prints one table.
 #[derive(Debug, Clone, Copy)]
 pub struct Command {
-    /// The package of the benchmark.
+    /// The package of the benchmark, for the usage message.
     pub package: &'static str,
-    /// The name of the files that `--out` writes, without extension.
+    /// The name, without extension, of the files written by `--out`.
     pub name: &'static str,
 }
 
 /// The arguments of a run.
 #[derive(Debug, Default)]
 pub struct Arguments {
-    /// The folder that files are written to.
+    /// The folder to write files to.
     pub out: Option<PathBuf>,
     /// The number of rounds.
     pub rounds: Option<usize>,
-    /// A part of the names of the selected rows.
+    /// Only rows with this string in their name are measured. Empty means all rows.
     pub filter: String,
 }
 
@@ -62,9 +62,9 @@ impl Command {
         while let Some(argument) = arguments.next() {
             let mut value = || arguments.next().ok_or_else(|| usage.clone());
             match argument.as_str() {
-                // Cargo adds this argument.
+                // Cargo passes this to every benchmark.
                 "--bench" => {}
-                // Cargo runs the benchmark in the package's folder, so the path is resolved against the workspace.
+                // Resolve the path here, because Cargo runs a benchmark in the folder of its package.
                 "--out" => read.out = Some(PathBuf::from(ROOT).join(value()?)),
                 "--rounds" => read.rounds = Some(value()?.parse()?),
                 filter if !filter.starts_with('-') => filter.clone_into(&mut read.filter),

@@ -1,8 +1,8 @@
 //! Measures mcp-aql against plain rmcp and json-patch: `cargo bench -p mcp-aql-bench`.
 //!
-//! mcp-aql and the peer take turns, round by round, in one run on one machine. The result is the ratio of their
-//! medians, because absolute times of different machines or runs are not comparable. Every reply is checked, and a wrong
-//! one ends the run.
+//! mcp-aql and its peer take turns, round by round, in one run on one machine. The result is the ratio of their
+//! medians, because absolute times of other machines or runs cannot be compared. Every reply is checked. A wrong reply
+//! ends the run.
 
 mod chart;
 mod measure;
@@ -24,7 +24,7 @@ pub type Error = Box<dyn std::error::Error + Send + Sync>;
 /// The result of a fallible step of a run.
 pub type Result<T = ()> = std::result::Result<T, Error>;
 
-/// The two programs with the fifty operations.
+/// The two programs with the same fifty operations.
 #[derive(Debug, Clone)]
 pub struct Programs {
     /// `records_aql`.
@@ -33,7 +33,7 @@ pub struct Programs {
     pub peer: PathBuf,
 }
 
-/// The parameters of the measurements.
+/// The parameters of a run.
 #[derive(Debug, Clone)]
 pub struct Setup {
     /// The programs under test.

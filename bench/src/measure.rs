@@ -1,4 +1,4 @@
-//! Runs measurements in alternating turns.
+//! Runs two sides of a comparison in alternating turns, and measures times.
 
 use std::future::Future;
 use std::hint::black_box;
@@ -11,7 +11,7 @@ use crate::Result;
 /// The size of the measurements.
 #[derive(Debug, Clone, Copy)]
 pub struct Scale {
-    /// Rounds per row. In each, mcp-aql and the peer take one turn.
+    /// Rounds per row. In each round, mcp-aql and the peer take one turn.
     pub rounds: usize,
     /// In-process calls per turn.
     pub calls: usize,
@@ -21,18 +21,18 @@ pub struct Scale {
     pub connections: usize,
     /// Process starts per turn.
     pub starts: usize,
-    /// Calls before memory is measured.
+    /// Calls before the memory is measured.
     pub memory_calls: usize,
-    /// Bytes of JSON documents that are merged per turn.
+    /// Total size in bytes of the JSON documents to merge per turn.
     pub merged_bytes: usize,
-    /// The sizes of these documents in bytes.
+    /// Sizes in bytes of a small, a medium and a large document.
     pub documents: [usize; 3],
-    /// Whether the large adapter has 10,000 operations instead of 100.
+    /// If `true`, the large adapter has 10,000 operations instead of 100.
     pub many_operations: bool,
 }
 
 impl Scale {
-    /// The scale of published results.
+    /// The scale for published results.
     pub const FULL: Self = Self {
         rounds: 21,
         calls: 4_000,
@@ -45,7 +45,7 @@ impl Scale {
         many_operations: true,
     };
 
-    /// The scale of smoke tests.
+    /// The scale for smoke tests.
     pub const SMOKE: Self = Self {
         rounds: 1,
         calls: 10,
@@ -64,30 +64,31 @@ impl Scale {
 pub struct Turns {
     /// The results of mcp-aql.
     pub ours: Vec<f64>,
-    /// The results of the peer. Empty if there is no peer.
+    /// The results of the peer. Empty without a peer.
     pub peer: Vec<f64>,
 }
 
 impl Turns {
-    /// Returns the median of mcp-aql.
+    /// Returns the median of mcp-aql's results.
     pub fn our_median(&self) -> f64 {
         median(&self.ours)
     }
 
-    /// Returns the median of the peer.
+    /// Returns the median of the peer's results.
     pub fn peer_median(&self) -> Option<f64> {
         (!self.peer.is_empty()).then(|| median(&self.peer))
     }
 }
 
-/// Returns the median: for an even number of values, the upper one of the two in the middle.
+/// Returns the median. For an even number of values, returns the upper one of the middle two.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// Runs both sides in turns, after one warm-up turn each. The first side alternates between rounds.
+/// Runs both sides in turns, after one warm-up turn each. The side that starts alternates, so that neither benefits
+/// from its position.
 ///
 /// # Errors
 /// Returns an error if a turn fails.
@@ -111,11 +112,10 @@ pub fn in_turns(
     Ok(turns)
 }
 
-/// The number of inputs that are prepared before the clock starts.
+/// Number of inputs to prepare before the clock starts.
 const BATCH: usize = 200;
 
-/// Returns the nanoseconds for each of `count` items, without the time to prepare inputs, to check results and to
-/// drop them.
+/// Measures the time per item, in nanoseconds. The time to prepare inputs, check results and drop them does not count.
 ///
 /// # Errors
 /// Returns an error if a result is wrong.
@@ -140,7 +140,7 @@ pub fn nanos_each<T, R>(
     per_item(elapsed, count, wrong)
 }
 
-/// Like [`nanos_each`], for a future that never waits.
+/// Like [`nanos_each`], but for an async call without waiting.
 ///
 /// # Errors
 /// Returns an error if a result is wrong.
@@ -175,7 +175,7 @@ fn per_item(elapsed: Duration, count: usize, wrong: usize) -> Result<f64> {
     }
 }
 
-/// Builds a single-threaded runtime for in-process measurements.
+/// Creates a single-threaded runtime for measurements in process.
 pub(crate) fn runtime() -> Result<Runtime> {
     Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
 }

@@ -1,4 +1,4 @@
-//! Runs the two programs as child processes and exchanges raw lines with them.
+//! Runs the two programs as child processes and exchanges lines with them.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::Path;
@@ -34,7 +34,12 @@ impl Side {
         }
     }
 
-    /// Returns the tool of an operation with its arguments.
+    /// Returns the params of a tool call, for the peer and for mcp-aql:
+    ///
+    /// ```json
+    /// { "name": "get_task", "arguments": { "task_id": 1 } }
+    /// { "name": "mcp_aql_read", "arguments": { "operation": "get_task", "params": { "task_id": 1 } } }
+    /// ```
     pub(crate) fn tool(self, operation: &str, params: Value) -> Value {
         match self {
             Self::Peer => json!({ "name": operation, "arguments": params }),
@@ -49,7 +54,7 @@ impl Side {
         }
     }
 
-    /// Returns the result of a call without the framework's wrapping: the record or the list.
+    /// Returns the record or the list in a reply, without the framework's envelope.
     pub(crate) fn result(self, reply: &Value) -> Result<Value> {
         let wrong = || format!("a wrong reply: {reply}");
         if reply.pointer("/result/isError") == Some(&Value::Bool(true)) {
@@ -68,12 +73,12 @@ impl Side {
     }
 }
 
-/// Returns a request as a line.
+/// Formats a request as a line.
 pub(crate) fn line(id: usize, method: &str, params: &Value) -> String {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string() + "\n"
 }
 
-/// Returns the time that the threads of a process have spent on a processor, in user and kernel mode.
+/// Returns the processor time of a process in nanoseconds, in user and kernel mode, for all of its threads.
 pub(crate) fn nanos_on_processor(process: u32) -> Result<f64> {
     let mut total = 0.0;
     for thread in std::fs::read_dir(format!("/proc/{process}/task"))? {
@@ -83,7 +88,7 @@ pub(crate) fn nanos_on_processor(process: u32) -> Result<f64> {
     Ok(total)
 }
 
-/// A program connected through two pipes.
+/// A program that serves MCP over pipes.
 pub(crate) struct Server {
     side: Side,
     child: Child,
@@ -93,7 +98,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts the program and initializes the session.
+    /// Starts the program and initializes MCP.
     pub(crate) fn start(side: Side, programs: &Programs) -> Result<Self> {
         let mut child = command(side.program(programs))
             .stdin(Stdio::piped())
@@ -125,7 +130,7 @@ impl Server {
         self.child.id()
     }
 
-    /// Sends a line and returns the next one.
+    /// Sends a line and reads the next one.
     pub(crate) fn ask(&mut self, request: &str) -> Result<&str> {
         self.input.write_all(request.as_bytes())?;
         self.line.clear();
@@ -142,12 +147,12 @@ impl Server {
         side.result(&serde_json::from_str(self.ask(&request)?)?)
     }
 
-    /// Sends lines. [`receive`](Self::receive) returns the answers.
+    /// Sends lines without waiting. You can read the responses with [`receive`](Self::receive).
     pub(crate) fn send(&mut self, lines: &str) -> Result {
         Ok(self.input.write_all(lines.as_bytes())?)
     }
 
-    /// Reads complete lines, at least one.
+    /// Reads one or more complete lines.
     pub(crate) fn receive(&mut self, text: &mut Vec<u8>) -> Result {
         text.clear();
         loop {
@@ -173,7 +178,7 @@ impl Drop for Server {
     }
 }
 
-/// A program that serves HTTP on its own port.
+/// A program that serves HTTP on a free port.
 pub(crate) struct HttpServer {
     child: Child,
     /// Host and port.
@@ -194,7 +199,7 @@ impl HttpServer {
         stderr.read_line(&mut told)?;
         let address = told.split_once("http://").and_then(|(_, rest)| rest.split_once("/mcp"));
         server.address = address.ok_or_else(|| format!("no address: {told}"))?.0.to_owned();
-        // Standard error is drained, so that the pipe cannot fill up.
+        // Keep reading standard error, because a full pipe would block the program.
         std::thread::spawn(move || stderr.read_to_end(&mut Vec::new()));
         Ok(server)
     }
@@ -211,7 +216,7 @@ impl Drop for HttpServer {
     }
 }
 
-/// Returns the program without the adapter settings of this environment.
+/// Builds the command that runs a program. Removes variables that would configure the adapter.
 fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
     for name in ["MCP_AQL_LOG", "RUST_LOG", "MCP_AQL_ENDPOINT_MODE", "MCP_AQL_ENDPOINT_PROFILE"] {

@@ -1,4 +1,4 @@
-//! The table that a run prints.
+//! Collects the rows of a run and prints them as a table.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,58 +10,60 @@ use crate::rows::{self, Outcome};
 use crate::{Result, Setup, chart};
 
 /// The target of a row.
+///
+/// Prefer a ratio for your row, because absolute results depend on the machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Target {
-    /// ours / peer is at most this.
+    /// The ratio ours / peer is at most this.
     AtMost(f64),
-    /// ours / peer is at least this.
+    /// The ratio ours / peer is at least this.
     AtLeast(f64),
-    /// Ours is below this, in the row's unit.
+    /// Our result is below this, in the row's unit.
     Below(f64),
-    /// Ours exceeds the peer by at most this, in the row's unit.
+    /// Our result exceeds the peer's by at most this, in the row's unit.
     AddsAtMost(f64),
-    /// No target: the row is informative.
+    /// The row has no target and is only informational.
     None,
 }
 
 /// The unit of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// Time, in nanoseconds.
+    /// Time in nanoseconds.
     Nanoseconds,
-    /// Calls in a second.
+    /// Calls per second.
     PerSecond,
     /// Bytes.
     Bytes,
 }
 
-/// One comparison.
+/// A comparison of mcp-aql with a peer.
 #[derive(Debug, Clone)]
 pub struct Row {
-    /// The name, by which the row can be selected.
+    /// The name. You select rows by a part of it on the command line.
     pub name: String,
-    /// The measurement and its peer.
+    /// Describes the measurement and the peer.
     pub what: String,
     /// The unit of the results.
     pub unit: Unit,
-    /// The results.
+    /// The results of all turns.
     pub turns: Turns,
     /// The target.
     pub target: Target,
 }
 
 impl Row {
-    /// Returns ours / peer.
+    /// Returns the ratio ours / peer, or `None` without a peer.
     pub fn ratio(&self) -> Option<f64> {
         self.turns.peer_median().map(|peer| self.turns.our_median() / peer)
     }
 
-    /// Returns ours - peer.
+    /// Returns the difference ours - peer, or `None` without a peer.
     pub fn added(&self) -> Option<f64> {
         self.turns.peer_median().map(|peer| self.turns.our_median() - peer)
     }
 
-    /// Formats the ratio, or the difference if the target is one.
+    /// Formats the ratio. For a target such as [`Target::AddsAtMost`], formats the difference instead.
     fn compared(&self) -> Option<String> {
         match self.target {
             Target::AddsAtMost(_) | Target::None => {
@@ -73,7 +75,7 @@ impl Row {
         }
     }
 
-    /// Reports whether the target is met.
+    /// Returns `true` if the target is met, or if there is none.
     pub fn is_met(&self) -> bool {
         match self.target {
             Target::AtMost(most) => self.ratio().is_some_and(|ratio| ratio <= most),
@@ -95,6 +97,13 @@ impl Row {
         }
     }
 
+    /// Serializes the row for the file of [`Table::write`]:
+    ///
+    /// ```json
+    /// { "name": "row", "what": "a row", "unit": "nanoseconds", "ours": 2.0, "peer": 4.0, "ratio": 0.5, "added": -2.0,
+    ///   "target": { "ratio_at_most": 0.5 }, "met": true,
+    ///   "rounds": { "ours": [1.0, 9.0, 2.0], "peer": [4.0, 4.0, 5.0] } }
+    /// ```
     fn to_json(&self) -> Value {
         let target = match self.target {
             Target::AtMost(ratio) => json!({ "ratio_at_most": ratio }),
@@ -150,22 +159,22 @@ impl Unit {
 /// All rows of a run.
 #[derive(Debug, Clone)]
 pub struct Table {
-    /// The comparisons.
+    /// The rows with their results.
     pub rows: Vec<Row>,
     rounds: usize,
-    /// The processes that share the processors.
+    /// A note on the processes that share the processors. It is printed below the table.
     shared: &'static str,
-    /// The reasons for missing rows.
+    /// The reasons why rows are missing.
     notes: Vec<String>,
 }
 
 impl Table {
-    /// Creates an empty table. `shared` names the processes that share the processors.
+    /// Creates an empty table. `shared` describes the processes that share the processors.
     pub fn new(rounds: usize, shared: &'static str) -> Self {
         Self { rows: Vec::new(), rounds, shared, notes: Vec::new() }
     }
 
-    /// Runs every measurement whose name contains `filter`.
+    /// Runs all measurements whose name contains `filter`.
     ///
     /// # Errors
     /// Returns an error if a reply is wrong or a program does not run.
@@ -180,7 +189,7 @@ impl Table {
         Ok(table)
     }
 
-    /// Adds the result of the measurement with this name.
+    /// Adds the result of a measurement.
     ///
     /// # Errors
     /// Returns the error of the measurement.
@@ -192,7 +201,7 @@ impl Table {
         Ok(())
     }
 
-    /// Formats the table as text.
+    /// Formats the table for a terminal.
     pub fn text(&self) -> String {
         let mut lines = vec![["what", "ours", "peer", "ratio", "target", "met?"].map(String::from)];
         lines.extend(self.rows.iter().map(|row| {

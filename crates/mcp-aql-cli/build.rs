@@ -1,4 +1,4 @@
-//! Finds the commit of the source for `--version`.
+//! Build script: finds the commit of the source, for `--version`.
 
 #[path = "build/commit.rs"]
 mod commit;
@@ -9,7 +9,7 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=build");
     let package = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
-    // Other builds would compile everything again after each commit.
+    // Other builds have no commit, because they would compile this crate again after each commit.
     let is_release = std::env::var("PROFILE").is_ok_and(|profile| profile == "release");
     let Some(source) = commit::of_package(Path::new(&package), is_release) else { return };
     for file in source.changes_with {

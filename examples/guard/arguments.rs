@@ -1,4 +1,4 @@
-//! The command line of the guard and the directory of its state.
+//! Parses the guard's command line and creates the directory of its state.
 
 use std::ffi::OsString;
 use std::fs::DirBuilder;
@@ -56,11 +56,13 @@ pub(crate) enum GuardCommand {
 }
 
 impl Arguments {
-    /// Ends the process if one of the guard's files depends on the working directory. A client starts the guard in the
-    /// folder of a project, where agents write, and anyone who has made the project has written before.
+    /// Exits with an error if the location of one of the guard's files depends on the working directory.
+    ///
+    /// A client starts the guard in a project's folder, and agents write there. Resolved against this folder,
+    /// `policy.toml` would be a file that the guarded agent or the author of the project wrote.
     pub(crate) fn require_absolute_paths(&self) {
         let notify = self.notify.as_deref().map(Path::new);
-        // A bare name is looked up in the folders of `PATH`.
+        // A bare program name is safe: it is looked up in the folders of `PATH`, not in the working directory.
         let notify = notify.filter(|program| program.components().count() > 1);
         for (flag, path) in [
             ("--policy", self.policy.as_deref()),
@@ -77,7 +79,7 @@ impl Arguments {
         }
     }
 
-    /// Returns the directory of the persistent state.
+    /// Returns the directory of the persistent state: that of `--state`, or one in the user's home.
     pub(crate) fn state(&self) -> mcp_aql::Result<PathBuf> {
         if let Some(folder) = &self.state {
             return Ok(std::path::absolute(folder)?);
@@ -88,7 +90,7 @@ impl Arguments {
         Ok(usual.path().parent().map(Path::to_owned).unwrap_or_default())
     }
 
-    /// Returns the command that signs the operator in to this guard.
+    /// Returns the command that prints the operator's sign-in links for this guard.
     pub(crate) fn login_command(&self) -> String {
         match &self.state {
             None => "guard console".to_owned(),
@@ -100,7 +102,7 @@ impl Arguments {
     }
 }
 
-/// Quotes an argument for a shell.
+/// Quotes an argument for a POSIX shell, for example `a b` → `'a b'`. Plain arguments stay as they are.
 fn quoted(argument: &str) -> String {
     let plain = |each: char| each.is_alphanumeric() || "/\\:._-+@".contains(each);
     if !argument.is_empty() && argument.chars().all(plain) {
@@ -110,7 +112,7 @@ fn quoted(argument: &str) -> String {
     }
 }
 
-/// Creates a directory that only the current user can read.
+/// Creates a directory that only the current user can open.
 pub(crate) fn make_folder(folder: &Path) -> mcp_aql::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);

@@ -1,11 +1,12 @@
-//! The command `console`, which prints sign-in links.
+//! Implements the command `console`: prints sign-in links.
 
 use std::io::Write as _;
 use std::path::Path;
 
 use mcp_aql::operator::Console;
 
-/// Prints a link for each running guard that uses this state directory. The audit log records the operator's name.
+/// Prints a sign-in link for each running guard that uses this state directory. If you pass a name, the audit log
+/// attributes the operator's decisions to it.
 pub(crate) fn print(state: &Path, name: Option<&str>) -> mcp_aql::Result<()> {
     let links = match name {
         Some(name) => Console::login_links_for(state, name),

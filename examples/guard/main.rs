@@ -1,5 +1,5 @@
-//! The guard: an MCP server that only runs the safety loop, for use beside the servers that act.
-//! Run `cargo run -p guard -- --help`.
+//! The guard: an MCP server that offers only the safety loop. Use it next to servers that act but have no safety loop
+//! of their own. Run `cargo run -p guard -- --help`.
 //!
 //! | file | contents |
 //! |---|---|
@@ -61,7 +61,7 @@ fn adapter(arguments: &Arguments, state: &Path, options: &Options) -> mcp_aql::R
         .tool_prefix("guard_")
         .store(SqliteState::open(state.join("state.db")))
         .safety_loop(people);
-    // Commands that only inspect the guard write no files.
+    // Commands that only inspect the guard, such as `introspect`, must not create files.
     let serves = matches!(options.command, None | Some(Command::Serve { .. }));
     if serves {
         arguments.require_absolute_paths();
@@ -70,7 +70,7 @@ fn adapter(arguments: &Arguments, state: &Path, options: &Options) -> mcp_aql::R
         arguments::make_folder(state)?;
         builder = builder.audit_log(state.join("audit.jsonl"));
     }
-    // An `mcp-aql.toml` in the working directory may have been written by the agent, so it is not read.
+    // The agent may have written an `mcp-aql.toml` into the working directory, so the guard does not read it.
     let builder = match &arguments.policy {
         Some(file) => builder.config_file(file),
         None => builder.without_config_file(),

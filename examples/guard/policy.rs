@@ -1,8 +1,8 @@
-//! The default policy of the guard.
+//! The guard's default policy.
 
 use mcp_aql::safety_loop::SafetyLoop;
 
-/// Returns the protocol's example patterns (MCP-AQL §8.7.4). A policy file replaces each list that it contains.
+/// Returns the example patterns of MCP-AQL §8.7.4. Each list in a policy file replaces the list of the same name here.
 pub(crate) fn usual() -> SafetyLoop {
     SafetyLoop::new()
         .deny(["drop_*", "delete_all*", "rm -rf*"])

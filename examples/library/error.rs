@@ -1,10 +1,10 @@
-//! The errors of the library, each with its code.
+//! The errors of the lending rules, each with its error code.
 
 use mcp_aql::prelude::*;
 
 /// The reason why the library refused a call.
 ///
-/// If the details fill the protocol's message template, the caller reads that message. Otherwise it reads the text of
+/// If the details fill the protocol's message template, the caller reads that message. Otherwise it reads the message of
 /// `#[error(…)]`. The protocol has no code for "not now", so calls that break a lending rule get
 /// `PERMISSION_DENIED` with a message that states what would help.
 #[derive(Debug, thiserror::Error, OperationError)]

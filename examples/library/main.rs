@@ -1,11 +1,16 @@
-//! A lending library with an endpoint profile of its own. Run `cargo run -p library -- introspect`.
+//! A lending library whose operations are grouped into its own endpoint families.
+//!
+//! ```console
+//! $ cargo run -p library -- introspect
+//! $ cargo run -p library -- call find_books '{"word":"whale"}'
+//! ```
 //!
 //! | file | contents |
 //! |---|---|
 //! | `model.rs` | books, members and loans |
 //! | `operations.rs` | the operations and their families |
 //! | `error.rs` | the errors of the lending rules |
-//! | `stock.rs` | the data: in memory, with some books to start with |
+//! | `stock.rs` | the data: in memory, with a few books at the start |
 
 mod error;
 mod model;
@@ -17,10 +22,10 @@ use mcp_aql::{EndpointProfile, SemanticCategory as Category};
 use operations::Library;
 use stock::Stock;
 
-/// Returns the endpoint families of the library, which a client can allow one by one.
+/// Returns the endpoint families of the library. A client can allow each of them separately.
 ///
-/// `discover` has no category, so it contains only the operations that name it. `manage` has three categories, so its
-/// tool carries the annotations of the riskiest.
+/// `discover` names no category, so an operation is only part of it if its `endpoint` option says so. `manage` has
+/// three categories, so the annotations of its tool are those of the riskiest one.
 fn profile() -> EndpointProfile {
     EndpointProfile::custom("library")
         .family("discover", "Find out what the library has.", [])

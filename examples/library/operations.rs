@@ -1,4 +1,4 @@
-//! The operations and their families.
+//! The operations of the library, with the endpoint family of each.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::error::LendingError;
 use crate::model::{Book, Loan, Member, StockCheck, Subject, SubjectCount};
 use crate::stock::Stock;
 
-/// The operations of the library.
+/// The operations of the library. They share the stock.
 pub(crate) struct Library {
     stock: Stock,
 }
@@ -22,9 +22,9 @@ impl Library {
 
 #[operations]
 impl Library {
-    // `endpoint` assigns an operation to a family. Without it, a READ would be in `query`.
+    // `endpoint` puts this operation into the family `discover`. Without it, a READ would be part of `query`.
 
-    // The parameters for word and subject are this library's own search. `CollectionQuery` adds only the pages.
+    // Word and subject are the library's own search parameters, so everything but pagination is removed from the query.
 
     /// Find books by a word in title or author, or by subject.
     #[operation(
@@ -51,7 +51,7 @@ impl Library {
         self.stock.subjects()
     }
 
-    // Without `endpoint`, the category decides: a READ is in `query`.
+    // Without `endpoint`, the category determines the family: a READ is part of `query`.
 
     /// Get one book by its number.
     #[operation(category = "READ", example = { "book_id": 1 })]
@@ -80,7 +80,7 @@ impl Library {
         /// Return only loans of this member.
         member_id: Option<u64>,
         /// Return only loans of this member.
-        // The old name works until its removal date. Every call that uses it returns a warning.
+        // The old name stays valid until its removal date. A call that uses it gets a warning in its reply.
         #[param(deprecated(replacement = "member_id", removal_date = "2031-05-06"))]
         borrower: Option<u64>,
         /// Also return loans that have ended.
@@ -117,8 +117,8 @@ impl Library {
         self.stock.change_book(book_id, |book, lent| {
             if_match.check(&book.version)?;
             input.merge_into(book);
-            // Rules that no constraint on a field can express are checked after the merge. If this fails, the stock keeps the
-            // old book.
+            // Check rules about several fields after the merge, because no constraint on a single field can express
+            // them. If this returns an error, the stock keeps the old book.
             if book.copies < lent { Err(LendingError::TooFew { lent }) } else { Ok(()) }
         })
     }
@@ -141,7 +141,7 @@ impl Library {
         self.stock.delete_book(book_id)
     }
 
-    // A member must be present to get a card, so this CREATE belongs to the counter's family.
+    // A card is only issued at the counter, so this CREATE is part of the counter's family, `operate`.
 
     /// Register a member.
     #[operation(category = "CREATE", endpoint = "operate", example = { "name": "Ada" })]
@@ -194,7 +194,7 @@ impl Library {
     /// their date.
     #[operation(
         category = "EXECUTE",
-        // The verb `check` implies READ; without a rationale this does not compile.
+        // The verb `check` suggests READ. Without a rationale for another category, this does not compile.
         rationale = "a stocktaking runs for a while, can be stopped, and dates the books",
         example = { "pace_ms": 20 },
     )]
@@ -209,10 +209,11 @@ impl Library {
         let mut seen = StockCheck { books: 0, on_shelf: 0, lent: 0 };
         for &book_id in &books {
             tokio::select! {
+                // The client may cancel the call. Then return the part that is done.
                 () = context.cancelled() => break,
                 () = tokio::time::sleep(Duration::from_millis(pace_ms)) => {}
             }
-            // The book may have been deleted meanwhile.
+            // The book may have been deleted in the meantime.
             let Some((on_shelf, lent)) = self.stock.check(book_id) else { continue };
             seen.books += 1;
             seen.on_shelf += on_shelf;

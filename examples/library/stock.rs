@@ -1,4 +1,4 @@
-//! The data of the library: in memory, behind one lock.
+//! Stores the library's data in memory, behind one lock.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,10 +9,10 @@ use mcp_aql::prelude::*;
 use crate::error::LendingError;
 use crate::model::{Book, Loan, Member, Place, Subject, SubjectCount};
 
-/// The maximum number of books that a member may borrow.
+/// Maximum number of books that a member may borrow at the same time.
 const MAX_LOANS: usize = 3;
 
-/// Books, members and loans. They are lost when the process ends.
+/// Books, members and loans. They are lost when the process exits.
 pub(crate) struct Stock(Mutex<Records>);
 
 #[derive(Default)]
@@ -26,7 +26,7 @@ struct Records {
 }
 
 impl Stock {
-    /// Creates a stock with some books, so that the first calls have results.
+    /// Creates a stock that already has some books, so that your first calls return results.
     pub(crate) fn with_some_books() -> Self {
         let stock = Self(Mutex::default());
         for (title, author, subject, shelf, copies) in [
@@ -55,12 +55,12 @@ impl Stock {
         stock
     }
 
-    // No operation leaves a partial change, so the records are consistent even after a panic.
+    // The lock may be poisoned by a panic. Using the records is still safe, because no method leaves a partial change.
     fn open(&self) -> MutexGuard<'_, Records> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the books that contain the word and are on the subject.
+    /// Returns the books that contain `word` and have this subject. `None` matches every book.
     pub(crate) fn find(
         &self,
         word: Option<&str>,
@@ -76,7 +76,7 @@ impl Stock {
         Ok(page.run(found)?)
     }
 
-    /// Returns the subjects that occur in the catalogue.
+    /// Returns every subject in the catalog with its number of books.
     pub(crate) fn subjects(&self) -> Vec<SubjectCount> {
         let mut counts = BTreeMap::new();
         for book in self.open().books.values() {
@@ -85,18 +85,18 @@ impl Stock {
         counts.into_iter().map(|(subject, books)| SubjectCount { subject, books }).collect()
     }
 
-    /// Returns one book.
+    /// Returns one book, or [`LendingError::NoBook`].
     pub(crate) fn book(&self, book_id: u64) -> Result<Book, LendingError> {
         self.open().book(book_id).cloned()
     }
 
-    /// Returns one member.
+    /// Returns one member, or [`LendingError::NoMember`].
     pub(crate) fn member(&self, member_id: u64) -> Result<Member, LendingError> {
         let found = self.open().members.get(&member_id).cloned();
         found.ok_or(LendingError::NoMember { member_id })
     }
 
-    /// Returns the loans, optionally of one member.
+    /// Returns the loans of one member, or of all members. Ended loans are included if `returned` is `true`.
     pub(crate) fn loans(
         &self,
         member_id: Option<u64>,
@@ -111,7 +111,7 @@ impl Stock {
         Ok(page.run(found)?)
     }
 
-    /// Adds a book to the catalogue, under the next number.
+    /// Adds a book under the next free number, and passes this number to `book`.
     pub(crate) fn add_book(&self, book: impl FnOnce(u64) -> Book) -> Book {
         let mut records = self.open();
         records.last_book += 1;
@@ -120,7 +120,9 @@ impl Stock {
         book
     }
 
-    /// Changes a book, unless `change` returns an error. `change` receives the number of lent copies.
+    /// Applies `change` to a book. If it returns an error, the book stays as it was.
+    ///
+    /// `change` also receives the number of lent copies, because the lending rules need it.
     pub(crate) fn change_book(
         &self,
         book_id: u64,
@@ -134,7 +136,7 @@ impl Stock {
         Ok(book)
     }
 
-    /// Removes a book from the catalogue.
+    /// Removes a book. Returns an error while copies of it are lent.
     pub(crate) fn delete_book(&self, book_id: u64) -> Result<Book, LendingError> {
         let mut records = self.open();
         match records.lent(book_id) {
@@ -143,7 +145,7 @@ impl Stock {
         }
     }
 
-    /// Registers a member.
+    /// Registers a member under the next free number.
     pub(crate) fn add_member(&self, name: String) -> Member {
         let mut records = self.open();
         records.last_member += 1;
@@ -152,7 +154,7 @@ impl Stock {
         member
     }
 
-    /// Lends a copy, if the rules allow it.
+    /// Lends a copy of a book, if the lending rules allow it.
     pub(crate) fn lend(
         &self,
         book_id: u64,
@@ -169,7 +171,7 @@ impl Stock {
         Ok(loan)
     }
 
-    /// Ends a loan.
+    /// Ends a loan. A loan that already ended is reported as missing.
     pub(crate) fn take_back(&self, loan_id: u64) -> Result<Loan, LendingError> {
         let mut records = self.open();
         let open = records.loans.get_mut(&loan_id).filter(|loan| loan.returned_at.is_none());
@@ -183,7 +185,7 @@ impl Stock {
         self.open().books.keys().copied().collect()
     }
 
-    /// Sets the date of a book's stocktaking and returns the number of its copies on the shelf and of those lent.
+    /// Records a stocktaking of a book now. Returns how many copies are on the shelf and how many are lent.
     pub(crate) fn check(&self, book_id: u64) -> Option<(u32, u32)> {
         let mut records = self.open();
         let lent = records.lent(book_id);
@@ -199,7 +201,7 @@ impl Records {
         self.books.get(&book_id).ok_or(LendingError::NoBook { book_id })
     }
 
-    /// Checks the lending rules.
+    /// Returns the error of the first lending rule that this loan would violate.
     fn may_borrow(&self, book_id: u64, member_id: u64) -> Result<(), LendingError> {
         let copies = self.book(book_id)?.copies;
         if !self.members.contains_key(&member_id) {

@@ -1,4 +1,4 @@
-//! A note book in memory, in one file: a resource with ready operations.
+//! A notebook in memory, in a single file: declare a struct and get its operations.
 //!
 //! ```console
 //! $ cargo run -p notes -- call add_note '{"title":"Milk"}'
@@ -8,8 +8,8 @@ use mcp_aql::prelude::*;
 use mcp_aql::resource::MemoryRecords;
 use serde::{Deserialize, Serialize};
 
-// A resource is a plain struct. `operations` adds `list_notes`, `update_note` and the others; their parameters, checks,
-// descriptions and results follow from the fields and from their doc comments.
+// A resource is a plain struct. From `operations(…)` below you get `add_note`, `list_notes`, `update_note` and others.
+// Their parameters, checks, descriptions and results are derived from the fields and the doc comments.
 
 /// A note.
 #[derive(Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
@@ -19,12 +19,12 @@ struct Note {
     #[resource(id)] // the store chooses it, and no update can change it
     note_id: u64,
     /// Short title.
-    #[resource(search, filter, sort)] // what a query may do with the field
-    #[param(min_length = 1, max_length = 80)] // what callers may send
+    #[resource(search, filter, sort)] // queries may search, filter and sort by it
+    #[param(min_length = 1, max_length = 80)] // callers must send 1 to 80 characters
     title: String,
     /// The text, if there is more than a title.
     #[resource(search)]
-    text: Option<String>, // an `Option` can be removed again, with `null`
+    text: Option<String>, // callers remove an optional value with `null`
     /// Colour of the paper.
     #[resource(filter, group)]
     #[param(default = Colour::White)]
@@ -52,7 +52,7 @@ async fn main() -> mcp_aql::Result<()> {
     Adapter::builder("notes")
         .version(env!("CARGO_PKG_VERSION"))
         .resource(MemoryRecords::<Note>::new())
-        .build() // every problem of the adapter, all at once
-        .run() // the command line; without arguments: MCP on standard input and output
+        .build() // reports all mistakes in the adapter at once
+        .run() // the command line; without arguments, it serves MCP on stdio
         .await
 }

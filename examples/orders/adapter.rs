@@ -1,4 +1,5 @@
-//! The operations on orders. Stored fields change with UPDATE, and commands of the business are EXECUTE.
+//! The operations on orders. Use UPDATE if your operation changes stored fields, and EXECUTE if it is a command with
+//! business rules, such as `cancel_order`.
 
 use mcp_aql::AdapterBuilder;
 use mcp_aql::prelude::*;
@@ -85,7 +86,7 @@ fn cancel_order(
     #[param(min_length = 1, max_length = 200)]
     reason: String,
 ) -> Result<Order, OperationError> {
-    // A shop would write the reason to the customer here.
+    // A real shop would send the reason to the customer here.
     let _ = reason;
     orders.change(order_id, |order| {
         order.require("cancel_order")?;
@@ -111,7 +112,7 @@ fn refund_payment(
     })
 }
 
-/// An adapter without orders.
+/// Returns a builder of the adapter, without any orders. Tests add their own.
 pub(crate) fn builder() -> AdapterBuilder {
     Adapter::builder("orders")
         .version(env!("CARGO_PKG_VERSION"))

@@ -1,4 +1,4 @@
-//! A shop's orders: commands of a business as operations.
+//! A shop's orders: shows how to offer the commands of a business as operations.
 //!
 //! ```console
 //! $ cargo run -p orders -- call cancel_order '{"order_id":1,"reason":"Ordered twice"}'

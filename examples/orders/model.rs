@@ -1,4 +1,4 @@
-//! Orders, and what their states allow.
+//! Orders, and the commands that each status allows.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -41,7 +41,7 @@ pub(crate) enum Status {
 }
 
 impl Status {
-    /// The commands that are possible in this state.
+    /// Returns the commands that this status allows.
     fn commands(self) -> &'static [&'static str] {
         match self {
             Self::Paid => &["ship_order", "cancel_order", "refund_payment"],
@@ -62,7 +62,7 @@ impl fmt::Display for Status {
 }
 
 impl Order {
-    /// Checks that the state of the order allows a command.
+    /// Returns an error if the order's status does not allow `command`. The error lists the allowed commands.
     pub(crate) fn require(&self, command: &str) -> Result<(), OperationError> {
         let possible = self.status.commands();
         if possible.contains(&command) {
@@ -71,7 +71,7 @@ impl Order {
         Err(OperationError::wrong_state("order", self.status, possible))
     }
 
-    /// Pays a part of the price back.
+    /// Refunds a part of the price. Returns an error if more than the rest would be refunded.
     pub(crate) fn refund(&mut self, amount: u32) -> Result<(), OperationError> {
         let rest = self.total.saturating_sub(self.refunded);
         if amount > rest {
@@ -83,7 +83,7 @@ impl Order {
     }
 }
 
-/// All orders.
+/// All orders, by number. Clones share the same orders.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Orders(Arc<Mutex<BTreeMap<u64, Order>>>);
 
@@ -92,7 +92,7 @@ impl Orders {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes one order, and returns it.
+    /// Applies `change` to one order and returns the changed order.
     pub(crate) fn change(
         &self,
         order_id: u64,

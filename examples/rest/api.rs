@@ -1,4 +1,4 @@
-//! Sends requests to the service and reads its answers.
+//! Sends requests to the parcel service and reads its responses.
 
 use std::time::Duration;
 
@@ -7,33 +7,33 @@ use reqwest::redirect::Policy;
 use reqwest::{Method, RequestBuilder, Response, Url};
 use serde::de::DeserializeOwned;
 
-/// The maximum size of an answer, in bytes.
+/// Maximum size of a response body, in bytes.
 const MAX_ANSWER_BYTES: usize = 1 << 20;
-/// The number of bytes of a refusal that are read for the log.
+/// Maximum number of bytes to read of an error response, for the log.
 const MAX_REFUSAL_BYTES: usize = 4096;
 
-/// The service's HTTP API.
+/// A client for the HTTP API of the parcel service.
 pub(crate) struct ParcelApi {
     http: reqwest::Client,
     base: Url,
     patience: Duration,
 }
 
-/// A successful answer.
+/// A successful response.
 pub(crate) struct Answer {
     request: String,
-    /// The version of the resource, as the service reports it.
+    /// The version of the resource, from the `ETag` header.
     pub(crate) etag: Option<String>,
     body: Vec<u8>,
 }
 
-/// The reason why there is no successful answer. The text is for the log, because it quotes the service.
+/// The reason why a request failed. Log it, but do not show it to callers, because it quotes the service.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ApiError {
-    /// The service answered with a status that is not a success.
+    /// The service responded with an error status.
     #[error(transparent)]
     Refused(Refusal),
-    /// The answer did not arrive in time.
+    /// The response did not arrive in time.
     #[error("{request}: no answer within {} s", patience.as_secs())]
     TimedOut {
         /// Method and path.
@@ -41,7 +41,7 @@ pub(crate) enum ApiError {
         /// The time limit.
         patience: Duration,
     },
-    /// The connection failed or broke.
+    /// The connection could not be opened, or broke.
     #[error("{request}: the service cannot be reached")]
     Unreachable {
         /// Method and path.
@@ -49,13 +49,13 @@ pub(crate) enum ApiError {
         /// The error of the HTTP client.
         source: reqwest::Error,
     },
-    /// The answer exceeds the size limit.
+    /// The response exceeds the size limit.
     #[error("{request}: the answer has more than {MAX_ANSWER_BYTES} bytes")]
     TooLong {
         /// Method and path.
         request: String,
     },
-    /// The body is not what the API documents.
+    /// The body does not have the documented structure.
     #[error("{request}: the answer is not what was expected")]
     Unreadable {
         /// Method and path.
@@ -65,23 +65,24 @@ pub(crate) enum ApiError {
     },
 }
 
-/// The service's answer to a request that it refused. The body is quoted in the log, because it may contain anything,
-/// including line breaks.
+/// An error response of the service.
+///
+/// The log shows the body with `{:?}`, to escape it: the body may contain line breaks that would forge log lines.
 #[derive(Debug, thiserror::Error)]
 #[error("{request}: status {status}, {body:?}")]
 pub(crate) struct Refusal {
     request: String,
     /// The HTTP status.
     pub(crate) status: u16,
-    /// The current version of the resource.
+    /// The current version of the resource, if the service sent one.
     pub(crate) etag: Option<String>,
-    /// The time to wait, as sent by the service: seconds or a date.
+    /// The value of `Retry-After`: seconds or a date.
     pub(crate) retry_after: Option<String>,
     /// The beginning of the body.
     pub(crate) body: String,
 }
 
-/// Parses a URL that this adapter can send requests to.
+/// Parses the service's base URL. Returns an error for URLs that this adapter cannot use.
 pub(crate) fn base_url(text: &str) -> Result<Url, String> {
     let url: Url = text.parse().map_err(|error| format!("no URL: {error}"))?;
     match url.scheme() {
@@ -93,12 +94,12 @@ pub(crate) fn base_url(text: &str) -> Result<Url, String> {
 }
 
 impl ParcelApi {
-    /// Creates a client for the API under this URL. Answers that take longer than `patience` are abandoned.
+    /// Creates a client for the API at this URL. A request without a response after `patience` fails.
     pub(crate) fn new(base: Url, patience: Duration) -> reqwest::Result<Self> {
         let http = reqwest::Client::builder()
             .timeout(patience)
-            // Redirects and proxy variables of the environment are ignored, so that only the configured service receives
-            // requests.
+            // Only the configured service may receive requests. Therefore redirects are not followed, and the proxy
+            // variables of the environment are ignored.
             .redirect(Policy::none())
             .no_proxy()
             .build()?;
@@ -118,7 +119,8 @@ impl ParcelApi {
         .await
     }
 
-    /// Sends a PATCH request with a JSON merge patch (RFC 7396), conditional on a version if one is given.
+    /// Sends a PATCH request with a JSON merge patch (RFC 7396). With `if_match`, the service only applies the patch to
+    /// that version.
     pub(crate) async fn patch(
         &self,
         path: &[&str],
@@ -139,7 +141,7 @@ impl ParcelApi {
         self.send(Method::DELETE, path, |request| request).await
     }
 
-    /// Sends a request and reads the answer. Dropping the future closes the connection.
+    /// Sends a request and reads the response. If the future is dropped, the connection is closed.
     async fn send(
         &self,
         method: Method,
@@ -148,7 +150,7 @@ impl ParcelApi {
     ) -> Result<Answer, ApiError> {
         let mut url = self.base.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
-            // Each part becomes one path segment, whatever characters it contains.
+            // `extend` escapes each part, so a part always becomes exactly one path segment.
             segments.pop_if_empty().extend(path);
         }
         let request = format!("{method} {}", url.path());
@@ -190,7 +192,7 @@ impl Answer {
     }
 }
 
-/// Reads the body up to a number of bytes, and returns whether that was all.
+/// Reads at most `most` bytes of the body. The flag is `true` if this is the whole body.
 async fn read(response: &mut Response, most: usize) -> reqwest::Result<(Vec<u8>, bool)> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await? {
@@ -207,12 +209,14 @@ fn text_of<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// Returns the text of a strong entity tag. `If-Match` cannot use a weak one.
+/// Returns the value between the quotes of a strong entity tag, for example `"7"` → `7`.
+///
+/// Weak tags (`W/"7"`) are rejected, because `If-Match` only compares strong ones (RFC 9110).
 fn strong(tag: &str) -> Option<&str> {
     tag.strip_prefix('"')?.strip_suffix('"').filter(|etag| is_etag(etag))
 }
 
-/// Reports whether the text may appear between the quotes of an entity tag (RFC 9110).
+/// Returns `true` if `text` may appear between the quotes of an entity tag (RFC 9110).
 pub(crate) fn is_etag(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"')
 }

@@ -1,40 +1,44 @@
 //! Maps the statuses of the service to errors of the protocol.
 //!
-//! The caller receives a code of the protocol and a message of this adapter. The service's own text is attached as the
-//! cause, which only the log shows: it may contain host names, queries, stack traces, or text that instructs a model.
+//! Callers receive an error code of the protocol and a message of this adapter. The service's own message is only
+//! logged, as the cause: it may contain host names, queries, stack traces, or instructions that a model would follow.
 
 use mcp_aql::prelude::*;
 use serde::Deserialize;
 
 use crate::api::{ApiError, Refusal};
 
-/// The delay before a retry if the service specifies none, in seconds.
+/// Delay before a retry if the service does not specify one, in seconds.
 const DEFAULT_RETRY_AFTER_SECONDS: u64 = 60;
 
-/// The subject of a request, for the message that the caller reads.
+/// The subject of a request. Error messages for the caller name it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct About<'a> {
-    /// The caller's name of the parcel: its identifier, or the reference of a new one.
+    /// The caller's name for the parcel: its identifier, or the reference of a new parcel.
     pub(crate) parcel: Option<&'a str>,
-    /// The prefix of field names: `input.` in an UPDATE.
+    /// The prefix of field names in messages: `input.` in an UPDATE, otherwise empty.
     pub(crate) prefix: &'static str,
     /// The version that the caller expected.
     pub(crate) if_match: Option<&'a str>,
 }
 
 impl<'a> About<'a> {
-    /// A request about one parcel.
+    /// Describes a request for one parcel.
     pub(crate) const fn parcel(parcel: &'a str) -> Self {
         Self { parcel: Some(parcel), prefix: "", if_match: None }
     }
 
-    /// A request about all parcels.
+    /// Describes a request for all parcels.
     pub(crate) const fn all() -> Self {
         Self { parcel: None, prefix: "", if_match: None }
     }
 }
 
-/// The body of a 422 answer.
+/// The body of a 422 response:
+///
+/// ```json
+/// { "field": "weight_g", "rule": "max" }
+/// ```
 #[derive(Deserialize)]
 struct Complaint {
     field: String,
@@ -42,7 +46,7 @@ struct Complaint {
 }
 
 impl ApiError {
-    /// Returns the status of a refusal.
+    /// Returns the HTTP status, if the service responded with an error.
     pub(crate) fn status(&self) -> Option<u16> {
         match self {
             Self::Refused(refusal) => Some(refusal.status),
@@ -50,7 +54,8 @@ impl ApiError {
         }
     }
 
-    /// Returns the error for the caller.
+    /// Converts this error to the one that the caller receives. The original error is attached as its cause, for the
+    /// log.
     pub(crate) fn explain(self, about: About<'_>) -> OperationError {
         let error = match &self {
             Self::Refused(refusal) => refusal.explain(about),
@@ -66,7 +71,7 @@ impl ApiError {
                 ErrorCode::InternalError,
                 "The parcel service cannot be reached. Try again later",
             ),
-            // An error of this adapter or of the service. The log has it under a correlation id.
+            // This is a bug in this adapter or in the service. The caller gets a correlation id to find it in the log.
             Self::TooLong { .. } | Self::Unreadable { .. } => {
                 return OperationError::internal(self);
             }
@@ -76,8 +81,8 @@ impl ApiError {
 }
 
 impl Refusal {
-    /// Maps an HTTP status to an error code. Statuses with a specific meaning in this API are listed here. The protocol
-    /// defines a table for all others.
+    /// Maps an HTTP status to an error code. The statuses with a special meaning in this API come first. For all
+    /// others, the protocol defines the code.
     fn explain(&self, about: About<'_>) -> OperationError {
         match (self.status, about.parcel) {
             (404, Some(parcel)) => OperationError::not_found("parcel", parcel),
@@ -91,19 +96,19 @@ impl Refusal {
                 let seconds = self.retry_after.as_ref().and_then(|wait| wait.parse().ok());
                 OperationError::rate_limited(seconds.unwrap_or(DEFAULT_RETRY_AFTER_SECONDS))
             }
-            // The service's own text is left out, which `from_http_status` would add to the message.
+            // The second argument would become part of the message, so the service's own message is not passed.
             (status, _) => OperationError::from_http_status(status, ""),
         }
     }
 
-    /// Reports the service's rate limit to the adapter, which then refuses calls of the operation until the limit ends,
-    /// without sending requests.
+    /// Passes the service's rate limit on to the adapter. Until the limit ends, the adapter rejects calls of the
+    /// operation itself and sends no requests.
     pub(crate) async fn heed(&self, context: &Context) -> Result<(), OperationError> {
         let wait = self.retry_after.as_deref().map(|wait| ("Retry-After", wait));
         context.report_upstream_response(self.status, wait.as_slice()).await
     }
 
-    /// Describes a violated rule. Only fields and rules that this adapter knows are named, in its own words.
+    /// Describes a violated rule in this adapter's own words. An unknown field or rule gets a general description.
     fn complaint(&self, About { prefix, .. }: About<'_>) -> OperationError {
         let complaint: Option<Complaint> = serde_json::from_str(&self.body).ok();
         let named = complaint.as_ref().map(|it| (it.field.as_str(), it.rule.as_str()));

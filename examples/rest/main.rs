@@ -1,12 +1,17 @@
-//! An HTTP API as operations: an adapter for a parcel service. Run `cargo run -p rest -- --help`.
+//! Wraps an HTTP API as operations: an adapter for a parcel service.
+//!
+//! ```console
+//! $ cargo run -p rest -- --help
+//! $ cargo run -p rest -- call get_parcel '{"parcel_id":"p-1"}'
+//! ```
 //!
 //! | file | contents |
 //! |---|---|
 //! | `model.rs` | parcels |
 //! | `operations.rs` | the operations and the requests that implement them |
 //! | `api.rs` | the HTTP client of the service |
-//! | `error.rs` | the errors for each status |
-//! | `service.rs` | the parcel service itself, in this process, unless `--upstream` names another |
+//! | `error.rs` | maps HTTP statuses to errors |
+//! | `service.rs` | the parcel service itself; it runs in this process, unless `--upstream` names another one |
 
 mod api;
 mod error;
@@ -55,7 +60,7 @@ async fn main() -> mcp_aql::Result<()> {
     Adapter::builder("rest")
         .version(env!("CARGO_PKG_VERSION"))
         .operations(Parcels::new(api))
-        // No limits of its own, but the limits that the service reports are remembered and applied.
+        // This declares no limits. It only makes the adapter remember and enforce the limits that the service reports.
         .rate_limits(RateLimits::new())
         .build()
         .run_command_of::<Arguments>(arguments.mcp)

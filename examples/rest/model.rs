@@ -1,4 +1,4 @@
-//! Parcels. The names are those of the service, so that an update can be forwarded as it is.
+//! Parcels. The field names are those of the service, so that an update can be forwarded unchanged.
 
 use mcp_aql::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ pub(crate) struct Parcel {
     #[resource(read_only)]
     pub(crate) carrier: String,
     /// Version, which differs after every change; send it as `if_match`.
-    // The service sends it in a header.
+    // The service sends the version in the `ETag` header, not in the body.
     #[resource(read_only)]
     #[serde(rename = "_etag", default, skip_serializing_if = "Option::is_none")]
     pub(crate) etag: Option<String>,

@@ -1,4 +1,4 @@
-//! The operations and the requests that implement them.
+//! The operations on parcels, and the HTTP requests that implement them.
 
 use mcp_aql::prelude::*;
 use serde::de::DeserializeOwned;
@@ -7,7 +7,7 @@ use crate::api::{self, Answer, ApiError, ParcelApi};
 use crate::error::About;
 use crate::model::{Deleted, NewParcel, Parcel, ParcelSummary, Position};
 
-/// The operations on parcels.
+/// The operations on parcels. They share one HTTP client.
 pub(crate) struct Parcels {
     api: ParcelApi,
 }
@@ -19,9 +19,9 @@ impl Parcels {
     }
 }
 
-// If a caller disconnects, the framework drops a READ and with it the request: the service sees the connection close.
-// Other operations run to completion, within the limit of `--patience`, because an aborted POST may or may not have
-// taken effect.
+// When a caller disconnects, the framework drops the future of a READ. This also drops the HTTP request and closes its
+// connection. All other operations run until they are done or `--patience` ends, because after an aborted POST it is
+// unknown if it took effect.
 
 #[operations]
 impl Parcels {
@@ -51,7 +51,7 @@ impl Parcels {
     async fn get_parcel(
         &self,
         /// The parcel.
-        // Values that become part of a path have a strict pattern.
+        // The value becomes part of a path, so the pattern is strict.
         #[param(pattern = "^p-[0-9]{1,9}$")]
         parcel_id: String,
     ) -> Result<Parcel, OperationError> {
@@ -92,11 +92,12 @@ impl Parcels {
         if_match: IfMatch<String>,
     ) -> Result<Parcel, OperationError> {
         let if_match = if_match.expected().map(String::as_str);
+        // The value becomes part of a header. Reject it here if it could not be sent.
         if if_match.is_some_and(|version| !api::is_etag(version)) {
             let expectation = "must be the '_etag' of a parcel, as a reply holds it";
             return Err(OperationError::invalid_value("if_match", expectation));
         }
-        // An `Update` is a merge patch already, and the service merges it.
+        // An `Update` already has the form of a merge patch. The service merges it.
         let patch = input.to_merge_patch().to_string();
         let answer = self.api.patch(&["parcels", &parcel_id], patch, if_match).await;
         parcel_of(answer).map_err(|error| match error.status() {
@@ -129,7 +130,7 @@ impl Parcels {
     }
 }
 
-/// Maps a 409 on an existing parcel, whose meaning depends on the operation.
+/// Converts a 409 for an existing parcel. Its meaning depends on the operation, so `error.rs` cannot map it.
 fn under_way(error: ApiError) -> OperationError {
     OperationError::permission_denied("the parcel is no longer waiting; nothing has changed")
         .with_cause(error)
@@ -139,7 +140,7 @@ fn json_of<T: DeserializeOwned>(answer: Result<Answer, ApiError>) -> Result<T, A
     answer?.json()
 }
 
-/// Deserializes a parcel and adds its version from the header.
+/// Deserializes a parcel and adds its version from the `ETag` header.
 fn parcel_of(answer: Result<Answer, ApiError>) -> Result<Parcel, ApiError> {
     let mut answer = answer?;
     let etag = answer.etag.take();

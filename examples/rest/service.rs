@@ -1,7 +1,7 @@
-//! The parcel service: an ordinary HTTP API without any MCP. It listens on the loopback interface and ends with the
-//! process.
+//! The parcel service: an ordinary HTTP API that knows nothing about MCP. It listens on the loopback interface and ends
+//! with the process. Use these requests to see how the adapter reports errors:
 //!
-//! | answer | request |
+//! | response | request |
 //! |---|---|
 //! | 404 | a parcel that does not exist |
 //! | 409 | a reference that exists; a change or withdrawal of a moving parcel |
@@ -9,7 +9,7 @@
 //! | 422 | more than 30 kg, or more than 20 kg without a phone number |
 //! | 429 | one parcel's position four times in a minute |
 //! | 500 | the position of `p-3` |
-//! | a slow answer | the position of `p-2` |
+//! | a slow response | the position of `p-2` |
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,10 +25,10 @@ use axum::routing::get;
 use reqwest::Url;
 use serde_json::{Value, json};
 
-/// The maximum number of requests for one parcel's position in [`WINDOW`].
+/// Maximum number of requests for one parcel's position in [`WINDOW`].
 const MAX_POSITION_REQUESTS: usize = 3;
 const WINDOW: Duration = Duration::from_secs(60);
-/// The delay of an answer from the pigeon carrier.
+/// Delay of a response from the pigeon carrier.
 const SLOW_ANSWER_DELAY: Duration = Duration::from_secs(30);
 
 type Service = State<Arc<Mutex<Depot>>>;
@@ -39,14 +39,14 @@ struct Depot {
 }
 
 struct Stored {
-    /// The public representation of the parcel.
+    /// The parcel as clients see it.
     parcel: Value,
     version: u32,
-    /// The times of the requests for its position.
+    /// The times of the recent requests for its position.
     asked: Vec<Instant>,
 }
 
-/// Starts the service and returns its address.
+/// Starts the service on a free port and returns its base URL.
 pub(crate) async fn start() -> std::io::Result<Url> {
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await?;
     let url = format!("http://{}", listener.local_addr()?);
@@ -173,7 +173,7 @@ impl Depot {
         depot
     }
 
-    /// Stores a parcel and returns its public representation.
+    /// Stores a parcel and returns the response for its sender.
     fn add(&mut self, mut parcel: Value, carrier: &str, status: &str) -> Response {
         self.last += 1;
         let id = format!("p-{}", self.last);
@@ -196,7 +196,7 @@ impl Stored {
     }
 }
 
-/// Validates a parcel, and returns the refusal of an invalid one.
+/// Validates a parcel. Returns the error response for an invalid one.
 fn complaint(parcel: &Value) -> Option<Response> {
     let weight = parcel.get("weight_g").and_then(Value::as_u64).unwrap_or(0);
     let (field, rule) = match parcel.pointer("/recipient/phone") {

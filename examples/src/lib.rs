@@ -1,1 +1,1 @@
-//! The examples as programs with all features of `mcp-aql`, for tests and scripts. Run one with `cargo run -p tasks`.
+//! Builds the examples with all features of `mcp-aql`, for tests and scripts. To run one, use `cargo run -p tasks`.

@@ -1,4 +1,9 @@
-//! The export of all tasks as text.
+//! Exports all tasks as JSON lines or CSV. This is an excerpt of a CSV export:
+//!
+//! ```text
+//! task_id,title,description,status,priority
+//! t-1,Write the report,"for Ada, please",todo,2
+//! ```
 
 use mcp_aql::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -27,7 +32,7 @@ pub(crate) struct Export {
 }
 
 impl Export {
-    /// An export without tasks.
+    /// Creates an export without tasks. A CSV export starts with its header line.
     pub(crate) fn new(format: Format) -> Self {
         let content = match format {
             Format::Json => String::new(),
@@ -68,7 +73,9 @@ const COLUMNS: [&str; 9] = [
     "updated_at",
 ];
 
-/// Quotes a cell as in RFC 4180. An apostrophe is added to text that a spreadsheet would evaluate as a formula.
+/// Quotes a CSV cell (RFC 4180).
+///
+/// A cell such as `=1+1` gets a leading apostrophe. Otherwise a spreadsheet would evaluate it as a formula.
 fn quoted(text: &str) -> String {
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let text = if formula { format!("'{text}") } else { text.to_owned() };

@@ -1,4 +1,4 @@
-//! Tasks and their links.
+//! Tasks and the links between them.
 
 use chrono::{DateTime, NaiveDate, Utc};
 use mcp_aql::prelude::*;

@@ -10,21 +10,22 @@ use crate::export::{Export, Format};
 use crate::model::{Deleted, DeletedMany, Link, Relationship, Task};
 use crate::store::{self, TaskStore};
 
-/// The maximum size of a task as JSON.
+/// Maximum size of a task as JSON, in bytes.
 const MAX_TASK_BYTES: usize = 2 << 20;
 
-/// The operations on tasks.
+/// The operations on tasks. They share one store.
 pub(crate) struct Tasks {
     store: TaskStore,
 }
 
 impl Tasks {
-    /// Creates the operations of a store.
+    /// Creates the operations on a store.
     pub(crate) fn new(store: TaskStore) -> Self {
         Self { store }
     }
 
-    /// Counts the tasks that would be deleted. If they are others when the confirmed call arrives, the user is asked again.
+    /// Asks the user to confirm the number of tasks to delete. If other tasks are done by the time the confirmed call
+    /// arrives, the user is asked again.
     async fn preview_done(&self, _context: Context) -> Result<Preview, TaskError> {
         let done = self.store.done().await?;
         let tasks = if done.len() == 1 {
@@ -35,7 +36,8 @@ impl Tasks {
         Ok(Preview::new(format!("Delete {tasks} done?")).of_state(&done))
     }
 
-    /// Shows the task that would be deleted. If it has changed when the confirmed call arrives, the user is asked again.
+    /// Asks the user to confirm the deletion of this task. If the task changes before the confirmed call arrives, the
+    /// user is asked again.
     async fn preview_delete(
         &self,
         _context: Context,
@@ -147,12 +149,13 @@ impl Tasks {
         input: Update<Task>,
         if_match: IfMatch<u64>,
     ) -> Result<Task, TaskError> {
-        // The store runs this inside one transaction, so that no other process changes the task between the check and the
-        // write.
+        // The store runs `change` inside one transaction. No other process can change the task between the version
+        // check and the write.
         let change = move |task: &mut Task| {
             if_match.check(&task.version)?;
             input.merge_into(task);
-            // Each update may add to the metadata. Without a limit, a task could grow until it fits into no reply.
+            // An update can add metadata but keep the rest. Without this limit, a task could grow until no reply can
+            // hold it.
             let bytes = serde_json::to_string(task).map_err(OperationError::internal)?.len();
             if bytes > MAX_TASK_BYTES {
                 let expected = format!("must leave the task with at most {MAX_TASK_BYTES} bytes");
@@ -180,6 +183,8 @@ impl Tasks {
         /// The task.
         task_id: String,
     ) -> Result<Deleted, TaskError> {
+        // The framework has compared the task with the confirmed one. Compare it again in the transaction that deletes
+        // it, because it may have changed since.
         let is_confirmed = move |task: &Task| context.is_as_confirmed(&task.version);
         self.store.delete(task_id.clone(), is_confirmed).await?;
         Ok(Deleted { task_id })
@@ -222,8 +227,9 @@ impl Tasks {
                 export.push(task)?;
                 done += 1;
             }
-            // Tasks may be added during the export.
+            // Tasks may be added during the export, so `done` can exceed the original total.
             execution.progress(f64::from(done), f64::from(total.max(done)), "exporting").await;
+            // Check this in every loop of your own executions. Otherwise a canceled execution runs to its end.
             if execution.is_cancelled() {
                 return Ok(export);
             }
@@ -231,5 +237,5 @@ impl Tasks {
     }
 }
 
-/// The number of tasks that are read between two checks for cancellation.
+/// Number of tasks to read between two checks for cancellation.
 const EXPORT_BATCH_SIZE: u32 = 100;

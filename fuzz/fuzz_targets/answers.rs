@@ -1,5 +1,13 @@
-//! Parses bytes as a query of the aggregator and as answers of servers. The results must be sanitised, bounded and
-//! ranked deterministically.
+//! Parses bytes as a query of the aggregator and as responses of its servers. The results must be sanitized, within the
+//! limits, and ranked in the same order every time.
+//!
+//! An input has this form, with `<FF>` for a form feed:
+//!
+//! ```text
+//! query
+//! path of the list in each response, or an empty line
+//! response of the first server<FF>response of the second server
+//! ```
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,9 @@
-//! Parses text as the description of a schema, and writes the source of its adapter. The source must parse, and hold only
-//! what the tables ask for, whatever their names, comments and defaults are.
+//! Parses bytes as the description of a schema and generates its adapter.
+//!
+//! The generated source must parse as Rust and must contain only items that belong to the tables. No name, comment or
+//! default value of a column may inject code.
+//!
+//! An input has the name of the adapter, a form feed (`<FF>`) and the tables: `shop<FF>…`.
 #![no_main]
 
 #[path = "../../crates/mcp-aql-generate/src/generation/planned.rs"]

@@ -1,5 +1,13 @@
-//! Parses bytes as the controls of a collection query. The answer must be deterministic, cursors must continue where
-//! the page ended, and every returned row must satisfy the filter.
+//! Parses bytes as the parameters of a collection query.
+//!
+//! The reply must be the same every time, cursors must continue where the page ended, and every returned row must match
+//! the filter.
+//!
+//! If the target fails, you find the input in `fuzz/artifacts/query/`. An input has this form:
+//!
+//! ```json
+//! {"query": "oak", "filter": {"number": {"gte": -2}}, "sort": [{"field": "ratio", "order": "desc"}], "first": 3}
+//! ```
 #![no_main]
 
 use std::sync::LazyLock;
@@ -119,20 +127,20 @@ async fn ask(params: &Map<String, Value>) -> Value {
     serde_json::from_str(&reply.text).expect("a reply is JSON")
 }
 
-/// Returns the identifiers of the rows on a page, or `None` if `fields` omits them.
+/// Returns the keys of the rows on a page, or `None` if `fields` excludes them.
 fn keys(reply: &Value) -> Option<Vec<u64>> {
     let items = reply["data"]["items"].as_array()?;
     items.iter().map(|item| item["key"].as_u64()).collect()
 }
 
-/// Walks from a page to the end and back, and checks that no row is repeated.
+/// Reads all pages from `first` to the end and back. Checks that no row occurs twice.
 async fn walk(params: &Map<String, Value>, first: &Value) {
     let mut params = params.clone();
     for name in ["after", "last", "before", "fields", "preset"] {
         params.remove(name);
     }
     params.insert("first".to_owned(), 5.into());
-    // The search words may define the order, so they stay. Aggregates can be removed.
+    // The search stays, because it may define the order. Aggregates have no influence on pages, so they are removed.
     params.remove("aggregate");
     params.remove("include_items");
     let mut seen: Vec<u64> = Vec::new();

@@ -1,5 +1,13 @@
-//! Reads bytes as tool arguments. The result must be a reply of the protocol, and the same one if the parser reads what the
-//! scanner has read, for a reply that is written as a JSON string, and for a map of the same arguments.
+//! Handles bytes as the arguments of a tool call.
+//!
+//! The result must be a reply of the protocol. It must also be the same in three other forms: parsed by the parser
+//! instead of the scanner, quoted as a JSON string, and called with a map instead of bytes.
+//!
+//! If the target fails, you find the input in `fuzz/artifacts/request/`. An input has this form:
+//!
+//! ```json
+//! {"operation":"update_thing","params":{"thing_id":"t-1","input":{"name":"b","note":null}}}
+//! ```
 #![no_main]
 
 use std::collections::BTreeMap;
@@ -74,7 +82,7 @@ fn update_thing(
     Ok(thing)
 }
 
-/// The lowest possible limits, so that short inputs reach them.
+/// The lowest possible limits, so that short inputs can reach them.
 const LIMITS: SizeLimits = SizeLimits {
     max_request_size: 64 << 10,
     max_response_size: 1 << 20,
@@ -124,7 +132,7 @@ fn check(reply: &Value, in_batch: bool) {
     }
 }
 
-/// The text of a reply in its plain form.
+/// Returns the JSON of a reply without quoting.
 fn plain(reply: Reply) -> String {
     match reply.is_quoted {
         true => serde_json::from_str(&reply.text).expect("a quoted reply is a JSON string"),
@@ -147,8 +155,8 @@ fuzz_target!(|bytes: &[u8]| {
                 let parsed = ADAPTER.handle(unified, parsed, CallScope::default()).await;
                 assert_eq!(reply.text, parsed.text);
             }
-            // The same arguments produce the same reply as text and as a map, which has lost repeated members and excess
-            // digits.
+            // The arguments as a map lack repeated members and excess digits. Serialize the map again, so that both
+            // calls have the same arguments.
             if let Ok(arguments) = serde_json::from_slice::<Map<String, Value>>(bytes) {
                 let text = Value::from(arguments.clone()).to_string();
                 let read = ADAPTER.handle(unified, text.as_bytes(), CallScope::default()).await;

@@ -1,5 +1,12 @@
-//! Sends bytes on a connection. The adapter must answer with lines of JSON-RPC, each request once, and end the session
-//! at the end of the input.
+//! Sends bytes over a connection. The adapter must respond with lines of JSON-RPC, respond to each request once, and
+//! end the session at the end of the input.
+//!
+//! An input has one message per line. If it starts with `!`, the client skips the handshake:
+//!
+//! ```json
+//! {"jsonrpc":"2.0","id":1,"method":"ping"}
+//! {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"mcp_aql","arguments":{"operation":"echo"}}}
+//! ```
 #![no_main]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,7 +41,7 @@ async fn echo(
 static ADAPTER: LazyLock<Adapter> = LazyLock::new(|| {
     Adapter::builder("fuzz")
         .operation(echo {})
-        // A single tool, because each session serializes the list of tools.
+        // Offer a single tool, because each session serializes the list of tools.
         .mode(EndpointMode::Single)
         .without_config()
         .build()
@@ -42,7 +49,8 @@ static ADAPTER: LazyLock<Adapter> = LazyLock::new(|| {
 });
 
 thread_local! {
-    /// The clock is paused and advances only if no task is ready, so a session that waits for a second takes no real time.
+    /// The clock is paused and only advances when no task is ready. A session that waits for a second then takes no
+    /// real time.
     static RUNTIME: Runtime = Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -52,30 +60,30 @@ thread_local! {
 
 const HELLO: &[u8] = br#"{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"f","version":"1"}}}
 "#;
-/// A final call after the input.
+/// A last call. It is sent after the input.
 const LAST: &[u8] = br#"
 {"jsonrpc":"2.0","id":"last","method":"tools/call","params":{"name":"mcp_aql","arguments":{"operation":"echo"}}}
 "#;
-/// The first byte of inputs whose client skips the handshake.
+/// The first byte of an input whose client skips the handshake.
 const SKIP_HANDSHAKE: u8 = b'!';
 
-/// The messages of the input that require an answer beyond doubt.
+/// The messages of the input that require a response with certainty.
 #[derive(Default)]
 struct Expected {
-    /// The number of requests by id.
+    /// Number of requests by id.
     requests: BTreeMap<String, usize>,
-    /// The number of messages by id, including those that are not requests.
+    /// Number of messages by id, including messages other than requests.
     sent: BTreeMap<String, usize>,
-    /// Ids of requests that rmcp answers. MCP forbids to use an id twice, and rmcp answers only one of two concurrent
-    /// requests with the same id.
+    /// Ids of requests that rmcp handles. Of two concurrent requests with the same id, rmcp only responds to one. MCP
+    /// forbids clients to reuse an id.
     passed_on: BTreeSet<String>,
-    /// Ids of cancelled requests.
+    /// Ids of canceled requests.
     cancelled: BTreeSet<String>,
-    /// Whether there were lines that are not objects. Answers to them are not counted.
+    /// If `true`, some lines are not JSON objects. Responses to them are not counted.
     unclear: bool,
 }
 
-/// Returns an id that MCP allows: text or an integer.
+/// Returns an id that MCP allows: a string or an integer.
 fn id(value: Option<&Value>) -> Option<String> {
     value.filter(|id| id.is_string() || id.is_i64()).map(Value::to_string)
 }
@@ -111,7 +119,7 @@ impl Expected {
         }
     }
 
-    /// Checks that every request was answered exactly once.
+    /// Checks that each request has exactly one response.
     fn check(&self, answers: &BTreeMap<String, usize>) {
         for (id, asked) in &self.requests {
             let answers = answers.get(id).copied().unwrap_or_default();
@@ -128,7 +136,7 @@ impl Expected {
     }
 }
 
-/// Returns the number of answers by id. Answers are not parsed further, because they repeat ids of any size.
+/// Counts the responses by id. Only the id is parsed, because it can have any size.
 fn count(lines: &str) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for line in lines.lines() {
@@ -148,7 +156,7 @@ fn count(lines: &str) -> BTreeMap<String, usize> {
     counts
 }
 
-/// Sends the input and returns all output. The input follows the answer to the handshake, as MCP requires.
+/// Sends the input and returns all output. As MCP requires, the input follows the response to the handshake.
 async fn converse(greeting: &[u8], sent: &[u8]) -> String {
     let (client, server) = tokio::io::duplex(sent.len() + 4096);
     let serving = tokio::spawn(async move { ADAPTER.serve(server).await });
@@ -159,7 +167,7 @@ async fn converse(greeting: &[u8], sent: &[u8]) -> String {
         while !greeting.is_empty() && !answers.ends_with(b"\n") {
             assert!(read.read_buf(&mut answers).await.expect("bytes") > 0, "not greeted");
         }
-        // An ended session reads no more input.
+        // Once the session has ended, the adapter reads no more input, and writing fails.
         if write.write_all(sent).await.is_ok() {
             let _ = write.shutdown().await;
         }
@@ -179,7 +187,7 @@ fuzz_target!(|bytes: &[u8]| {
     let sent = [bytes, LAST].concat();
     let answers = RUNTIME.with(|runtime| runtime.block_on(converse(greeting, &sent)));
     let answers = count(&answers);
-    // A client that skips the handshake may find the connection closed.
+    // If the client skips the handshake, the adapter may close the connection.
     if polite {
         assert!(answers.contains_key("\"last\""), "the last call was not answered");
         Expected::read(&[greeting, &sent].concat()).check(&answers);

@@ -1,5 +1,14 @@
-//! Parses bytes as an `input` and a resource. The merges must never fail, must agree with each other and with the merge
-//! patch of RFC 7396, and must be idempotent.
+//! Parses bytes as an `input` and a resource, and merges them.
+//!
+//! A merge must never fail, must equal the merge patch of RFC 7396, and must be idempotent. The typed merge must equal
+//! the merge of the JSON.
+//!
+//! An input has one line with the `input` and one with the resource:
+//!
+//! ```json
+//! {"name":"b","note":null}
+//! {"name":"a","note":"x"}
+//! ```
 #![no_main]
 
 use std::collections::BTreeMap;
@@ -41,7 +50,7 @@ struct Inner {
     number: Option<i64>,
 }
 
-/// Implements RFC 7396, section 2. The parser limits the recursion depth.
+/// Implements RFC 7396, section 2, literally. Recursion is safe, because the parser limits the depth.
 fn by_the_book(target: Value, patch: Value) -> Value {
     let Value::Object(patch) = patch else { return patch };
     let mut target = match target {
@@ -63,7 +72,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Some(input) = next() else { return };
     let stored = next().unwrap_or_default();
 
-    // Plain JSON: the result follows RFC 7396, and merging is idempotent.
+    // Plain JSON: the result equals RFC 7396, and a second merge changes nothing.
     let mut once = stored.clone();
     merge_json(&mut once, input.clone());
     assert_eq!(once, by_the_book(stored.clone(), input.clone()));
@@ -71,7 +80,7 @@ fuzz_target!(|bytes: &[u8]| {
     merge_json(&mut twice, input.clone());
     assert_eq!(once, twice);
 
-    // Typed: the result agrees with the merge of the resource's JSON, and unnamed fields stay unchanged.
+    // Typed: the result equals the merge of the resource's JSON. Other fields stay unchanged.
     let Ok(update) = Update::<Thing>::from_json(input.clone()) else { return };
     let before: Thing = serde_json::from_value(stored).unwrap_or_default();
     let mut typed = before.clone();

@@ -1,5 +1,11 @@
-//! Compile errors of the macros, as rustc shows them. Each case in `tests/errors` is expanded in this process, and its
-//! errors are compared with its `.stderr`. Update with `TRYBUILD=overwrite`, as for the cases that rustc compiles.
+//! Compares the compile errors of the macros with the stored `.stderr` files.
+//!
+//! Each case in `tests/errors` is expanded in this process, without rustc. The errors are written in the format of
+//! rustc. Update the stored files as you do for trybuild:
+//!
+//! ```text
+//! TRYBUILD=overwrite cargo test -p mcp-aql-derive --all-features --lib -- error_cases
+//! ```
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -15,7 +21,7 @@ use crate::{
     computed_fields, create_input, operation, operation_error, param_group, resource, update_input,
 };
 
-/// The folder of the cases, from the folder of the package. It has one folder per macro.
+/// The folder of the cases, relative to the package. It contains one folder per macro.
 const CASES: &str = "tests/errors";
 
 #[test]
@@ -50,7 +56,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Compares the errors of a case with its `.stderr`, or stores them there.
+/// Compares the errors of a case with its `.stderr`. With `overwrite`, stores them instead.
 fn check(case: &Path, overwrite: bool) -> Result<(), String> {
     let name = case.display();
     let source = fs::read_to_string(case).map_err(|error| format!("{name}: {error}"))?;
@@ -66,7 +72,7 @@ fn check(case: &Path, overwrite: bool) -> Result<(), String> {
     Err(format!("{name}: `-` is stored, `+` is new\n{}", difference(&stored, &errors)))
 }
 
-/// Returns the lines that differ between two texts, without those that are the same at both ends.
+/// Returns the lines in which two strings differ, without the equal lines at the start and the end.
 fn difference(stored: &str, new: &str) -> String {
     let (stored, new): (Vec<_>, Vec<_>) = (stored.lines().collect(), new.lines().collect());
     let same = |(one, other): &(&&str, &&str)| one == other;
@@ -101,8 +107,10 @@ fn render(case: &Path, source: &str) -> Result<String, String> {
     }
 }
 
-/// Gives each token a location that cannot be joined with another's, as in rustc. Otherwise the location of a type would
-/// be all of it instead of its first token.
+/// Gives each token a span that cannot be joined with another one, as in rustc.
+///
+/// Without this, proc-macro2 would join the spans of a type's tokens, and errors would point to the whole type instead
+/// of its first token.
 fn isolate_spans(tokens: TokenStream) -> TokenStream {
     let mut separated = Vec::new();
     let mut tokens = tokens.into_iter().peekable();
@@ -112,7 +120,7 @@ fn isolate_spans(tokens: TokenStream) -> TokenStream {
             (TokenTree::Group(group), _) => {
                 token = Group::new(group.delimiter(), isolate_spans(group.stream())).into();
             }
-            // The location of the mark of a lifetime is all of it.
+            // rustc's span of a lifetime's apostrophe covers the whole lifetime.
             (TokenTree::Punct(mark), Some(name)) if mark.as_char() == '\'' => {
                 end = name.span().end();
             }
@@ -124,7 +132,7 @@ fn isolate_spans(tokens: TokenStream) -> TokenStream {
     separated.into_iter().collect()
 }
 
-/// Returns a location in a source that has nothing else.
+/// Returns a span at the given position, in a source file of its own that contains only this token.
 fn isolated_span(start: LineColumn, end: LineColumn) -> Span {
     let token = match end.line - start.line {
         0 => "x".repeat(end.column - start.column),
@@ -142,7 +150,7 @@ struct Expansions {
 }
 
 impl Expansions {
-    /// Expands each macro of the crate on an item. Returns whether there is one.
+    /// Expands each macro of this crate on an item. Returns `true` if the item has one.
     fn expand(&mut self, item: &Item) -> bool {
         let parser = |input: syn::parse::ParseStream<'_>| {
             Ok((Attribute::parse_outer(input)?, input.parse::<TokenStream>()?))
@@ -171,7 +179,8 @@ impl VisitMut for Expansions {
     }
 }
 
-/// Returns the expansions of an attribute on an item: those of the macros of this crate.
+/// Expands the macros of this crate that an attribute of an item names, for example both derives of `#[derive(Debug,
+/// ParamGroup, UpdateInput)]`.
 fn expansions(attribute: &Attribute, item: &TokenStream) -> Vec<TokenStream> {
     let options = match &attribute.meta {
         Meta::List(list) => list.tokens.clone(),
@@ -202,7 +211,7 @@ fn expansions(attribute: &Attribute, item: &TokenStream) -> Vec<TokenStream> {
     }
 }
 
-/// A `compile_error!` of an expansion.
+/// A `compile_error!` call in an expansion.
 struct CompileError {
     message: String,
     start: Span,

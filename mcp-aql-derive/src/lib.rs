@@ -1,4 +1,6 @@
-//! The procedural macros of `mcp-aql`. Use them through that crate, whose re-exports carry their documentation.
+//! The procedural macros of `mcp-aql`.
+//!
+//! Use them through the crate `mcp-aql`. Its re-exports carry the documentation of each macro.
 
 #![allow(
     clippy::large_enum_variant,

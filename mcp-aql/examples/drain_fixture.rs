@@ -1,4 +1,4 @@
-//! An adapter whose operations wait for the test that drives it from outside.
+//! An adapter whose operations wait for a signal from the test that started it.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use mcp_aql::prelude::*;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
 
-/// Connects to the test, and waits until it sends a byte.
+/// Connects to the test and waits until it sends a byte.
 async fn rendezvous(gate: &str) -> std::io::Result<()> {
     TcpStream::connect(gate).await?.read_u8().await.map(drop)
 }
@@ -19,7 +19,7 @@ fn append(file: &Path, line: &str) -> std::io::Result<()> {
     writeln!(file?, "{line}")
 }
 
-/// Writes two lines, and waits in between.
+/// Appends a line, waits for the test, and appends a second line.
 async fn write_pair(file: &Path, gate: &str) -> Result<u32, OperationError> {
     append(file, "first").or_internal()?;
     rendezvous(gate).await.or_internal()?;

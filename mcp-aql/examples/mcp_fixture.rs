@@ -1,4 +1,4 @@
-//! The adapter of the MCP tests as a program, to be driven from outside.
+//! The adapter of the MCP tests as a program, so that tests can start it as a child process.
 
 use mcp_aql::cli::RunAdapter as _;
 

@@ -1,14 +1,19 @@
-//! Annotate Rust functions, get a conforming MCP-AQL adapter: an MCP server with at most five
-//! tools, however many operations it has.
+//! Build MCP servers with few tools and many operations.
+//!
+//! You annotate Rust functions and structs. The macros turn their signatures and doc comments into a static table, and
+//! an [`Adapter`] serves it as an MCP server with at most five tools: create, read, update, delete, execute. A model
+//! looks up the parameters of an operation with `introspect` when it needs them.
+//!
+//! Import [`prelude`], annotate a function, and add it to a builder:
 //!
 //! ```
 //! use mcp_aql::prelude::*;
 //! use serde_json::json;
 //!
-//! /// Tell how long a text is.
+//! /// Count the characters of a string.
 //! #[operation(category = "READ")]
 //! fn measure_text(
-//!     /// The text.
+//!     /// The string to measure.
 //!     #[param(max_length = 1000)]
 //!     text: String,
 //! ) -> usize {
@@ -23,6 +28,11 @@
 //! # Ok(()) }
 //! ```
 //!
+//! In a program, replace `adapter.call(…)` with `adapter.run().await` (feature `cli`), and start it with `serve` for
+//! MCP over standard input and output. See [`testing`] for tests of whole adapters.
+//!
+//! # Where to find things
+//!
 //! | to … | see |
 //! |---|---|
 //! | turn functions into operations | [`operation`](macro@operation), [`operations`](macro@operations), [`ParamGroup`](derive@ParamGroup) |
@@ -31,13 +41,16 @@
 //! | report errors | [`OperationError`](derive@OperationError), [`ErrorCode`], [`OrInternal`] |
 //! | know who calls | [`auth`] |
 //! | inspect the call | [`Context`], [`Session`], [`State`], [`Warning`] |
-//! | put an adapter together | [`Adapter::builder`], [`AdapterBuilder`] |
+//! | build an adapter | [`Adapter::builder`], [`AdapterBuilder`] |
 //! | supervise agents | `safety_loop`, `operator` (feature `safety`) |
 //! | run it | `Adapter::run` and `cli`, `Adapter::router`, [`Adapter::serve`](transport::ServeStream::serve), [`Adapter::call`] |
 //! | test it | [`testing`] |
 //! | document it | `docs`, on the command line and as a module |
 //!
 //! # Features
+//!
+//! If your code uses an item of a disabled feature, the compiler names the feature and prints the line for your
+//! `Cargo.toml`.
 //!
 //! | feature | default | adds |
 //! |---|---|---|
@@ -86,7 +99,7 @@ pub use mcp_aql_safety::{operator, safety_loop};
 #[cfg(not(feature = "query"))]
 #[doc(hidden)]
 pub use mcp_aql_core::__private;
-/// Needs the feature `query`.
+/// The macros for resources. They require the feature `query`.
 #[cfg(not(feature = "query"))]
 pub use mcp_aql_derive::{Resource, computed_fields};
 #[cfg(not(feature = "query"))]
@@ -96,7 +109,20 @@ pub use missing_feature::{CollectionQuery, Fields, RelationshipQuery};
 mod missing_feature;
 pub mod prelude;
 
-/// The gates that a call must pass: trust, policies and confirmation.
+/// Gates: the rules that decide whether a call runs, needs a confirmation or is rejected.
+///
+/// Every operation has a danger level, and destructive operations need a confirmation by default. Use a [`Policy`] to
+/// change this for some operations, or [`Trust`](gatekeeper::Trust) to declare how far the adapter itself was tested.
+///
+/// ```
+/// use mcp_aql::gatekeeper::Condition;
+/// use mcp_aql::{Adapter, Policy};
+///
+/// // A deletion needs a confirmation. With `force`, it is always rejected.
+/// let builder = Adapter::builder("tasks")
+///     .policy(Policy::confirm("delete_*"))
+///     .policy(Policy::deny("delete_*").when(Condition::equals("force", true)));
+/// ```
 pub mod gatekeeper {
     pub use mcp_aql_core::Policy;
     #[doc(inline)]
@@ -110,7 +136,18 @@ pub mod gatekeeper {
     pub use mcp_aql_safety::ByOperator;
 }
 
-/// The audit log: a record of each call that changes something, and of the decisions about it.
+/// The audit log.
+///
+/// The audit log records each call, the decision of the gates and the reason for it. Its lines are `tracing` events.
+/// You can also append them to a file:
+///
+/// ```
+/// use mcp_aql::Adapter;
+///
+/// let builder = Adapter::builder("tasks").audit_log("audit.jsonl");
+/// ```
+///
+/// Implement [`AuditSink`](audit::AuditSink) to send them elsewhere.
 pub mod audit {
     #[doc(inline)]
     pub use mcp_aql_core::audit::*;
@@ -128,7 +165,18 @@ pub mod observe {
     pub use mcp_aql_telemetry::{TraceIds, WithOpenTelemetry, trace_ids, trace_layer};
 }
 
-/// Who calls: the authenticated caller, and the scopes that it needs.
+/// Authenticated callers, and the scopes that they need.
+///
+/// An authenticator of the HTTP server, or your own middleware, attaches a [`Principal`](auth::Principal) to each
+/// request. [`Access`](auth::Access) decides which scopes an operation requires.
+///
+/// ```
+/// use mcp_aql::Adapter;
+/// use mcp_aql::auth::Access;
+///
+/// // Callers need `shop:read` for READ operations, `shop:create` for CREATE operations, and so on.
+/// let builder = Adapter::builder("orders").access(Access::new().prefix("shop"));
+/// ```
 pub mod auth {
     #[doc(inline)]
     pub use mcp_aql_core::internal::caller::Principal;
@@ -142,7 +190,10 @@ pub mod auth {
     pub use mcp_aql_server::auth::{AuthenticationError, Authenticator, StaticTokens};
 }
 
-/// Collection queries: the query language, its executors and the argument types of operations.
+/// The query language: search, filters, sorting, aggregation and pages as one argument of an operation.
+///
+/// Take a `CollectionQuery<T>` as an argument, and run it on rows in memory or as SQL. You rarely need this for rows in
+/// a store of the module [`resource`], because the generated operations accept queries already.
 ///
 /// Everything except [`Page`], [`PageInfo`](query::PageInfo) and [`CursorKey`](query::CursorKey) requires
 /// the feature `query`.
@@ -160,7 +211,10 @@ pub mod query {
     pub use crate::missing_feature::RelationshipGraph;
 }
 
-/// The inputs of resources, and resources with ready operations.
+/// Resources: structs whose fields become the parameters of CREATE and UPDATE operations.
+///
+/// Use [`Create`](resource::Create) as the argument of an operation that you write yourself. With the feature `query`,
+/// `#[resource(operations)]` and a store generate the operations to create, get, list, search, update and delete.
 ///
 /// Everything except [`Create`](resource::Create) and [`CreateInput`](resource::CreateInput) requires the feature
 /// `query`.
@@ -186,7 +240,17 @@ pub mod resource {
     };
 }
 
-/// The state of adapters and where it is kept.
+/// Stores for the adapter's own state, such as confirmation tokens, executions and blocks.
+///
+/// By default this state is kept in memory and lost with the process. Choose another store to keep it, or to share it
+/// between processes:
+///
+/// ```
+/// use mcp_aql::Adapter;
+/// use mcp_aql::store::MemoryState;
+///
+/// let builder = Adapter::builder("tasks").store(MemoryState::default());
+/// ```
 pub mod store {
     #[doc(inline)]
     pub use mcp_aql_core::store::*;
@@ -198,7 +262,23 @@ pub mod store {
     pub use mcp_aql_stores::SqliteState;
 }
 
-/// What a transport passes to [`Adapter::handle`] and receives from it, and the built-in transports.
+/// The built-in transports, and the types for a transport of your own.
+///
+/// You rarely need the types: `run`, `serve_stdio`, `serve_http` and `serve` cover the common cases. A transport of
+/// your own passes each request to [`Adapter::handle`]:
+///
+/// ```
+/// use mcp_aql::Adapter;
+/// use mcp_aql::transport::{CallScope, Endpoint};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> mcp_aql::Result<()> {
+/// let adapter = Adapter::builder("empty").build()?;
+/// let arguments = r#"{"operation":"introspect","params":{"query":"operations"}}"#;
+/// let reply = adapter.handle(Endpoint::Unified, arguments, CallScope::default()).await;
+/// assert_eq!(reply.code, None);
+/// # Ok(()) }
+/// ```
 pub mod transport {
     #[doc(inline)]
     pub use mcp_aql_core::transport::*;

@@ -1,9 +1,10 @@
-//! Stand-ins for the items of disabled features: each use of one is a compile error that names the
-//! feature. Without them, a method or a name of the prelude would only be unknown. Full paths need
-//! no stand-in, since rustc names the feature itself.
+//! Stand-ins for the items of disabled features, so that a compile error names the feature to enable.
 //!
-//! None of this code ever runs: each item has a bound that no type satisfies. rustc does not check
-//! a bound of the form `for<'a> &'a ()` until the method is called.
+//! Without them, rustc would only report an unknown method or an unknown name of the prelude. Full paths need no
+//! stand-in, because rustc names the feature of a `#[cfg]`ed item itself.
+//!
+//! None of this code ever runs: each item has a bound that no type satisfies. Methods whose arguments have no type to
+//! bound use `for<'a> &'a ()`, because rustc checks a bound of this form only when the method is called.
 
 #[cfg(not(feature = "query"))]
 pub use query::{CollectionQuery, Fields, RelationshipGraph, RelationshipQuery, WithResources};
@@ -14,7 +15,7 @@ mod query {
 
     use crate::AdapterBuilder;
 
-    /// The bound of every stand-in. No type implements it.
+    /// The bound of every stand-in in this module. No type implements it.
     #[diagnostic::on_unimplemented(
         message = "this needs the feature `query` of `mcp-aql`, which is off",
         label = "needs the feature `query`",
@@ -34,7 +35,7 @@ mod query {
     #[derive(Debug)]
     pub struct RelationshipQuery<T: QueryFeature>(PhantomData<T>);
 
-    /// Stands in for the method of the feature.
+    /// Stand-in for the method of the feature.
     pub trait WithResources: Sized {
         #[doc(hidden)]
         fn resource<S: QueryFeature>(self, _store: S) -> Self {
@@ -57,7 +58,7 @@ mod safety {
     use crate::Policy;
     use crate::{Adapter, AdapterBuilder};
 
-    /// The bound of every stand-in. No type implements it.
+    /// The bound of every stand-in in this module. No type implements it.
     #[diagnostic::on_unimplemented(
         message = "this needs the feature `safety` of `mcp-aql`, which is off",
         label = "needs the feature `safety`",
@@ -65,7 +66,7 @@ mod safety {
     )]
     pub trait SafetyFeature {}
 
-    /// Stands in for the methods of the feature.
+    /// Stand-in for the methods of the feature on the builder.
     pub trait WithSafetyLoop: Sized {
         #[doc(hidden)]
         fn safety_loop<S: SafetyFeature>(self, _safety_loop: S) -> Self {
@@ -75,7 +76,7 @@ mod safety {
 
     impl WithSafetyLoop for AdapterBuilder {}
 
-    /// Stands in for the methods of the feature.
+    /// Stand-in for the methods of the feature on `Adapter`.
     pub trait OperatorAccess {
         #[doc(hidden)]
         fn operator<O>(&self) -> Option<O>
@@ -88,7 +89,7 @@ mod safety {
 
     impl OperatorAccess for Adapter {}
 
-    /// Stands in for the methods of the feature.
+    /// Stand-in for the methods of the feature on `Policy`.
     pub trait ByOperator: Sized {
         #[doc(hidden)]
         #[must_use]
@@ -113,7 +114,7 @@ mod http {
     use crate::Adapter;
     use crate::Result;
 
-    /// The bound of every stand-in. No type implements it.
+    /// The bound of every stand-in in this module. No type implements it.
     #[diagnostic::on_unimplemented(
         message = "this needs the feature `http` of `mcp-aql`, which is off",
         label = "needs the feature `http`",
@@ -121,7 +122,7 @@ mod http {
     )]
     pub trait HttpFeature {}
 
-    /// Stands in for the methods of the feature.
+    /// Stand-in for the methods of the feature.
     pub trait ServeHttp {
         #[doc(hidden)]
         fn router<O: HttpFeature>(&self, _options: &O) {}
@@ -156,7 +157,7 @@ mod cli {
     use crate::Adapter;
     use crate::Result;
 
-    /// The bound of every stand-in. No type implements it.
+    /// The bound of every stand-in in this module. No type implements it.
     #[diagnostic::on_unimplemented(
         message = "this needs the feature `cli` of `mcp-aql`, which is off",
         label = "needs the feature `cli`",
@@ -164,7 +165,7 @@ mod cli {
     )]
     pub trait CliFeature {}
 
-    /// Stands in for the methods of the feature.
+    /// Stand-in for the methods of the feature.
     pub trait RunAdapter {
         #[doc(hidden)]
         fn run(&self) -> Ready<Result>
@@ -198,7 +199,7 @@ pub use opentelemetry::WithOpenTelemetry;
 mod opentelemetry {
     use crate::AdapterBuilder;
 
-    /// The bound of every stand-in. No type implements it.
+    /// The bound of every stand-in in this module. No type implements it.
     #[diagnostic::on_unimplemented(
         message = "this needs the feature `opentelemetry` of `mcp-aql`, which is off",
         label = "needs the feature `opentelemetry`",
@@ -206,7 +207,7 @@ mod opentelemetry {
     )]
     pub trait OpenTelemetryFeature {}
 
-    /// Stands in for the methods of the feature.
+    /// Stand-in for the methods of the feature.
     pub trait WithOpenTelemetry: Sized {
         #[doc(hidden)]
         #[must_use]

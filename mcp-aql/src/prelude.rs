@@ -1,6 +1,11 @@
-//! The usual imports of an adapter: `use mcp_aql::prelude::*;`.
+//! The usual imports of an adapter.
 //!
-//! The traits in this module add methods such as `Adapter::run` and `Adapter::serve`.
+//! ```
+//! use mcp_aql::prelude::*;
+//! ```
+//!
+//! The traits in this module add methods to [`Adapter`] and its builder, for example `Adapter::run` and
+//! `Adapter::serve`. If such a method is not found, import the prelude.
 
 #[cfg(feature = "cli")]
 pub use mcp_aql_cli::command::RunAdapter;

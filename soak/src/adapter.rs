@@ -1,4 +1,4 @@
-//! The adapter under load, whose replies identify the caller.
+//! The adapter under load. Its replies identify the caller, so that mixed-up replies are detected.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -8,12 +8,12 @@ use mcp_aql::{HttpOptions, SizeLimits};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The number of session states that have not been dropped.
+/// Number of live session states.
 static SESSIONS: AtomicI64 = AtomicI64::new(0);
-/// The number of operations that have not ended.
+/// Number of running operations.
 static WAITING: AtomicI64 = AtomicI64::new(0);
 
-/// Increments a counter for its lifetime.
+/// Counts as one in a counter until it is dropped.
 struct Counted(&'static AtomicI64);
 
 impl Counted {
@@ -29,7 +29,7 @@ impl Drop for Counted {
     }
 }
 
-/// The state of a session.
+/// The state of a session, as kept by the adapter.
 struct Kept {
     calls: AtomicU64,
     _counted: Counted,
@@ -131,7 +131,7 @@ fn adapter() -> mcp_aql::Result<Adapter> {
         .build()?)
 }
 
-/// Serves over HTTP on a port that the system selects, and prints the address.
+/// Serves HTTP on a free port and prints the address.
 pub(crate) async fn serve_http(sessions: usize, client_timeout: Duration) -> mcp_aql::Result {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     #[expect(clippy::print_stdout, reason = "whoever started it waits for this")]
@@ -140,7 +140,7 @@ pub(crate) async fn serve_http(sessions: usize, client_timeout: Duration) -> mcp
     }
     let options = HttpOptions::new().max_sessions(sessions).client_timeout(client_timeout);
     let stop = async {
-        // Until the parent process is gone.
+        // Standard input is closed when the parent process exits.
         let mut input = tokio::io::stdin();
         let _ = tokio::io::copy(&mut input, &mut tokio::io::sink()).await;
     };

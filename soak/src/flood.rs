@@ -1,4 +1,5 @@
-//! Agents that report too many actions under too many names, and guess codes: measures the cost of each call.
+//! Floods an adapter with agents that report too many actions under too many names, and that guess codes. Measures the
+//! cost of each call.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -16,12 +17,12 @@ use crate::Fault;
 use crate::process::memory;
 use crate::report::Report;
 
-/// The maximum length of a hint, in characters.
+/// Maximum length of a hint, in characters.
 const MAX_HINT_CHARS: usize = 4_000;
-/// The maximum duration of a call.
+/// Maximum duration of a call.
 const MAX_CALL_DURATION: Duration = Duration::from_secs(1);
 
-/// An adapter with its clock and its operator.
+/// An adapter under test, with its clock and its operator.
 struct Flooded {
     adapter: Adapter,
     operator: Operator,
@@ -41,7 +42,7 @@ impl Flooded {
         });
         let store = Arc::new(SqliteState::open(folder.join("state.db")));
         let patterns = |first: usize| {
-            // All patterns start with the words of the longest hint.
+            // Make matching expensive: all patterns begin like the longest hint.
             (first..200).step_by(2).map(|number| format!("deploy*of x{number}"))
         };
         let adapter = Adapter::builder("flooded")
@@ -68,7 +69,7 @@ impl Flooded {
         reply
     }
 
-    /// Returns the slowest call since the last query, and resets it.
+    /// Returns the duration of the slowest call since the last query.
     fn slowest(&mut self) -> Duration {
         std::mem::take(&mut self.slowest)
     }
@@ -189,9 +190,9 @@ async fn many(flooded: &mut Flooded, report: &mut Report, names: usize) -> Resul
     let overview = flooded.operator.overview().await?;
     took(report, "overview", begun.elapsed());
     report.note("agents in it", overview.agents.len());
-    // A name that is last in every list.
+    // Choose a name that comes last in every list.
     let agent = "zz-last";
-    // The maximum number of executing agents per caller.
+    // End another execution first, because the caller has reached the maximum number of executing agents.
     let reply = flooded.call("abort_execution", json!({ "element_name": "name-0" })).await;
     report.check("one is given up", reply.is_success(), reply.is_success());
     flooded.ahead.fetch_add(61, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Clients that misbehave. Each reports whether the adapter reacted correctly.
+//! Simulates misbehaving clients. Each checks that the adapter reacts correctly.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 use crate::Fault;
 use crate::http::{Connection, call, request};
 
-/// A kind of misbehaviour.
+/// A kind of misbehavior.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Habit {
     /// Never completes the headers.
@@ -21,13 +21,13 @@ pub(crate) enum Habit {
     HalfBody,
     /// Reads one byte at a time.
     ReadsSlowly,
-    /// Never reads a long answer.
+    /// Never reads a long response.
     StopsReading,
-    /// Disconnects during a call, with FIN.
+    /// Disconnects during a call, with a FIN packet.
     VanishesPolitely,
-    /// Disconnects during a call, with RST.
+    /// Disconnects during a call, with an RST packet.
     VanishesRudely,
-    /// Disconnects during the calls of a session, which another connection closes.
+    /// Disconnects during the calls of a session. Another connection then closes the session.
     LeavesItsSession,
 }
 
@@ -41,12 +41,12 @@ pub(crate) const HABITS: [(Habit, &str); 7] = [
     (Habit::LeavesItsSession, "vanishes mid-call, its session is closed"),
 ];
 
-/// More bytes than the socket buffers of both sides hold.
+/// Size of a long response: more bytes than the socket buffers of both ends can hold.
 const LONG_ANSWER_BYTES: usize = 12 << 20;
-/// The tolerance for the adapter's time limits on a busy machine.
+/// Additional time for the adapter's time limits, because the machine may be busy.
 const TIMEOUT_TOLERANCE: Duration = Duration::from_secs(60);
 
-/// Runs `count` clients of each kind concurrently, and returns how many were handled correctly.
+/// Runs `count` clients of each kind concurrently. Returns the number of correct reactions per kind.
 pub(crate) async fn all(address: SocketAddr, count: usize) -> Result<[usize; 7], Fault> {
     let mut clients = JoinSet::new();
     for (index, (habit, _)) in HABITS.into_iter().enumerate() {
@@ -68,7 +68,7 @@ pub(crate) async fn all(address: SocketAddr, count: usize) -> Result<[usize; 7],
     Ok(treated)
 }
 
-/// Returns the number of clients of a kind: waiting long answers use memory.
+/// Returns the number of clients of a kind. It is lower for long responses, because they occupy memory while they wait.
 pub(crate) fn wanted(habit: Habit, count: usize) -> usize {
     if habit == Habit::StopsReading { count.div_ceil(10) } else { count }
 }
@@ -121,7 +121,7 @@ async fn one(address: SocketAddr, habit: Habit) -> Result<(), Fault> {
                     json!({ "bytes": LONG_ANSWER_BYTES }),
                 ))
                 .await?;
-            // Much longer than the client timeout. Then the number of available bytes is checked.
+            // Wait much longer than the client timeout. The adapter must have dropped the rest of the response.
             sleep(Duration::from_secs(12)).await;
             if until_end(&mut stream).await >= LONG_ANSWER_BYTES {
                 return Err("all of it was waiting".into());
@@ -161,7 +161,7 @@ async fn one(address: SocketAddr, habit: Habit) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Reads to the end, which may be a reset, and returns the number of bytes.
+/// Reads until the connection is closed or reset. Returns the number of bytes.
 async fn until_end(stream: &mut TcpStream) -> usize {
     let mut read = Vec::new();
     let _ = stream.read_to_end(&mut read).await;

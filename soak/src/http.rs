@@ -1,4 +1,4 @@
-//! A minimal HTTP client, so that the measurements show the adapter's costs.
+//! A minimal HTTP client. It costs little, so the measurements show the costs of the adapter.
 
 use std::net::SocketAddr;
 
@@ -8,23 +8,28 @@ use tokio::net::TcpStream;
 
 use crate::Fault;
 
-/// A kept-alive connection.
+/// A persistent connection.
 pub(crate) struct Connection {
     pub(crate) stream: BufReader<TcpStream>,
     pub(crate) address: SocketAddr,
 }
 
-/// A complete answer.
+/// A complete response.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) session: Option<String>,
-    /// The seconds of the header `Retry-After`.
+    /// The value of the header `Retry-After`, in seconds.
     pub(crate) retry_after: Option<u64>,
     pub(crate) body: Vec<u8>,
 }
 
 impl Answer {
-    /// Returns the JSON-RPC message: the body, or the last event of a stream.
+    /// Parses the JSON-RPC message: the body, or the data of the last event.
+    ///
+    /// ```text
+    /// id: 7
+    /// data: {"jsonrpc":"2.0","id":7,"result":{"content":[]}}
+    /// ```
     pub(crate) fn message(&self) -> Result<Value, Fault> {
         let text = std::str::from_utf8(&self.body)?;
         let data = text.lines().rev().find_map(|line| {
@@ -33,7 +38,7 @@ impl Answer {
         Ok(serde_json::from_str(data.unwrap_or(text))?)
     }
 
-    /// Returns the operation's reply to the request with this id.
+    /// Returns the operation's reply in the response to this request.
     pub(crate) fn reply(&self, id: u64) -> Result<Value, Fault> {
         let message = self.message().map_err(|error| {
             format!("{} {error}: {}", self.status, String::from_utf8_lossy(&self.body))
@@ -46,7 +51,12 @@ impl Answer {
     }
 }
 
-/// Returns the JSON-RPC request that calls the operation of these arguments.
+/// Builds the JSON-RPC request of a call with these arguments. The operation's verb determines the tool:
+///
+/// ```json
+/// { "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+///   "params": { "name": "mcp_aql_read", "arguments": { "operation": "get_left", "params": {} } } }
+/// ```
 pub(crate) fn tool_call(id: u64, arguments: Value) -> Value {
     let family = match arguments["operation"].as_str().and_then(|name| name.split('_').next()) {
         Some("get") => "read",
@@ -58,7 +68,7 @@ pub(crate) fn tool_call(id: u64, arguments: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
 }
 
-/// Returns the headers and the body of a call, with a session or in the form of MCP 2026-07-28.
+/// Builds the HTTP request of a call. With `None`, the call has no session, as in MCP 2026-07-28.
 pub(crate) fn post_call(address: SocketAddr, session: Option<&str>, mut call: Value) -> Vec<u8> {
     let headers = match session {
         Some(session) => format!("Mcp-Session-Id: {session}\r\n"),
@@ -77,7 +87,7 @@ pub(crate) fn post_call(address: SocketAddr, session: Option<&str>, mut call: Va
     request(address, "POST", &headers, &call.to_string())
 }
 
-/// Returns the headers and the body of a call of this operation.
+/// Builds the HTTP request that calls an operation.
 pub(crate) fn call(
     address: SocketAddr,
     session: Option<&str>,
@@ -129,7 +139,7 @@ impl Connection {
         self.send(&request).await?.reply(id)
     }
 
-    /// Opens a session and returns its HTTP session id.
+    /// Initializes MCP and returns the HTTP session id.
     pub(crate) async fn open_session(&mut self) -> Result<String, Fault> {
         let answer = self.send(&initialize(self.address)).await?;
         let name = answer.session.clone().filter(|_| answer.status == 200);
@@ -143,7 +153,7 @@ impl Connection {
         Ok(name)
     }
 
-    /// Closes a session. Returns whether it was open.
+    /// Closes a session. Returns `true` if it was still open.
     pub(crate) async fn close_session(&mut self, name: &str) -> Result<bool, Fault> {
         let headers = format!("Mcp-Session-Id: {name}\r\n");
         let answer = self.send(&request(self.address, "DELETE", &headers, "")).await?;
@@ -153,7 +163,7 @@ impl Connection {
         expect(&answer, 202).map(|()| true)
     }
 
-    /// Reads a complete answer.
+    /// Reads a complete response.
     pub(crate) async fn answer(&mut self) -> Result<Answer, Fault> {
         let mut answer = Answer { status: 0, session: None, retry_after: None, body: Vec::new() };
         let (mut length, mut chunked) = (0, false);

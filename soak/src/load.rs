@@ -1,4 +1,4 @@
-//! Many concurrent sessions and calls. Every reply is checked.
+//! Calls an adapter in many concurrent sessions and checks every reply.
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
@@ -11,14 +11,14 @@ use tokio::task::JoinSet;
 use crate::Fault;
 use crate::http::Connection;
 
-/// A session as its client knows it.
+/// A session and what its client expects of it.
 pub(crate) struct Session {
     /// The HTTP session id.
     name: String,
-    /// The session id that operations see. The first reply contains it.
+    /// The session id that operations see. The first reply contains it, and no later reply may contain another one.
     id: OnceLock<String>,
     calls: AtomicU64,
-    /// The sum of the call counts that the session reported.
+    /// Sum of the call counts that the session reported.
     counted: AtomicU64,
 }
 
@@ -49,7 +49,7 @@ impl Calls {
     }
 }
 
-/// Runs `work` on a number of connections. Each repeatedly claims the next number until `count` is reached.
+/// Runs `work` on several connections at once. Each repeatedly takes the next number, up to `count`.
 async fn spread<F, W>(connections: usize, count: u64, work: W) -> Result<(), Fault>
 where
     W: Fn(usize, Arc<AtomicU64>) -> F,
@@ -61,14 +61,14 @@ where
         tasks.spawn(work(connection, Arc::clone(&next)));
     }
     while let Some(ended) = tasks.join_next().await {
-        // The first error ends the other tasks, too.
+        // If one task fails, the function returns and the others are aborted.
         ended??;
     }
     Ok(())
 }
 
 impl Sessions {
-    /// Opens a number of sessions and makes one call in each.
+    /// Opens `count` sessions and makes one call in each.
     pub(crate) async fn open(
         address: SocketAddr,
         connections: usize,
@@ -99,13 +99,13 @@ impl Sessions {
         Ok(Self { address, connections, sessions: Arc::new(sessions) })
     }
 
-    /// Returns the number of distinct session ids.
+    /// Returns the number of different session ids.
     pub(crate) fn ids(&self) -> usize {
         self.sessions.iter().filter_map(|session| session.id.get()).collect::<HashSet<_>>().len()
     }
 
-    /// Makes calls in random sessions, or without a session, of which some panic. Every connection serves all
-    /// sessions, and several connections use the same session concurrently.
+    /// Makes calls in random sessions and without a session. Some of them panic. A session is used on several
+    /// connections at the same time, and a connection serves all sessions.
     pub(crate) async fn call(&self, count: u64, seen: &Arc<Calls>) -> Result<(), Fault> {
         let address = self.address;
         spread(self.connections, count, |index, next| {
@@ -141,7 +141,8 @@ impl Sessions {
         .await
     }
 
-    /// Returns the number of sessions that counted each of their calls exactly once.
+    /// Returns the number of sessions that counted each of their calls exactly once. The reported counts are then
+    /// 1, 2, …, n, with the sum n · (n + 1) / 2.
     pub(crate) fn counted(&self) -> usize {
         let complete = |session: &&Session| {
             let calls = session.calls.load(Relaxed);
@@ -150,7 +151,7 @@ impl Sessions {
         self.sessions.iter().filter(complete).count()
     }
 
-    /// Closes the sessions. Returns how many were evicted before.
+    /// Closes the sessions. Returns the number of sessions that the adapter had already evicted.
     pub(crate) async fn close(self) -> Result<usize, Fault> {
         let address = self.address;
         let (next_session, evicted) =

@@ -1,8 +1,13 @@
-//! Load test of an adapter: `cargo run --release -p mcp-aql-soak`.
+//! Load test of an adapter. You need Linux for it, because it reads `/proc`:
 //!
-//! Starts itself as an adapter, loads it over loopback with many sessions, calls and misbehaving clients, and checks
-//! every reply and the remaining resources. Prints a table and exits with 1 if a check fails. Reads `/proc`, so it
-//! requires Linux.
+//! ```console
+//! $ cargo run --release -p mcp-aql-soak
+//! $ cargo run --release -p mcp-aql-soak -- crash --kills 100
+//! ```
+//!
+//! The program starts itself as an adapter and loads it over the loopback interface with many sessions, calls and
+//! misbehaving clients. It checks every reply and the remaining resources. It prints a table and exits with 1 if a
+//! check fails.
 
 #![expect(clippy::indexing_slicing, reason = "a `Value` that has no such member gives null")]
 
@@ -109,19 +114,20 @@ enum Transport {
     Faults(faults::AdapterArguments),
 }
 
-/// The adapter's client timeout. It is short, so that the run does not wait long for it.
+/// The adapter's client timeout. It is short, because the run has to wait for it.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(5);
-/// The maximum time until ended sessions and calls are cleaned up. rmcp gives calls five seconds when their session
-/// is closed.
+/// Maximum time until ended sessions and calls are cleaned up. After a session is closed, rmcp gives its calls five
+/// more seconds.
 const CLEANUP_TIMEOUT: Duration = Duration::from_secs(60);
-/// The maximum increase of memory from the second-to-last round to the last, in KiB. With ten thousand sessions it
-/// reveals a leak of 2 KiB each, with a million calls one of 24 bytes each.
+/// Maximum increase of memory between the last two rounds, in KiB. This detects a leak of 2 KiB per session with ten
+/// thousand sessions, or of 24 bytes per call with a million calls.
 const MAX_MEMORY_INCREASE_KIB: u64 = 24 << 10;
 
-/// Reports whether [`MAX_MEMORY_INCREASE_KIB`] is checked. This requires an allocator that returns freed memory to
-/// the system, for example
-/// `LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:0`. glibc's allocator keeps freed pages
-/// between used ones.
+/// Returns `true` if the allocator returns freed memory to the system. Only then [`MAX_MEMORY_INCREASE_KIB`] is
+/// checked.
+///
+/// glibc's allocator does not: it keeps freed memory between used blocks. To run with jemalloc, set
+/// `LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:0`.
 fn returns_memory() -> bool {
     std::env::var_os("LD_PRELOAD").is_some()
 }
@@ -252,8 +258,8 @@ async fn round(
     Ok(())
 }
 
-/// Opens the last allowed sessions and one more, calls an operation without a session, and closes them. Returns how many of
-/// them were evicted.
+/// Opens as many sessions as allowed and one more, makes a call without a session, and closes all. Returns the number
+/// of evicted sessions.
 async fn one_too_many(address: SocketAddr, places: usize) -> Result<usize, Fault> {
     let mut connection = Connection::open(address).await?;
     let mut names = Vec::new();
@@ -271,7 +277,7 @@ async fn one_too_many(address: SocketAddr, places: usize) -> Result<usize, Fault
     Ok(evicted)
 }
 
-/// The resources that the adapter uses.
+/// The resources in use by the adapter.
 struct ResourceUsage {
     sessions: i64,
     waiting: i64,
@@ -281,7 +287,7 @@ struct ResourceUsage {
 }
 
 impl ResourceUsage {
-    /// Requested over a separate connection, which is therefore part of every result.
+    /// Requests them from the adapter. This takes a separate connection, so every result includes it.
     async fn of(address: SocketAddr, process: &Process) -> Result<Self, Fault> {
         let mut connection = Connection::open(address).await?;
         let reply = connection.call(None, 1, "get_left", json!({})).await?;

@@ -1,4 +1,4 @@
-//! The adapter's process and its resources.
+//! The adapter's process, and the resources that it uses.
 
 use std::process::Stdio;
 
@@ -7,7 +7,7 @@ use tokio::process::{Child, ChildStdin, Command};
 
 use crate::Fault;
 
-/// A running adapter. It is killed when this value is dropped.
+/// A running adapter. Keep it as long as you need the process, because dropping it kills the process.
 pub(crate) struct Process {
     pub(crate) child: Child,
     id: u32,
@@ -20,13 +20,13 @@ impl Process {
             .arg("adapter")
             .args(arguments)
             .env("RUST_BACKTRACE", "0")
-            // glibc's allocator would otherwise keep more and more freed memory, depending on the length of texts. The
-            // measurement is about the memory that the adapter uses.
+            // Without these settings, glibc's allocator keeps more and more freed memory, depending on the length of
+            // strings. But the measurement shall show the memory in use.
             .env("MALLOC_MMAP_THRESHOLD_", "131072")
             .env("MALLOC_TRIM_THRESHOLD_", "131072")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // Thousands of intentional panics would be printed.
+            // The adapter would print thousands of intentional panics.
             .stderr(Stdio::null())
             .kill_on_drop(true)
             .spawn()?;
@@ -34,7 +34,7 @@ impl Process {
         Ok(Self { child, id })
     }
 
-    /// Starts the adapter over HTTP and returns its address. It exits when the pipe is closed.
+    /// Starts the adapter over HTTP and returns its address. The adapter exits when the pipe is closed.
     pub(crate) async fn http(
         arguments: &[String],
     ) -> Result<(Self, ChildStdin, std::net::SocketAddr), Fault> {
@@ -46,12 +46,12 @@ impl Process {
         Ok((process, input, line.trim().parse()?))
     }
 
-    /// Returns the resident memory in KiB.
+    /// Returns the resident memory, in KiB.
     pub(crate) fn memory(&self) -> Result<u64, Fault> {
         self.status("VmRSS:")
     }
 
-    /// Returns the peak memory in KiB.
+    /// Returns the peak resident memory, in KiB.
     pub(crate) fn peak(&self) -> Result<u64, Fault> {
         self.status("VmHWM:")
     }
@@ -66,7 +66,7 @@ impl Process {
     }
 }
 
-/// Returns the resident memory of a process, or of this one (`self`), in KiB.
+/// Returns the resident memory of a process, in KiB. Use `self` for this process.
 pub(crate) fn memory(process: &str) -> Result<u64, Fault> {
     status(process, "VmRSS:")
 }

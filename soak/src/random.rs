@@ -1,15 +1,15 @@
-//! Random numbers from a seed.
+//! Generates random numbers from a seed, so that you can repeat a run.
 
 /// A xorshift random number generator.
 pub(crate) struct Random(u64);
 
 impl Random {
     pub(crate) const fn new(seed: u64) -> Self {
-        // Zero would stay zero.
+        // A xorshift generator must not start at zero, because it would stay there.
         Self(seed | 1)
     }
 
-    /// Returns a number below the limit, or 0.
+    /// Returns a number below `limit`, or 0 if `limit` is 0.
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

@@ -1,8 +1,8 @@
-//! Prints the results line by line and records whether all checks hold.
+//! Prints the results line by line, and remembers if a check failed.
 
 use std::fmt::Display;
 
-/// The printed table.
+/// The table of results.
 #[derive(Default)]
 pub(crate) struct Report {
     failed: usize,
@@ -10,7 +10,11 @@ pub(crate) struct Report {
 
 #[expect(clippy::print_stdout, reason = "the report")]
 impl Report {
-    /// Prints a check and its result.
+    /// Prints a check with its result.
+    ///
+    /// ```text
+    /// deletions                                                          1000  ok
+    /// ```
     pub(crate) fn check(&mut self, what: &str, seen: impl Display, holds: bool) {
         if !holds {
             self.failed += 1;
@@ -18,7 +22,7 @@ impl Report {
         println!("{what:<44} {seen:>26}  {}", if holds { "ok" } else { "FAILED" });
     }
 
-    /// Prints additional information.
+    /// Prints a figure without a check.
     pub(crate) fn note(&self, what: &str, seen: impl Display) {
         println!("{what:<44} {seen:>26}");
     }
@@ -33,7 +37,7 @@ impl Report {
         println!("\n{name}");
     }
 
-    /// Returns whether all checks hold.
+    /// Prints the number of failed checks. Returns `true` if there are none.
     pub(crate) fn end(&self) -> bool {
         println!("\n{} failed", self.failed);
         self.failed == 0

@@ -1,4 +1,4 @@
-//! Sends one confirmation token in many concurrent calls.
+//! Sends the same confirmation token in many concurrent calls. Exactly one of them may run.
 
 use std::time::Instant;
 
@@ -11,13 +11,19 @@ use crate::http::Connection;
 use crate::process::Process;
 use crate::report::Report;
 
-/// Serves the adapter over HTTP, with its state in memory.
+/// Serves the adapter over HTTP. Its state is in memory.
 pub(crate) async fn serve(folder: &std::path::Path) -> Result<(), Fault> {
     let adapter = gated::adapter(MemoryState::default(), folder, 0)?;
     Ok(gated::serve_http(adapter).await?)
 }
 
-/// Runs rounds of concurrent calls.
+/// Runs rounds of concurrent calls. Returns `true` if all checks hold.
+///
+/// All calls of a round have the same arguments:
+///
+/// ```json
+/// { "operation": "delete_thing", "params": { "thing": "thing-7", "_confirmation": "conf_…" } }
+/// ```
 pub(crate) async fn run(rounds: u64, at_once: usize) -> Result<bool, Fault> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().to_str().ok_or("the folder's name is no text")?.to_owned();
@@ -32,7 +38,7 @@ pub(crate) async fn run(rounds: u64, at_once: usize) -> Result<bool, Fault> {
     let (mut once, mut used, mut slowed) = (0, 0, 0);
     for round in 0..rounds {
         let thing = format!("thing-{round}");
-        // A new session, because one that fails often is delayed.
+        // Open a new session per round, because a session with many failures is slowed down.
         let mut first = Connection::open(address).await?;
         let session = first.open_session().await?;
         let asked =

@@ -1,4 +1,4 @@
-//! Clients on standard input and output that stop reading, or disconnect.
+//! Simulates clients on standard input and output that stop reading, or disconnect.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use crate::http::tool_call;
 use crate::process::Process;
 use crate::report::Report;
 
-/// The length of an answer, and the number of answers that a client requests without reading any.
+/// Size of a response in bytes, and number of responses that a client requests without reading them.
 const ANSWER_BYTES: usize = 16 << 10;
 const CALLS: u64 = 20_000;
-/// The maximum increase of memory for a client that does not read, in KiB. Its answers have 312 MiB.
+/// Maximum increase of memory for a client that does not read, in KiB. Its responses have 312 MiB in total.
 const MAX_BUFFERED_KIB: u64 = 64 << 10;
-/// The maximum duration of a step.
+/// Maximum duration of a step.
 const STEP_TIMEOUT: Duration = Duration::from_secs(120);
 
 fn line(id: u64, operation: &str, params: &Value) -> String {
@@ -48,7 +48,7 @@ pub(crate) async fn run(report: &mut Report) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Starts an adapter, initializes the session, and returns the process with its pipes.
+/// Starts an adapter and initializes MCP. Returns the process with its pipes.
 async fn connect() -> Result<(Process, ChildStdin, Lines<BufReader<ChildStdout>>), Fault> {
     let mut process = Process::start(&["stdio".to_owned()])?;
     let mut input = process.child.stdin.take().ok_or("no standard input")?;
@@ -92,7 +92,7 @@ async fn stops_reading(report: &mut Report) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Returns whether the process exits cleanly when both pipes are closed during calls.
+/// Closes both pipes during calls. Returns `true` if the process exits cleanly.
 async fn vanishes(index: u64) -> Result<bool, Fault> {
     let (mut process, mut input, lines) = connect().await?;
     for id in 1..200 {
@@ -101,7 +101,7 @@ async fn vanishes(index: u64) -> Result<bool, Fault> {
             1 => line(id, "execute_wait", &json!({})),
             _ => line(id, "get_bulk", &json!({ "bytes": 10_000 })),
         };
-        // The pipe fills up, because no reader drains it. Writes that would block are skipped.
+        // As the responses are not read, the pipe fills up. Skip writes that would block.
         let _ = timeout(Duration::from_millis(50), input.write_all(line.as_bytes())).await;
     }
     tokio::time::sleep(Duration::from_millis(index * 5)).await;

@@ -1,4 +1,4 @@
-//! Run-time messages about features that are off.
+//! Tests the messages about disabled features at run time.
 
 use std::process::Command;
 

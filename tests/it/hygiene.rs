@@ -1,16 +1,16 @@
-//! Compiles expansions in unusual scopes: without a prelude, with denied warnings, with a renamed runtime, and beside
-//! types that are named like those of the standard library.
+//! Compiles macro expansions in unusual scopes: without a prelude, with denied warnings, with a renamed runtime, and
+//! with the author's own types named like those of the standard library.
 
 #![deny(warnings)]
 
-/// The runtime, re-exported by another crate.
+/// A crate that re-exports the runtime.
 mod framework {
     pub(crate) mod inner {
         pub(crate) use mcp_aql as aql;
     }
 }
 
-/// A scope without any imports except the file's own, and the macros by their paths.
+/// A scope without any imports except those of this file. Macros are named by their paths.
 mod no_prelude {
     #![no_implicit_prelude]
 
@@ -73,7 +73,7 @@ mod no_prelude {
         ::std::result::Result::Ok(clock.0)
     }
 
-    /// The derive of `JsonSchema` needs a prelude.
+    /// Implements `JsonSchema` by hand, because its derive macro needs a prelude.
     macro_rules! schema_of {
         ($ty:ident) => {
             impl ::schemars::JsonSchema for $ty {
@@ -219,7 +219,7 @@ mod no_prelude {
         execution.attempt()
     }
 
-    /// Operations with an undeclared danger whose names raise the level: the macro warns about each.
+    /// Operations without a declared danger whose names imply one. The macro warns about each of them.
     #[expect(deprecated)]
     pub(crate) mod undeclared {
         /// Empty the cache.
@@ -327,7 +327,7 @@ mod renamed {
     }
 }
 
-/// Types with the names of those that an expansion uses.
+/// Types with the same names as those in an expansion.
 #[allow(dead_code)]
 mod odd_names {
     use ::mcp_aql::{OperationError, operation, operations};
@@ -453,7 +453,7 @@ impl Numbers {
     }
 }
 
-/// Errors can be returned from `main` wherever they are defined, also with type parameters.
+/// Errors that `main` can return, in any scope and with type parameters.
 mod errors_of_main {
     #![no_implicit_prelude]
 

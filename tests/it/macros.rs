@@ -1,4 +1,4 @@
-//! Reads back the tables that the macros generate.
+//! Tests the tables that the macros generate.
 
 #![allow(
     clippy::unwrap_used,
@@ -223,7 +223,7 @@ fn lifecycles_are_declared_in_the_table() {
     // REQ-LIF-09
     let spec = export_tasks::OPERATION.spec;
     assert_eq!(spec.lifecycle, Some(LifecycleSpec::new(true, false, true)));
-    // Neither `Context` nor `ExecutionContext` is a parameter.
+    // `Context` and `ExecutionContext` are not parameters.
     assert_eq!(spec.parameters.len(), 1);
     assert_eq!(start_over::OPERATION.spec.lifecycle, Some(LifecycleSpec::new(false, false, false)));
     assert_eq!(create_task::OPERATION.spec.lifecycle, None);
@@ -274,7 +274,7 @@ fn methods_become_operations_in_the_order_written() {
     assert_eq!(Notes { store: 7_u8 }.count_notes(), 1);
 }
 
-/// Defines an operation whose texts are arguments of a macro.
+/// Defines an operation whose descriptions are arguments of a macro.
 macro_rules! counter {
     ($function:ident, $noun:literal, $result:ty, $doc:expr) => {
         #[doc = $doc]
@@ -470,7 +470,7 @@ fn errors_map_to_codes() {
     assert_eq!(error.code(), ErrorCode::InternalError);
 }
 
-/// The kind of a thing, whose `Display` and JSON forms differ.
+/// The kind of a thing. Its `Display` and JSON forms differ.
 #[derive(Debug, Clone, Copy, serde::Serialize)]
 enum ThingKind {
     Shelf,
@@ -482,7 +482,7 @@ impl std::fmt::Display for ThingKind {
     }
 }
 
-/// A number without `Display`.
+/// A number without a `Display` implementation.
 #[derive(Debug, Clone, Copy, serde::Serialize)]
 struct ThingId(u32);
 
@@ -571,7 +571,7 @@ fn text_of_the_caller_is_truncated_in_messages() {
         assert!(text.len() < 1_500, "{}: {} bytes", error.message(), text.len());
         assert!(text.contains('…'), "{text}");
     }
-    // Messages of the author are kept at any length.
+    // A message of the author may have any length.
     let worded = ThingError::Worded { id: "s-1".into(), note: long() };
     assert_eq!(OperationError::from(worded).details()["note"], long());
     for error in [

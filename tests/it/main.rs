@@ -1,4 +1,4 @@
-//! Tests of the macros, except for compile errors.
+//! Tests the macros, except for compile errors.
 
 mod hygiene;
 mod macros;

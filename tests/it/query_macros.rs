@@ -1,4 +1,4 @@
-//! Reads back the tables that the query macros generate, and calls them through an adapter.
+//! Tests the tables that the query macros generate, directly and through an adapter.
 
 #![allow(
     clippy::unwrap_used,
@@ -101,7 +101,7 @@ fn field<'a>(table: &'a ResourceSchema, path: &str) -> &'a FieldInfo {
     table.field(place).unwrap_or_else(|| panic!("no {place}"))
 }
 
-/// Returns `filter sort group numeric search id omitted computed`, as far as they are set.
+/// Returns the names of all flags set for a field, for example `filter sort numeric`.
 fn marks(field: &FieldInfo) -> String {
     [
         ("id", field.id),

@@ -1,4 +1,4 @@
-//! Authenticated callers: the scopes that they need, what they see, and values from their claims.
+//! Tests authenticated callers: the scopes that they need, what they can see, and values from their claims.
 
 use mcp_aql::auth::{Access, Principal};
 use mcp_aql::gatekeeper::Condition;
@@ -96,7 +96,8 @@ async fn a_call_needs_the_scope_of_its_operation() {
         (&["papers:delete"], "list_executions", Some("papers:read")),
         (&[], "introspect", None),
     ] {
-        // Errors of parameters would describe the operation.
+        // The call must fail because of the scope, even if its parameters are invalid. Their errors would describe the
+        // operation.
         let params = match (missing, operation) {
             (Some(_), _) => json!({ "unknown": 1 }),
             (None, "get_drawer") => json!({ "number": 1 }),
@@ -113,7 +114,7 @@ async fn a_call_needs_the_scope_of_its_operation() {
             }
         }
     }
-    // The program itself needs none.
+    // The program that embeds the adapter needs no scopes.
     assert_eq!(adapter.call("delete_sheet", json!({})).await.code(), None);
 }
 
@@ -189,7 +190,7 @@ async fn introspection_shows_only_what_the_caller_may_call() {
         call_as(&adapter, &reader, "introspect", json!({ "query": "types" })).await.to_string();
     assert!(types.contains("\"Sheet\"") && types.contains("ErrorDetail"), "{types}");
     assert!(!types.contains("Drawer"), "{types}");
-    // A hint about a misspelt name does not mention hidden operations either.
+    // A hint about a misspelled name must not mention hidden operations.
     let hint = call_as(&adapter, &reader, "delete_sheets", json!({})).await;
     assert_eq!(hint["code"], "NOT_FOUND_OPERATION");
     assert!(!hint.to_string().contains("'delete_sheet'"), "{hint}");
@@ -208,7 +209,7 @@ async fn arguments_come_from_claims() {
     assert_eq!(call_as(&adapter, &north, "get_tenant", json!({})).await, "north None");
     let second = north.clone().with_claim("floor", 2);
     assert_eq!(call_as(&adapter, &second, "get_tenant", json!({})).await, "north Some(2)");
-    // No parameter sets them, and no caller sees them.
+    // Callers can neither set nor see these parameters.
     let sent = call_as(&adapter, &north, "get_tenant", json!({ "tenant": "south" })).await;
     assert_eq!(sent["code"], "VALIDATION_UNKNOWN_PARAM");
     let detail = json!({ "query": "operations", "name": "get_tenant" });
@@ -228,7 +229,7 @@ async fn arguments_come_from_claims() {
 
 #[tokio::test]
 async fn an_execution_belongs_to_the_claims_of_the_call_that_began_it() {
-    // One subject acts for several tenants, as service accounts do.
+    // Like a service account, one subject acts for several tenants.
     let adapter = papers().build().unwrap();
     let of = |tenant: &str| {
         ada(&["papers:read", "papers:execute"])
@@ -292,7 +293,7 @@ async fn what_belongs_to_a_tenant_needs_no_argument_from_a_claim() {
     assert_eq!(state["code"], "NOT_FOUND_RESOURCE", "{state}");
     assert_eq!(call_as(&adapter, &of("north"), "get_execution", wait).await["result"], "north");
 
-    // One session for both, as a program may have.
+    // A program may use the same session for both tenants.
     let session = Session::new();
     let call = async |tenant: &str, params: Value| {
         let mut extensions = Extensions::default();

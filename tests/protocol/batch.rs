@@ -1,4 +1,4 @@
-//! Batches: order, isolation, form and limits.
+//! Tests batches: order, isolation of items, form and limits.
 
 use mcp_aql::prelude::*;
 use mcp_aql::{EndpointMode, SizeLimits};

@@ -1,4 +1,4 @@
-//! The rights of a blocked agent's session, and the persistence of blocks.
+//! Tests the rights of a session with a blocked agent, and the persistence of blocks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::support::{ask_in, code, data, details};
 
-/// Counts executed operations.
+/// Counts the executed operations.
 #[derive(Clone, Default)]
 struct Garden(Arc<AtomicU32>);
 
@@ -76,7 +76,7 @@ impl Guarded {
         ask_in(&self.adapter, Endpoint::Unified, arguments, scope)
     }
 
-    /// Begins an agent and reports an action that is denied.
+    /// Starts an agent and reports an action that will be denied.
     fn block(&self, session: Option<&Session>, agent: &str) {
         data(self.call(session, "execute_agent", json!({ "element_name": agent })));
         if let Some(code) = self.people.last_code() {
@@ -97,7 +97,7 @@ impl Guarded {
         data(self.call(session, "verify_challenge", params));
     }
 
-    /// Asserts the operations that are refused while an agent of the session is blocked.
+    /// Asserts that operations with effects are rejected while an agent of the session is blocked.
     #[track_caller]
     fn assert_refused(&self, session: Option<&Session>) {
         let done = self.done.load(Ordering::SeqCst);
@@ -128,16 +128,15 @@ fn a_blocked_agents_session_may_only_read_until_a_person_lifts_the_block() {
         guarded.assert_runs(here);
         guarded.block(here, "tidy");
         guarded.assert_refused(here);
-        // Reads have no effect, so the agent can report its situation.
+        // Reading has no effect and is allowed, so that the agent can report its situation.
         data(guarded.call(here, "list_beds", json!({})));
         data(guarded.call(here, "introspect", json!({ "query": "operations" })));
-        // Cancelling stops work and is allowed. Retrying is not.
+        // Canceling stops work, so it is allowed. Retrying is not.
         let params = json!({ "execution_id": "e-1" });
         let cancelled = guarded.call(here, "cancel_execution", params.clone());
         assert_eq!(code(&cancelled), Some("NOT_FOUND_RESOURCE"), "{cancelled}");
         let retried = guarded.call(here, "retry_execution", params);
         assert_eq!(code(&retried), Some("PERMISSION_DENIED"), "{retried}");
-        // Other sessions are not affected.
         guarded.assert_runs(Some(&Session::new()));
         guarded.verify(here);
         guarded.assert_runs(here);
@@ -167,7 +166,7 @@ fn a_block_outlives_process_and_session() {
 
     let later = Guarded::new(LoopMode::Enforcing, &store);
     let session = Session::new();
-    // The new process does not know yet that the session belongs to the blocked agent.
+    // The new process cannot know yet that this session belongs to the blocked agent.
     later.assert_runs(Some(&session));
     let reply = later.call(Some(&session), "execute_agent", json!({ "element_name": "tidy" }));
     assert_eq!(details(&reply)["reason"], "blocked", "{reply}");
@@ -212,7 +211,7 @@ fn a_safety_loop_stores_blocks_in_a_file_or_reports_why_it_cannot() {
     let problems = built("no/folder").unwrap_err().to_string();
     assert!(problems.contains("cannot be the name of a folder"), "{problems}");
     assert!(problems.contains("add a `.store(…)`"), "{problems}");
-    // No file is written before it is needed.
+    // The file is only created when it is needed.
     built("mcp-aql-test").unwrap();
     let name = Adapter::builder("no/folder").without_config();
     name.store(MemoryState::default()).safety_loop(safety()).build().unwrap();

@@ -463,7 +463,7 @@ pub(crate) fn repeat_text(
     vec!["x".repeat(length); times]
 }
 
-/// Builds a board without any external configuration.
+/// Returns a builder of the board. It ignores configuration files, so your machine has no influence on the tests.
 pub(crate) fn builder() -> AdapterBuilder {
     Adapter::builder("board")
         .version("1.2.3")

@@ -1,4 +1,4 @@
-//! Categories, names and reserved names.
+//! Tests categories, names and reserved names of operations.
 
 use mcp_aql::SemanticCategory;
 use mcp_aql::prelude::*;
@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::board::{board, builder};
 use crate::support::{call, code, data};
 
-/// An operation with a name that the protocol reserves.
+/// An operation with one of the names reserved by the protocol.
 struct Reserved<const INDEX: usize>;
 
 impl<const INDEX: usize> Operation for Reserved<INDEX> {

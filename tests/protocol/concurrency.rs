@@ -1,4 +1,4 @@
-//! Concurrency: the published mode is enforced, and resources have versions.
+//! Tests that the published concurrency mode is enforced, and that resources have versions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::board::{board, builder};
 use crate::support::{block_on, call, code, data, details};
 
-/// Counts the calls that run at the same time, and their maximum.
+/// Counts the calls that run at the same time. Remembers the maximum.
 #[derive(Clone, Default)]
 struct ConcurrencyCounter(Arc<(AtomicU32, AtomicU32)>);
 
@@ -132,11 +132,11 @@ fn a_disconnected_caller_cancels_a_read_but_not_a_change() {
         let Value::Object(asked) = json!({ "operation": operation }) else { panic!("no object") };
         let cancellation = Cancellation::default();
         let scope = CallScope { cancellation: Some(cancellation.clone()), ..CallScope::default() };
-        // The call is polled first, so it has begun when it is dropped.
+        // `join!` polls the call first, so the operation has started when the call is canceled.
         let call = adapter.handle(Endpoint::Unified, asked.clone(), scope.clone());
         let (reply, ()) = block_on(async { tokio::join!(call, async { cancellation.cancel() }) });
         assert_eq!(reply.code.map(|code| code.as_str()), expected, "{operation}");
-        // A call that has not begun by then never begins.
+        // If the call is already canceled, the operation never starts.
         let reply = block_on(adapter.handle(Endpoint::Unified, asked, scope));
         assert_eq!(reply.code.map(|code| code.as_str()), Some("INTERNAL_ERROR"), "{operation}");
     }

@@ -1,4 +1,4 @@
-//! The values of a call in the question of its confirmation, also those inside of objects.
+//! Tests confirmation messages that show values of the call, including values inside objects.
 
 use std::collections::BTreeMap;
 
@@ -107,10 +107,10 @@ fn a_question_shows_what_an_update_changes_at_every_depth() {
         ),
         (json!({ "name": "Ada" }), "7: Ada, [unchanged], [unchanged]?"),
         (json!({ "address": { "lines": [] } }), "7: [unchanged], [unchanged], [unchanged]?"),
-        // What removes an object removes its fields.
+        // Removing an object removes all of its fields.
         (json!({ "address": null, "payer": { "address": null } }), "7: [unchanged], null, null?"),
         (json!({ "payer": null }), "7: [unchanged], [unchanged], null?"),
-        // Values are shown on one line, without invisible characters.
+        // Values are shown on one line and without invisible characters.
         (
             json!({ "address": { "city": "U\u{202e}l\nm" } }),
             "7: [unchanged], U\u{fffd}l\u{fffd}m, [unchanged]?",

@@ -1,4 +1,4 @@
-//! Confirmations that the user of the caller's client gives.
+//! Tests confirmations by elicitation: the client asks its user.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::support::AuditLines;
 
-/// What was deleted.
+/// The deleted beds and trees.
 #[derive(Clone, Default)]
 struct Garden(Arc<Mutex<Vec<(char, u32)>>>);
 
@@ -53,7 +53,7 @@ impl Garden {
     }
 }
 
-/// A user with these answers.
+/// A user who gives these answers in order.
 struct User(Mutex<VecDeque<UserAnswer>>);
 
 impl AskUser for User {
@@ -82,7 +82,7 @@ impl Fixture {
         self.adapter.handle(Endpoint::Unified, call.as_object().cloned().unwrap(), scope).await
     }
 
-    /// The audited events with their reasons.
+    /// Returns the audited events with their reasons.
     fn audited(&self) -> Vec<(String, Option<String>)> {
         let text = |line: &Value, name: &str| line[name].as_str().map(str::to_owned);
         let lines = self.lines.0.lock().unwrap();
@@ -110,10 +110,10 @@ async fn the_answer_of_a_user_is_never_the_approval_of_a_person() {
             .policy(Policy::confirm("delete_bed").by_operator())
     });
     let session = Session::new();
-    // The user of the client is not even asked.
+    // A person must approve, so the user of the client is not asked.
     let reply = fixture.call("delete_bed", 1, asking(&session, &[])).await;
     assert!(error(&reply)["details"]["request_id"].is_string(), "{}", reply.text);
-    // Another operation needs the caller's word only.
+    // For the other operation, the answer of the client's user is enough.
     let reply = fixture.call("delete_tree", 1, asking(&session, &[UserAnswer::Accepted])).await;
     assert_eq!(reply.code, None, "{}", reply.text);
     assert_eq!(fixture.garden.deleted(), [('t', 1)]);
@@ -169,7 +169,7 @@ async fn a_session_has_a_limited_number_of_questions() {
     assert_eq!(fixture.garden.deleted().len(), 1);
 }
 
-/// A user who accepts after something has happened.
+/// A user who accepts, but only after something else has happened.
 struct Meanwhile<F>(F);
 
 impl<F: Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static> AskUser for Meanwhile<F> {
@@ -245,15 +245,15 @@ async fn a_client_that_cannot_ask_gets_as_many_tokens_as_another() {
     }
 }
 
-/// A state of the model.
+/// An issued request state, as the model remembers it.
 struct Issued {
     call: ModelCall,
-    /// The minute in which it was issued.
+    /// The minute when it was issued.
     at: i64,
     is_used: bool,
 }
 
-/// A caller and its call.
+/// A caller with its call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct ModelCall {
     principal: usize,
@@ -261,7 +261,7 @@ struct ModelCall {
     id: u32,
 }
 
-/// Random numbers that are the same in every run (SplitMix64).
+/// A deterministic random number generator (SplitMix64).
 struct Random(u64);
 
 impl Random {
@@ -273,7 +273,7 @@ impl Random {
     }
 }
 
-/// A state that a client may send: one of the last that were issued, or one that nobody has issued.
+/// Returns a state for a client to send: one of the latest issued ones, or an invented one.
 fn some_state(states: &[(String, Issued)], call: ModelCall, random: &mut Random) -> String {
     let last = &states[states.len().saturating_sub(30)..];
     let of_call = last.iter().rfind(|(_, issued)| issued.call == call);

@@ -1,4 +1,4 @@
-//! Encoding, limits and null.
+//! Tests encoding rules, limits and null.
 
 use mcp_aql::prelude::*;
 use mcp_aql::{Adapter, SizeLimits, encoding};
@@ -28,7 +28,7 @@ fn nul_is_refused_in_names_and_values() {
     }
     let reply = ask(&board, json!({ "operation": "get\u{0}task" }));
     assert_eq!(code(&reply), Some("VALIDATION_INVALID_ENCODING"));
-    // Every other character is accepted in text.
+    // A string may contain every other character.
     for text in ["", "\u{1}", "\u{7f}", "é", "漢字", "\u{10ffff}", "🦀", "\u{d7ff}\u{e000}"] {
         assert_eq!(data(call(&board, "echo_values", json!({ "text": text })))["text"], text);
     }
@@ -82,7 +82,7 @@ fn numbers_beyond_two_to_the_53_travel_as_text() {
     assert_eq!(code(&reply), Some("VALIDATION_INVALID_TYPE"));
     let reply = call(&board, "echo_values", json!({ "text": "a", "big": "seven" }));
     assert_eq!(code(&reply), Some("VALIDATION_INVALID_VALUE"));
-    // The limit is documented where it applies.
+    // The limit is part of the description of each parameter it applies to.
     let shown = call(&board, "introspect", json!({ "query": "operations", "name": "echo_values" }));
     let shown = data(shown)["operation"]["parameters"].clone();
     let of = |name: &str| {
@@ -90,9 +90,9 @@ fn numbers_beyond_two_to_the_53_travel_as_text() {
     };
     assert_eq!(of("big")["type"], "string");
     assert_eq!(of("big")["pattern"], "^-?[0-9]+$");
-    // The range of 64-bit numbers is not published, because JSON readers may not represent its bounds.
+    // The range of 64-bit numbers is not published, because some JSON parsers cannot represent its bounds.
     assert_eq!(of("large").get("maximum"), None);
-    // 64-bit numbers that are sent as JSON numbers are not rounded by the adapter.
+    // If a client sends a 64-bit number as a JSON number, the adapter must not round it.
     let reply = call(&board, "echo_values", json!({ "text": "a", "large": u64::MAX }));
     assert_eq!(data(reply)["large"], u64::MAX);
 }
@@ -125,7 +125,7 @@ fn binary_is_padded_base64_with_what_it_is() {
     assert_eq!((&bytes["type"], &bytes["format"]), (&json!("string"), &json!("byte")));
 }
 
-/// Checks the error of an exceeded limit and its details.
+/// Checks the error for an exceeded limit.
 #[track_caller]
 fn assert_breach(reply: &Value, limit_type: &str, limit_value: usize, unit: &str) {
     assert_eq!(code(reply), Some("VALIDATION_PAYLOAD_TOO_LARGE"), "{limit_type}");
@@ -135,7 +135,7 @@ fn assert_breach(reply: &Value, limit_type: &str, limit_value: usize, unit: &str
     assert!(details["actual_value"].as_u64().unwrap() > limit_value as u64, "{details}");
     assert_eq!(details["unit"], unit);
     assert!(message(reply).contains(limit_type), "{}", message(reply));
-    // The next step. The replies of lists name theirs.
+    // The message suggests a next step. For lists, the reply suggests another one.
     let steps = ["Send less", "Send a shorter", "Use fewer levels"];
     let has_step = steps.iter().any(|step| message(reply).contains(step));
     assert!(has_step || limit_type == "response_size", "{}", message(reply));
@@ -209,7 +209,7 @@ fn nesting_is_limited() {
         for _ in 0..levels {
             value = if list { json!([value]) } else { json!({ "a": value }) };
         }
-        // The arguments and `params` are two levels.
+        // The arguments object and `params` use two levels.
         call(&board, "echo_values", json!({ "text": "a", "anything": value }))
     };
     for list in [false, true] {
@@ -285,19 +285,18 @@ fn limits_are_published() {
 fn null_is_left_out_where_a_value_may_be() {
     // REQ-ENC-15
     let board = board();
-    // For an optional parameter, null means the same as absent.
+    // Null for an optional parameter means the same as omitting it.
     let reply =
         call(&board, "create_task", json!({ "title": "a", "priority": null, "tags": null }));
     let task = data(reply)["task"].clone();
     assert_eq!((&task["priority"], &task["tags"]), (&json!(3), &json!([])));
-    // A required parameter does not accept null.
     let reply = call(&board, "create_task", json!({ "title": null }));
     assert_eq!(code(&reply), Some("VALIDATION_INVALID_TYPE"));
     assert_eq!(details(&reply)["actual_type"], "null");
-    // In a reply, the field is present and null.
+    // In a reply, a field without a value is present as null.
     assert_eq!(task["due_date"], Value::Null);
     assert!(task.as_object().unwrap().contains_key("due_date"));
-    // Where absent and null differ, introspection documents the meaning of null.
+    // If null has another meaning than omission, introspection describes it.
     let shown = call(&board, "introspect", json!({ "query": "operations", "name": "update_task" }));
     let input = data(shown)["operation"]["parameters"][1]["description"].clone();
     assert!(input.as_str().unwrap().contains("Null removes"), "{input}");

@@ -1,4 +1,4 @@
-//! Endpoint modes, families and routing.
+//! Tests endpoint modes, families and routing.
 
 use mcp_aql::SemanticCategory::{Create, Delete, Execute, Read, Update};
 use mcp_aql::prelude::*;
@@ -67,7 +67,7 @@ fn every_operation_has_one_category_and_one_family() {
     for operation in list["operations"].as_array().unwrap() {
         let category = operation["semantic_category"].as_str().unwrap();
         assert_eq!(operation["endpoint"], category.to_ascii_lowercase());
-        // Exactly one of the five endpoints accepts it.
+        // Exactly one of the five endpoints must accept the operation.
         let opened = families.iter().filter(|name| {
             let door = family(&board, name);
             let asked = json!({ "operation": operation["name"], "params": { "nonsense": 1 } });
@@ -143,7 +143,7 @@ fn all_endpoints_apply_the_same_checks() {
         let by_family = ask_through(&semantic, family(&semantic, door), asked.clone());
         assert_eq!(by_family, ask(&unified, asked.clone()), "{asked}");
     }
-    // The category does not depend on the mode.
+    // The category must not depend on the mode.
     let single = builder().mode(EndpointMode::Single).build().unwrap();
     for operation in ["create_task", "get_task", "update_task", "delete_task", "run_report"] {
         let shown = |adapter: &Adapter| {
@@ -217,7 +217,7 @@ fn a_profile_of_ones_own_spreads_the_operations() {
         call(&adapter, "introspect", json!({ "query": "operations", "name": "delete_task" }));
     let shown = data(shown)["operation"].clone();
     assert_eq!(shown["mcpTool"], "mcp_aql_manage");
-    // The permissions are those of the operation, even if its family has several categories.
+    // The permissions follow the operation, even if its family has several categories.
     assert_eq!(shown["permissions"], json!({ "readOnly": false, "destructive": true }));
 }
 

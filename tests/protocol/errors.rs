@@ -1,4 +1,4 @@
-//! Errors: codes, templates, details, and information that clients must not receive.
+//! Tests errors: codes, message templates, details, and information that clients must not receive.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ fn codes_are_those_of_the_registry() {
         "TOKEN_",
         "CONFIRMATION_",
         "INTERNAL_",
-        // Codes that are defined outside the registry: those of introspection and of batches.
+        // These codes of introspection and batches are defined outside of the registry.
         "INVALID_QUERY_TYPE",
         "INTROSPECTION_ERROR",
         "BATCH_VALIDATION_ERROR",
@@ -34,7 +34,7 @@ fn codes_are_those_of_the_registry() {
         assert!(text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_'), "{text}");
         assert!(seen.insert(text), "{text} twice");
     }
-    // Codes that the protocol reserves or has removed.
+    // The protocol reserves or has removed these codes.
     for text in [
         "VALIDATION_INVALID_ENUM",
         "VALIDATION_OUT_OF_RANGE",
@@ -175,7 +175,7 @@ fn internal_errors_reveal_no_details() {
         let id = details(&reply)["correlation_id"].as_str().unwrap();
         assert!(message(&reply).contains(id), "the log has the rest under this id");
     }
-    // The adapter still works.
+    // The adapter must still work.
     data(call(&board, "list_tasks", json!({})));
 }
 

@@ -1,4 +1,4 @@
-//! Examples must be calls that the author's types accept, and replacements must exist.
+//! Tests that examples are calls that the author's types accept, and that replacements exist.
 
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
@@ -169,7 +169,7 @@ fn find_host(
     let _ = address;
 }
 
-/// Returns the problems that prevent an adapter from starting.
+/// Returns the problems that `build` reports.
 fn problems(builder: mcp_aql::AdapterBuilder) -> Vec<String> {
     builder.without_config().build().err().map_or_else(Vec::new, |error| error.problems().to_vec())
 }

@@ -1,4 +1,4 @@
-//! Background executions: their states and transitions, their visibility, and their end.
+//! Tests background executions: their states and transitions, their visibility, and their end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -29,7 +29,7 @@ struct Export {
     rooms: u32,
 }
 
-/// Operations that take time.
+/// Operations that take some time.
 #[derive(Clone, Default)]
 struct Works {
     tries: Arc<AtomicU32>,
@@ -182,7 +182,7 @@ async fn a_call_returns_at_once_and_its_end_can_be_awaited() {
         Some("VALIDATION_INVALID_VALUE")
     );
     assert_eq!(ask(&adapter, "get_execution", "exec_0").await.code(), Some("NOT_FOUND_RESOURCE"));
-    // The arguments are checked before the execution begins.
+    // Invalid arguments are rejected before an execution starts.
     let refused = adapter.call("execute_export", json!({})).await;
     assert_eq!(refused.code(), Some("VALIDATION_MISSING_PARAM"));
 }
@@ -269,7 +269,7 @@ async fn a_cancelled_execution_ends_according_to_its_function() {
     for (operation, params, seconds, status) in [
         ("execute_export", json!({ "rooms": 9 }), 0, "cancelled"),
         ("execute_stubborn", json!({}), 5, "cancelled"),
-        // The execution completes, because it does not check for cancellation.
+        // This operation never checks for cancellation, so it completes.
         ("execute_deaf", json!({}), 2, "completed"),
     ] {
         let id = begin(&adapter, operation, params).await;
@@ -281,7 +281,7 @@ async fn a_cancelled_execution_ends_according_to_its_function() {
         assert_eq!(ended.get("result").is_some(), status == "completed", "{operation}");
         let again = ask(&adapter, "cancel_execution", &id).await;
         match status {
-            // Cancelling twice has the same effect as once.
+            // A second cancellation has no further effect.
             "cancelled" => assert_eq!(data(again), ended),
             _ => assert_eq!(again.code(), Some("VALIDATION_INVALID_VALUE")),
         }
@@ -422,11 +422,11 @@ async fn executions_end_with_the_session_that_began_them() {
     }
     sleep(SECOND).await;
     client.close().await.unwrap();
-    // The server waited for them before it ended the session.
+    // The server has waited for these executions before it ended the session.
     for (id, status) in ids.iter().zip(["cancelled", "cancelled", "running"]) {
         assert_eq!(state(&adapter, id).await["status"], status);
     }
-    // A client that disconnects without notice is handled in the same way, but no caller waits.
+    // If a client disconnects without notice, the same happens, but no caller waits for it.
     drop(other);
     sleep(7 * SECOND).await;
     assert_eq!(state(&adapter, &ids[2]).await["status"], "cancelled");
@@ -487,7 +487,7 @@ async fn a_session_lists_its_own_executions_and_an_id_grants_access_to_one() {
     let known =
         two.call("mcp_aql_read", "get_execution", json!({ "execution_id": ids[0] })).await.unwrap();
     assert_eq!(known.data()["result"]["export"]["rooms"], 1);
-    // Calls without a session share a list.
+    // All calls without a session share one list.
     let id = begin(&adapter, "execute_flaky", json!({})).await;
     let listed = data(adapter.call("list_executions", json!({})).await);
     assert_eq!(
@@ -506,7 +506,7 @@ async fn executions_are_listed_page_by_page_in_both_directions() {
         sleep(2 * SECOND).await;
     }
     let list = async |params: Value| adapter.call("list_executions", params).await;
-    // The details are those of a list with a `CollectionQuery`.
+    // The error has the same details as that of a `CollectionQuery`.
     let negative = list(json!({ "first": -1 })).await;
     let negative = negative.error().expect("an error");
     assert_eq!(negative.message, "Parameter 'first' must be 0 or more");
@@ -538,7 +538,7 @@ async fn executions_are_listed_page_by_page_in_both_directions() {
         cursor = info["startCursor"].clone();
     }
     assert_eq!((&forwards, &backwards), (&ids, &ids));
-    // Any page size is accepted: 0 returns no rows, and more than 100 returns 100 with a warning.
+    // Every page size is accepted: 0 returns no rows, and more than 100 returns 100 rows with a warning.
     let (none, info) = page(json!({ "first": 0 })).await;
     assert_eq!((none.len(), &info["hasNextPage"]), (0, &json!(true)));
     for (params, warns) in [(json!({ "first": 100 }), false), (json!({ "last": 101 }), true)] {
@@ -546,7 +546,7 @@ async fn executions_are_listed_page_by_page_in_both_directions() {
         assert_eq!(reply.data()["items"].as_array().unwrap().len(), 7, "{params}");
         assert_eq!(!reply.warnings().is_empty(), warns, "{params}");
     }
-    // A cursor is valid only for this list: this session and these conditions.
+    // A cursor is only valid for the same session and the same conditions.
     let own = page(json!({ "first": 1 })).await.1["endCursor"].clone();
     let filtered = page(json!({ "first": 1, "status": "completed" })).await.1["endCursor"].clone();
     for params in [
@@ -563,7 +563,6 @@ async fn executions_are_listed_page_by_page_in_both_directions() {
     let params = json!({ "first": 1, "after": own });
     let reply = client.call("mcp_aql_read", "list_executions", params).await.unwrap();
     assert_eq!(reply.code(), Some("VALIDATION_INVALID_VALUE"));
-    // Contradictory controls are rejected.
     for params in [
         json!({ "first": 1, "last": 1 }),
         json!({ "after": own }),
@@ -584,7 +583,7 @@ async fn an_execution_holds_its_place() {
     let second = begin(&adapter, "execute_export", json!({ "rooms": 3 })).await;
     let third = begin(&adapter, "execute_export", json!({ "rooms": 3 })).await;
     sleep(SECOND).await;
-    // Operations that control executions do not wait for a free slot.
+    // Operations on executions do not wait for a free slot.
     let waiting = state(&adapter, &second).await;
     assert_eq!(waiting["status"], "pending");
     assert!(waiting.get("started_at").is_none(), "{waiting}");
@@ -615,7 +614,7 @@ async fn two_processes_share_executions() {
     data(ask(&there, "retry_execution", &failed).await);
     sleep(SECOND).await;
     assert_eq!(state(&here, &failed).await["status"], "completed");
-    // Another adapter on the same store does not own them.
+    // An adapter with another name on the same store does not see them.
     let other =
         Adapter::builder("other").operations(works).store(store).without_config().build().unwrap();
     assert_eq!(ask(&other, "get_execution", &id).await.code(), Some("NOT_FOUND_RESOURCE"));
@@ -637,7 +636,7 @@ fn executions_of_a_dead_process_have_failed() {
             .unwrap()
     };
     let adapter = start();
-    // All tasks end with their runtime, as in a crash.
+    // When its runtime is dropped, all tasks end, like in a crash.
     let id = crate::support::block_on(begin(&adapter, "execute_stubborn", json!({})));
     let again = start();
     let status = || crate::support::block_on(state(&again, &id));
@@ -834,7 +833,7 @@ async fn confirming_a_retry_confirms_the_operation() {
     let outer = Policy::confirm("retry_execution").reason(reason);
     for (alias, with) in [
         ("_confirmation", vec![outer.clone()]),
-        // Both policies require confirmation, and one token satisfies them.
+        // Both policies require a confirmation. One token satisfies both.
         ("confirmation_token", vec![outer.clone(), Policy::confirm("execute_flaky")]),
     ] {
         let adapter = policies(builder(&works), &with);
@@ -858,7 +857,7 @@ async fn confirming_a_retry_confirms_the_operation() {
         let again = data(retry(json!({ "execution_id": id, alias: token })).await);
         assert_eq!(again["attempt"], 2);
     }
-    // A denied operation stays denied.
+    // A denied operation cannot be retried.
     let denied = policies(builder(&works), &[Policy::deny("retry_execution")]);
     let refused = ask(&denied, "retry_execution", "exec_0").await;
     assert_eq!(refused.code(), Some("PERMISSION_DENIED"));
@@ -895,7 +894,7 @@ async fn a_retry_passes_the_gates_of_what_it_runs_again() {
     sleep(SECOND).await;
     let id = begun["execution_id"].as_str().unwrap();
     assert_eq!(state(&adapter, id).await["status"], "failed");
-    // The confirmation of one retry fits neither another execution with the same parameters nor a new one.
+    // A token for one retry is invalid for another execution with the same parameters, and for a new execution.
     let asked = ask(&adapter, "retry_execution", id).await;
     let token = &asked.error().unwrap().details["confirmation_token"];
     let again = json!({ "execution_id": other["execution_id"], "_confirmation": token });
@@ -947,7 +946,7 @@ async fn the_execution_limit_holds_and_rejected_ones_use_nothing_up() {
             assert_eq!((&details["scope"], &details["limit"]), (&json!("session"), &json!(2)));
         }
     }
-    // The adapter is at its limit: no confirmation is requested for another execution.
+    // The adapter has reached its limit, so it does not even request a confirmation.
     let full = export(&other, None).await;
     assert_eq!(full.code(), Some("RATE_LIMIT_EXCEEDED"), "{full:?}");
     let details = &full.error().unwrap().details;
@@ -955,7 +954,7 @@ async fn the_execution_limit_holds_and_rejected_ones_use_nothing_up() {
         (&details["scope"], &details["retry_after_seconds"]),
         (&json!("adapter"), &json!(5))
     );
-    // The end of one frees a slot. The token is still valid, and three of the four places of the limit are used.
+    // When an execution ends, its slot is free. The token is still valid. Three of the four allowed calls are used.
     data(
         one.call("mcp_aql_execute", "cancel_execution", json!({ "execution_id": ids[0] }))
             .await
@@ -977,7 +976,7 @@ async fn a_retry_counts_once_however_many_try_it() {
     assert_eq!(state(&adapter, &id).await["status"], "failed");
     let paused = ask(&adapter, "retry_execution", &id).await;
     assert_eq!(paused.code(), Some("RATE_LIMIT_QUOTA_PAUSE"), "{paused:?}");
-    // Eight tokens for one retry: only the first one to arrive is accepted.
+    // Of eight tokens for the same retry, only the first to arrive is accepted.
     let mut tokens = vec![paused.error().unwrap().details["confirmation_token"].clone()];
     for _ in 0..7 {
         let paused = ask(&adapter, "retry_execution", &id).await;

@@ -1,4 +1,4 @@
-//! Danger and trust levels, policies and confirmation tokens, also in batches.
+//! Tests danger and trust levels, policies and confirmation tokens, also in batches.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 use crate::board::Account;
 use crate::support::{AuditLines, block_on, code, data, message};
 
-/// Counts executed operations.
+/// Counts the executed operations.
 #[derive(Clone, Default)]
 struct Beds(Arc<AtomicU32>);
 
@@ -91,7 +91,7 @@ impl Operations for Beds {
     ];
 }
 
-/// A garden with a controlled clock and audit log.
+/// An adapter with a controlled clock and an audit log.
 struct Garden {
     adapter: Adapter,
     beds: Beds,
@@ -136,7 +136,7 @@ impl Garden {
         crate::support::ask_in(&self.adapter, Endpoint::Unified, arguments, scope)
     }
 
-    /// Requests a confirmation token for a call.
+    /// Calls an operation and returns the confirmation token that it requires.
     #[track_caller]
     fn token(&self, operation: &str, params: Value) -> String {
         let reply = self.call(operation, params);
@@ -279,7 +279,7 @@ fn a_token_is_valid_for_one_call_of_one_session() {
         assert_eq!(details["requested_operation"], operation);
         assert!(!reply.to_string().contains("b-1"), "parameters are not repeated: {reply}");
     }
-    // Refused attempts did not use the token up, and explicit default values are equal to omitted ones.
+    // The rejected attempts have not used the token up. Default values match omitted ones.
     let params = json!({ "bed_id": "b-1", "force": false, "_confirmation": token });
     assert_eq!(data(garden.call("delete_bed", params))["times"], 1);
 }
@@ -297,7 +297,7 @@ fn rejects_token_of_another_adapter() {
     let token = reply["error"]["details"]["confirmation_token"].as_str().unwrap();
     let reply = crate::support::call(&other, "delete_bed", confirmed("b-1", token));
     assert_eq!(code(&reply), Some("TOKEN_SCOPE_MISMATCH"));
-    // A second process of the same adapter accepts the token.
+    // Another process of the same adapter must accept the token.
     let twin = adapter("one");
     assert_eq!(
         data(crate::support::call(&twin, "delete_bed", confirmed("b-1", token)))["times"],
@@ -314,7 +314,7 @@ fn tokens_are_random_and_their_hashes_alone_are_kept() {
     let mut seen = std::collections::BTreeSet::new();
     for _ in 0..50 {
         let token = garden.token("delete_bed", bed("b-1"));
-        // 256 bits are 43 characters of base64.
+        // In base64, 256 bits have 43 characters.
         assert_eq!(token.len(), "conf_".len() + 43);
         assert!(seen.insert(token));
     }
@@ -406,7 +406,7 @@ fn validity_keeps_to_the_protocols_bounds() {
         reply["error"]["details"]["expires_at"].as_str().unwrap().to_owned()
     };
     assert_eq!(expires("delete_bed"), "2030-03-17T18:01:40.000Z");
-    // Confirmations of `forbidden` operations expire after at most five minutes.
+    // A confirmation of a `forbidden` operation expires after at most five minutes.
     assert_eq!(expires("reset_garden"), "2030-03-17T17:51:40.000Z");
 }
 
@@ -434,7 +434,7 @@ fn one_of_many_retries_with_the_same_token_runs() {
     let mut refused = codes.iter().flatten();
     assert!(refused.all(|code| code == "TOKEN_ALREADY_USED"), "{codes:?}");
     assert_eq!(garden.times(), 1);
-    // Retries do not count as guesses: another token is accepted immediately.
+    // The rejected retries are not treated as guesses, so there is no delay for another token.
     let token = garden.token("delete_bed", bed("b-2"));
     assert_eq!(data(garden.call("delete_bed", confirmed("b-2", &token)))["times"], 2);
 }
@@ -523,7 +523,7 @@ fn policies_decide_and_the_strictest_wins() {
     assert_eq!(code(&reply), Some("PERMISSION_DENIED"));
     assert_eq!(reply["error"]["details"]["reason"], "roses are for keeps");
     assert_eq!(code(&garden.call("create_bed", bed("b-1"))), Some("CONFIRMATION_REQUIRED"));
-    // No policy allows an operation that the trust level forbids.
+    // No policy can allow an operation that the trust level forbids.
     let garden = Garden::new(|builder| {
         builder.trust(Trust::new(TrustLevel::Generated)).policy(Policy::allow("delete_bed"))
     });
@@ -563,7 +563,7 @@ fn a_confirmation_may_apply_to_the_session() {
     let token = reply["error"]["details"]["confirmation_token"].as_str().unwrap();
     let reply = garden.call_in(Some(&session), "delete_bed", confirmed("b-1", token));
     assert_eq!(data(reply)["times"], 1);
-    // Any call of that operation in that session, and no other.
+    // The confirmation covers all calls of this operation in this session, but no other operation or session.
     assert_eq!(data(garden.call_in(Some(&session), "delete_bed", bed("b-2")))["times"], 2);
     let asked = Some("CONFIRMATION_REQUIRED");
     assert_eq!(code(&garden.call_in(Some(&session), "remove_row", bed("b-2"))), asked);
@@ -667,7 +667,7 @@ fn unreadable_tokens_do_not_protect_others_from_revocation() {
     let shared = Arc::clone(&store);
     let garden = Garden::new(|builder| builder.store(shared));
     let token = garden.token("delete_bed", bed("b-1"));
-    // Its key sorts before every hash.
+    // This key sorts before all hashes.
     let odd = Change::put("confirmation_tokens", "", Expected::Any, NewRecord::new("{}"));
     assert!(block_on(store.write(vec![odd])).unwrap());
     block_on(garden.adapter.revoke_confirmations()).unwrap();
@@ -703,7 +703,7 @@ fn frequent_requests_and_guesses_are_delayed() {
     let token = garden.token("delete_bed", bed("b-1"));
     let guess = || garden.call("delete_bed", confirmed("b-1", "conf_AAAAAAAA"));
     assert!((0..100).any(|_| refused(&guess())));
-    // Not even the right token is accepted, so that guessing cannot continue.
+    // Even the right token is rejected now. Otherwise a caller could go on guessing.
     assert!(refused(&garden.call("delete_bed", confirmed("b-1", &token))));
     // Other sessions are not affected.
     let session = Session::new();
@@ -786,8 +786,8 @@ fn every_decision_and_token_is_in_the_audit_log() {
     assert_eq!(reasons[2]["reason"], "PERMISSION_DANGER_LEVEL_DENIED");
 }
 
-/// A token event has the members and names of confirmation-tokens §6.4, and a gate event the result of
-/// gatekeeper §5.2.
+/// Checks that a token event has the members and names of confirmation-tokens §6.4, and that a gate event has the
+/// result of gatekeeper §5.2.
 fn check_token_event(line: &Value) {
     let gate = line["result"].as_str();
     match line["event"].as_str().unwrap() {
@@ -851,7 +851,7 @@ fn token_events_have_the_members_of_the_protocol() {
         .filter(|line| line["event"] == "TOKEN_ISSUED" || line["event"] == "TOKEN_REJECTED")
         .map(|line| line["token_id"].as_str().unwrap())
         .collect();
-    // Each rejection has the id under which the token was issued, even after the store has purged it.
+    // Each rejection has the id under which the token was issued, even after the token was purged from the store.
     let [used_id, revoked_id, old_id, other_id, early_id] = [0, 1, 2, 3, 4].map(|it| ids[it]);
     let unknown_id = ids[10];
     assert_eq!(
@@ -860,7 +860,7 @@ fn token_events_have_the_members_of_the_protocol() {
     );
     let distinct: std::collections::BTreeSet<_> = ids.iter().collect();
     assert_eq!(distinct.len(), 7, "{ids:?}");
-    // Text that was sent instead of a token may be a secret.
+    // A string sent instead of a token may be a secret, so the log must not contain it.
     let text = Value::Array(lines).to_string();
     for token in [&*used, &revoked, &old, &other, &early, &unknown, secret] {
         assert!(!text.contains(token), "{token}: {text}");
@@ -900,7 +900,7 @@ fn session_confirmations_do_not_satisfy_a_stricter_policy() {
     for policies in [
         [lenient(), strict()],
         [strict(), lenient()],
-        // Equally strict, but a different question.
+        // These policies are equally strict, but ask different questions.
         [lenient(), same()],
         [same(), lenient()],
         [each_time(), lenient()],
@@ -927,7 +927,7 @@ fn session_confirmations_do_not_satisfy_a_stricter_policy() {
         if asks_each_time {
             confirm(true);
         } else {
-            // A confirmation under both policies counts for each of them.
+            // A confirmation that satisfied both policies counts for each of them.
             data(ask(true));
         }
         data(ask(false));
@@ -946,7 +946,7 @@ fn each_policy_about_a_call_is_satisfied() {
             .policy(Policy::confirm("delete_*"))
     });
     let session = Session::new();
-    // One policy requires a person, and the other one a confirmation of each call.
+    // One policy requires a person's approval, the other a confirmation of each call.
     for _ in 0..2 {
         let asked = garden.call_in(Some(&session), "delete_bed", bed("b-1"));
         assert_eq!(code(&asked), Some("PERMISSION_DENIED"), "{asked}");
@@ -1031,7 +1031,7 @@ fn the_store_is_ready_before_the_first_audit_entry() {
     }
     let garden = Garden::new(|builder| builder.store(Slow::default()).audit_in_store(true));
     data(garden.call("list_beds", bed("b-1")));
-    // The configuration is applied to gates once.
+    // Another call must not prepare the store a second time.
     garden.token("delete_bed", bed("b-1"));
 }
 
@@ -1059,7 +1059,7 @@ fn danger_is_published_before_a_call() {
     assert_eq!(operations.len(), 10);
     let of = |name: &str| operations.iter().find(|each| each["name"] == name).unwrap();
     assert_eq!(of("purge_weeds")["inferred_from"], "purge_*");
-    // A policy for every call is published in full. A policy for some calls is only mentioned.
+    // A policy for all calls of an operation is published in full. A policy for some calls is only mentioned.
     let told = |name: &str| (of(name)["permission"].clone(), of(name)["has_policies"].clone());
     assert_eq!(told("water_bed"), (json!("deny"), Value::Null));
     assert_eq!(told("purge_weeds"), (json!("allow"), Value::Null));
@@ -1113,7 +1113,7 @@ fn a_batch_halts_before_a_confirmation_and_continues_with_the_token() {
         json!({ "total": 5, "succeeded": 1, "failed": 1, "halted": 1, "pending": 2 })
     );
     assert_eq!(garden.times(), 1);
-    // A new batch starts at the gated item, with its token.
+    // To continue, send a new batch that starts with the gated item and its token.
     let details = &reply["halted_at"]["result"]["error"]["details"];
     let token = details["confirmation_token"].as_str().unwrap();
     let mut rest = vec![item("delete_bed", confirmed("b-2", token))];
@@ -1147,13 +1147,13 @@ fn a_token_is_accepted_wherever_a_parameter_is() {
         request["operation"] = json!("delete_bed");
         let reply = garden.ask(None, request.clone());
         assert_eq!(code(&reply), None, "{request}");
-        // The same rule applies inside the item of a batch.
+        // The same holds for an item of a batch.
         let mut item = form(&token());
         item["operation"] = json!("delete_bed");
         let reply = garden.ask(None, json!({ "operations": [item] }));
         assert_eq!(reply["summary"]["succeeded"], 1, "{request}");
     }
-    // A token beside a batch belongs to none of the items, which the error explains.
+    // A token next to a batch belongs to none of its items. The error explains this.
     let item = json!({ "operation": "delete_bed", "params": bed("b-1") });
     let request = json!({ "operations": [item], "_confirmation": token() });
     let reply = garden.ask(None, request);
@@ -1199,7 +1199,7 @@ fn a_pending_item_that_was_not_read_as_it_was_sent_cannot_be_sent_again() {
         r#"{"operation":"water_bed","params":{"bed_id":"b-5","force":12345678901234567890123}}"#,
         r#"{"operation":"water_bed","params":{"bed_id":"b-5","force":1e999}}"#,
         r#"{"operation":"water_bed","params":{"bed_id":"b-5\ud800"}}"#,
-        // Another error is reported first and hides the repeated member.
+        // Another error is reported first, and hides the repeated member.
         r#"{"operation":"water_bed","params":{"bed_id":"b-4","bed_id":"b-5","x":"\u0000"}}"#,
     ] {
         let ask = |items: &str| {
@@ -1221,7 +1221,7 @@ fn a_pending_item_that_was_not_read_as_it_was_sent_cannot_be_sent_again() {
         assert!(!text.contains("b-4") && !text.contains("b-5"), "{text}");
         let reply = ask(&json!([{ "operation": "", "params": {} }]).to_string());
         assert_eq!(reply["summary"]["failed"], 1, "{reply}");
-        // An item that is refused later shows no value of a repeated member either.
+        // If the item is rejected later, the reply shows no value of a repeated member, either.
         let reply = ask(&format!("[{item}]"));
         let refused = &reply["results"][0];
         let is_repeated = item.matches(r#""operation""#).count() > 1;

@@ -1,4 +1,4 @@
-//! Introspection: its payloads member by member, and their agreement with the behaviour.
+//! Tests introspection: the members of its replies, and their agreement with the behavior of the adapter.
 
 use mcp_aql::{Adapter, Concurrency, EndpointMode, Session, operation};
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ fn type_names(adapter: &Adapter) -> Vec<String> {
     entry_names(&types).into_iter().map(str::to_owned).collect()
 }
 
-/// Checks that the required members exist, and no members beyond the allowed ones.
+/// Checks that an object has all required members, and no others than the allowed ones.
 #[track_caller]
 fn members(of: &str, object: &Value, must: &[&str], may: &[&str]) {
     let found = names(object);
@@ -178,12 +178,12 @@ fn the_list_describes_the_protocol() {
     assert_eq!(protocol["max_concurrent_requests"], 16);
     assert_eq!(protocol["supports_etag"], true);
     let capabilities = protocol["capabilities"].as_object().unwrap();
-    // Capabilities that are not offered are absent.
+    // A disabled capability is absent, not `false`.
     assert_eq!(capabilities["batch"], true);
     assert_eq!(capabilities["warnings"], true);
     assert!(capabilities.values().all(|offered| *offered == json!(true)), "{capabilities:?}");
     assert_eq!(protocol.get("profile"), None, "the standard profile is not named");
-    // No other reply carries `_protocol`.
+    // `_protocol` is only part of the list of operations.
     for params in [
         json!({ "query": "operations", "name": "get_task" }),
         json!({ "query": "types" }),
@@ -193,7 +193,7 @@ fn the_list_describes_the_protocol() {
     }
     let without = builder().batch(false).build().unwrap();
     assert_eq!(list(&without)["_protocol"]["capabilities"].get("batch"), None);
-    // Each part of the list has its required members.
+    // A part of the list has the required members, too.
     let part = introspect(&adapter, json!({ "query": "operations", "category": "CREATE" }));
     assert_eq!(data(part)["_protocol"], json!({ "version": "1.0.0-draft" }));
 }
@@ -287,7 +287,7 @@ fn constraints_are_shown_as_they_are_enforced() {
     ] {
         assert_eq!(shown(name), expected, "{name}");
     }
-    // Facts without a member in the protocol are stated in the description.
+    // If the protocol has no member for a constraint, the description states it.
     let words = details["parameters"].as_array().unwrap();
     let words = words.iter().find(|each| each["name"] == "words").unwrap();
     assert!(words["description"].as_str().unwrap().contains("1 to 3 items"), "{words}");
@@ -519,7 +519,7 @@ fn answers_are_stable() {
         let before = introspect(&board, params.clone());
         data(call(&board, "create_task", json!({ "title": "Milk" })));
         assert_eq!(introspect(&board, params.clone()), before);
-        // Another adapter built in the same way returns the same list.
+        // Another adapter built in the same way must return the same list.
         assert_eq!(introspect(&crate::board::board(), params), before);
     }
 }
@@ -568,14 +568,14 @@ fn long_lists_can_be_narrowed_and_paged() {
         before = info["startCursor"].clone();
     }
     assert_eq!(paged, operation_names(&board));
-    // Any page size is accepted.
+    // Every page size is accepted.
     for (size, len) in [(0, 0), (101, paged.len()), (1_000_000, paged.len())] {
         for control in ["first", "last"] {
             let page = data(introspect(&board, json!({ "query": "operations", control: size })));
             assert_eq!(entry_names(&page["operations"]).len(), len, "{control} {size}");
         }
     }
-    // A cursor is valid only for this list: neither a name nor a cursor of another list is accepted.
+    // A cursor is only valid for the same list. Neither a name nor a cursor of another list is accepted.
     let page = json!({ "query": "operations", "first": 1 });
     let cursor = data(introspect(&board, page))["_protocol"]["pageInfo"]["endCursor"].clone();
     for (after, category) in [(json!("introspect"), Value::Null), (cursor, json!("READ"))] {
@@ -587,7 +587,7 @@ fn long_lists_can_be_narrowed_and_paged() {
     }
     let types = data(introspect(&board, json!({ "query": "types", "prefix": "Operation" })));
     assert!(entry_names(&types["types"]).iter().all(|name| name.starts_with("Operation")));
-    // Every control is published like any parameter.
+    // Introspection publishes its own parameters like any others.
     let parameters = details_of(&board, "introspect")["parameters"].clone();
     assert_eq!(
         entry_names(&parameters),
@@ -620,7 +620,7 @@ fn operations_are_found_by_the_words_of_a_task() {
         let list = data(found(params))["operations"].clone();
         entry_names(&list).into_iter().map(str::to_owned).collect()
     };
-    // Names, everyday synonyms, and the words of fields and allowed values.
+    // A search finds names, everyday synonyms, and words of fields and allowed values.
     for (searched, expected) in [
         ("create a task", "create_task"),
         ("Please remove the second of my tasks!", "delete_task"),
@@ -631,7 +631,7 @@ fn operations_are_found_by_the_words_of_a_task() {
         assert!(names.len() <= 5, "{names:?}");
         assert_eq!(names.first().map(String::as_str), Some(expected), "{searched}: {names:?}");
     }
-    // The entries are those of a list with parameters, unless the call says otherwise.
+    // The entries contain the parameters, unless the call asks for entries without them.
     let entry = |params: Value| data(found(params))["operations"][0].clone();
     for (parameters, listed) in [(json!(null), true), (json!(true), true), (json!(false), false)] {
         let one = json!({ "names": ["create_task"], "parameters": listed });
@@ -640,7 +640,7 @@ fn operations_are_found_by_the_words_of_a_task() {
     }
     let answer = data(found(json!({ "search": "create a task" })));
     assert_eq!(names(&answer["_protocol"]), ["version"]);
-    // Other selections apply before the number of results.
+    // Other conditions apply before the number of results is limited.
     let deleting = names_of(json!({ "search": "create a task", "category": "DELETE", "first": 1 }));
     assert_eq!(deleting, ["delete_task"]);
     let listing = names_of(json!({ "search": "create a task", "prefix": "list_", "first": 50 }));
@@ -649,7 +649,7 @@ fn operations_are_found_by_the_words_of_a_task() {
         !names_of(json!({ "search": "list operations", "first": 50 }))
             .contains(&"introspect".to_owned())
     );
-    // What a search cannot do is an error with the next step.
+    // If a search is impossible, the error suggests the next step.
     for (params, expected, part) in [
         (
             json!({ "search": "zebra" }),
@@ -701,7 +701,7 @@ fn lists_can_include_parameters() {
                 assert!(line.ends_with(description), "{line}");
                 continue;
             }
-            // The line shows each field with its type in place of the list of names.
+            // In this line, fields with their types replace the list of field names.
             let (_, names) = description.split_once(": ").unwrap();
             let (names, rest) = names.split_once('.').unwrap();
             assert_eq!(rest.trim(), "Null removes an optional one.");
@@ -712,7 +712,7 @@ fn lists_can_include_parameters() {
             }
         }
     }
-    // An unknown name is reported with a suggestion.
+    // An unknown name is an error with a suggestion.
     let wrong = json!({ "query": "operations", "names": ["create_task", "creat_task"] });
     let reply = introspect(&board, wrong);
     assert_eq!(code(&reply), Some("INTROSPECTION_ERROR"));
@@ -785,7 +785,7 @@ fn fields_show_their_defaults() {
     assert!(description.contains("north number, radius? integer 0..255 = 5 }"), "{description}");
     let spot = type_of(&board, "Spot");
     assert_eq!(spot["fields"][3]["default"], 5);
-    // A secret is not shown in the default of an object or a list either.
+    // A secret is hidden in the defaults of objects and lists, too.
     for shown in [description.to_owned(), spot.to_string()] {
         assert!(shown.contains("former_codes") && !shown.contains("hunter"), "{shown}");
     }
@@ -796,14 +796,15 @@ fn empty_members_are_omitted() {
     // REQ-INT-13, REQ-INT-14, REQ-INT-15, REQ-INT-25
     let board = builder().operation(execute_trip {}).build().unwrap();
     let member = |name: &str, path: &str| details_of(&board, name).pointer(path).cloned();
-    // An example with plain values would repeat the table. One with objects shows their form.
+    // An example with only plain values would repeat the parameters, so it is omitted. One with objects shows their
+    // form.
     assert_eq!(member("get_task", "/examples"), None);
     assert_eq!(member("update_task", "/examples"), None);
     assert_eq!(
         member("execute_trip", "/examples/0/request/params"),
         Some(json!({ "to": { "north": 1.5 } }))
     );
-    // The result is in the member named after its type, unless declared otherwise.
+    // By default, the result is in a member named after its type, so introspection does not mention it.
     assert_eq!(member("create_task", "/returns/description"), None);
 }
 

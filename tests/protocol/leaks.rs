@@ -1,4 +1,5 @@
-//! No message contains internals and no secret is revealed: every error is provoked and its message is screened.
+//! Tests that no message contains internals and that no secret is revealed. Provokes every error and screens its
+//! message.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -22,7 +23,7 @@ use tracing_subscriber::layer::{Context as LayerContext, SubscriberExt as _};
 use crate::board::{Account, board, builder};
 use crate::support::{ask, ask_in, ask_with_session, call, code, family};
 
-/// Words of a client that would make a message look like a leak if the message repeated them.
+/// Words that a client may send. If a message repeated them, it would look like a leak.
 const NASTY: &[&str] = &[
     "at x",
     "look at /src/main.rs:12",
@@ -44,7 +45,7 @@ const NASTY: &[&str] = &[
     "",
 ];
 
-/// Collects every message of a reply, including those of its items and warnings.
+/// Collects all messages in a reply, including those of items and warnings.
 fn messages(reply: &Value, found: &mut Vec<(String, String)>) {
     match reply {
         Value::Object(members) => {
@@ -133,7 +134,7 @@ fn adapter() -> Adapter {
     builder().operation(take_stubborn {}).operation(find_place {}).limits(limits).build().unwrap()
 }
 
-/// Returns calls that fail, each in a different way.
+/// Returns calls that fail, each for another reason.
 fn failing_calls() -> Vec<Value> {
     let op = |operation: &str, params: Value| json!({ "operation": operation, "params": params });
     let echo = |name: &str, value: Value| {
@@ -258,7 +259,7 @@ fn no_message_looks_like_a_leak() {
     ));
     assert!(screen.leaks.is_empty(), "{:#?}", screen.leaks);
     assert!(screen.seen > 1_000, "{}", screen.seen);
-    // The screen has seen every code that the runtime itself returns.
+    // All codes that the runtime itself returns must have been screened.
     for code in [
         "VALIDATION_MISSING_PARAM",
         "VALIDATION_INVALID_TYPE",
@@ -307,7 +308,7 @@ fn constructors_keep_a_leaking_word_out_of_the_message() {
 }
 
 thread_local! {
-    /// The text that this thread has logged since `logged` began.
+    /// The lines that this thread has logged since the last call of `logged`.
     static LOG: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
@@ -319,8 +320,8 @@ impl Visit for Writer<'_> {
     }
 }
 
-/// A subscriber that writes into `LOG`. It is global, because tracing caches whether a callsite is enabled when any
-/// thread first reaches it, so a thread-local subscriber would miss events at random.
+/// A subscriber that writes to `LOG`. It must be global: tracing caches for all threads if a callsite is enabled, so
+/// events would get lost at random with a subscriber per thread.
 struct Log;
 
 impl Log {
@@ -350,14 +351,14 @@ impl<S: tracing::Subscriber> Layer<S> for Log {
     }
 }
 
-/// Returns the text that is logged on this thread while `run` runs.
+/// Returns the lines that this thread logs during `run`.
 pub(crate) fn logged(run: impl FnOnce()) -> String {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
         let subscriber = tracing_subscriber::registry().with(Log);
         tracing::subscriber::set_global_default(subscriber).unwrap();
     });
-    // Callsites that another thread registered during the installation are re-evaluated.
+    // During the installation, other threads may have registered callsites as disabled. Evaluate them again.
     tracing::callsite::rebuild_interest_cache();
     LOG.set(Some(String::new()));
     run();
@@ -397,7 +398,7 @@ fn secrets_stay_out_of_replies_and_out_of_the_log() {
     });
     assert!(!replies.contains("xyzzy") && !replies.contains("12345678"), "{replies}");
     assert!(!log.contains("xyzzy") && !log.contains("12345678"), "{log}");
-    // The arguments were logged.
+    // Check that the arguments were logged at all.
     assert!(log.contains("[redacted]") && log.contains("Ada"), "{log}");
 }
 

@@ -1,1 +1,2 @@
-//! Shows that the protocol's requirements are met by in-memory adapters. The tests are in `main.rs` and beside it.
+//! Tests with adapters in memory that the runtime meets the requirements of the protocol. The tests are in `main.rs`
+//! and the files next to it.

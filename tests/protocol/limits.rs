@@ -1,4 +1,4 @@
-//! Rate limits and quotas, as an agent experiences them.
+//! Tests rate limits and quotas from an agent's view.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -45,7 +45,7 @@ fn delete_hotel() -> bool {
     true
 }
 
-/// A clock that tests set.
+/// A clock that tests control.
 #[derive(Clone)]
 struct Clock(Arc<AtomicI64>);
 
@@ -104,7 +104,7 @@ fn no_window_has_more_calls_than_declared() {
     );
     clock.pass(20);
     data(call(&hotel, "list_rooms", json!({})));
-    // A fixed window would restart here. The sliding one still contains the last two calls.
+    // A fixed window would start again now. The sliding window still contains the last two calls.
     assert_eq!(code(&call(&hotel, "list_rooms", json!({}))), Some("RATE_LIMIT_EXCEEDED"));
 }
 
@@ -179,7 +179,7 @@ fn a_batch_halts_where_a_quota_pauses() {
     let paused = &halted["result"];
     assert_eq!(code(paused), Some("RATE_LIMIT_QUOTA_PAUSE"));
     assert_eq!(reply["pending_operations"][0]["params"], json!({ "nights": 3 }));
-    // The batch continues there with the token, up to the next call that the quota pauses.
+    // With the token, the batch continues at that item, until the quota pauses the next one.
     let mut again = item(2);
     again["params"]["_quota_continue"] = details(paused)["confirmation_token"].clone();
     let reply = ask(&hotel, json!({ "operations": [again, item(3)] }));
@@ -266,11 +266,11 @@ fn a_token_continues_one_call_once() {
         assert_eq!(paused.code(), Some("RATE_LIMIT_QUOTA_PAUSE"));
         let token = &paused.error().unwrap().details["confirmation_token"];
         let with = |nights: u32| json!({ "nights": nights, "_quota_continue": token });
-        // The token is not valid for another call or another session.
+        // The token must be invalid for another call or session.
         assert_eq!(create(&client, with(3)).await.code(), Some("TOKEN_SCOPE_MISMATCH"));
         let other = Client::connect(&hotel).await.unwrap();
         assert_eq!(create(&other, with(2)).await.code(), Some("TOKEN_SCOPE_MISMATCH"));
-        // The token is accepted once, even if many calls use it concurrently.
+        // Even if many calls use the token at the same time, it is accepted once.
         let tries = (0..64).map(|_| create(&client, with(2)));
         let results: Vec<_> = futures_util::future::join_all(tries).await;
         let ran = results.iter().filter(|result| result.is_success()).count();
@@ -282,7 +282,7 @@ fn a_token_continues_one_call_once() {
                 result.error()
             );
         }
-        // The next call requires a new confirmation, whose token expires.
+        // The next call requires a new confirmation. This time, its token expires.
         clock.pass(120);
         let paused = create(&client, json!({})).await;
         assert_eq!(paused.code(), Some("RATE_LIMIT_QUOTA_PAUSE"));
@@ -368,7 +368,7 @@ fn every_metric_counts_its_unit_over_its_period() {
         let clock = Clock::new();
         let limits = RateLimits::new().quota(Quota::new(metric).hard_stop(2));
         let hotel = hotel(limits.cost(CostModel::PerCall(0.5)), &clock);
-        // Two requests, two tokens, or twice the price and the reported amount.
+        // Depending on the metric, this uses two requests, two tokens, or twice the price and the reported amount.
         for _ in 0..2 {
             data(call(&hotel, "describe_room", json!({ "words": 1 })));
         }
@@ -380,7 +380,7 @@ fn every_metric_counts_its_unit_over_its_period() {
             "minute" => 60,
             "hour" => 3_600,
             "day" => 86_400,
-            // Until the first of June.
+            // Until the first of June, the start of the next month.
             _ => 26 * 86_400 - 7 * 3_600,
         };
         assert_eq!(wait, expected, "{metric:?}");

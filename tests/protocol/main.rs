@@ -1,7 +1,7 @@
 //! Tests of the protocol, requirement by requirement, through `Adapter::call` and `Adapter::handle`.
 //!
-//! Every test cites the requirements that it shows. `tests/structure/tests/it/coverage.rs` compares the citations with the
-//! book's page on spec coverage.
+//! Every test cites the requirements that it covers. `tests/structure/tests/it/coverage.rs` compares these citations
+//! with the book's page on spec coverage. If you write a test for a requirement, cite it in the first line of the test.
 
 #![expect(
     clippy::unwrap_used,
@@ -48,7 +48,7 @@ mod update;
 mod warnings;
 mod wrapping;
 
-// The example `library`, in which `repair` makes mistakes. Its modules name each other from the root of the crate.
+// Include the example `library` for the tests in `repair`. Its modules refer to each other from the crate root.
 #[path = "../../examples/library/error.rs"]
 mod error;
 #[path = "../../examples/library/model.rs"]

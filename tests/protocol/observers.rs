@@ -1,4 +1,4 @@
-//! What observers learn about calls and executions.
+//! Tests the information that observers receive about calls and executions.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -36,7 +36,7 @@ async fn execute_wait(
     }
 }
 
-/// What a test compares.
+/// The observed properties that tests compare.
 #[derive(Debug, Clone, PartialEq)]
 struct Seen {
     operation: Option<String>,

@@ -1,4 +1,4 @@
-//! What a call would do, before it is confirmed.
+//! Tests previews: an operation describes its effect before the call is confirmed.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +7,7 @@ use mcp_aql::prelude::*;
 use mcp_aql::{OperationResult, operations};
 use serde_json::{Value, json};
 
-/// Orders and whether they are shipped.
+/// Orders, with `true` for shipped ones.
 #[derive(Clone, Default)]
 struct Orders(Arc<Mutex<Vec<(u32, bool)>>>);
 
@@ -76,7 +76,7 @@ fn delete_archive(
     year
 }
 
-/// What the deletion of an archive would do.
+/// Describes the deletion of an archive.
 async fn preview_archive(year: u16) -> Result<String, mcp_aql::OperationError> {
     assert!(year != 1999, "a bug in the preview");
     if year < 2000 {
@@ -97,7 +97,7 @@ fn shop(orders: &[(u32, bool)]) -> (Adapter, Orders) {
     (adapter, shop)
 }
 
-/// The token and the question of a refused call.
+/// Returns the token and the question of a call that requires a confirmation.
 fn asked(result: &OperationResult) -> (Value, Value) {
     let error = result.error().unwrap_or_else(|| panic!("{result:?}"));
     assert_eq!(error.code, "CONFIRMATION_REQUIRED", "{error:?}");
@@ -123,7 +123,7 @@ async fn a_confirmation_is_for_what_the_question_showed() {
     let (adapter, orders) = shop(&[(1, false), (2, true)]);
     let (token, question) = asked(&adapter.call("delete_open_orders", json!({})).await);
     assert_eq!(question, "Delete 1 orders?");
-    // Meanwhile, there are more.
+    // Before the confirmation, more orders arrive.
     orders.0.lock().unwrap().extend([(3, false), (4, false)]);
     let changed = adapter.call("delete_open_orders", json!({ "_confirmation": token })).await;
     let (second, question) = asked(&changed);
@@ -135,7 +135,7 @@ async fn a_confirmation_is_for_what_the_question_showed() {
     assert_eq!(orders.open().len(), 3, "the call has run");
     let done = adapter.call("delete_open_orders", json!({ "_confirmation": second })).await;
     assert_eq!(done.data(), 3);
-    // A used token stays used, whatever the state is.
+    // A used token is always reported as used, in any state of the orders.
     let again = adapter.call("delete_open_orders", json!({ "_confirmation": second })).await;
     assert_eq!(again.code(), Some("TOKEN_ALREADY_USED"));
 }
@@ -150,7 +150,7 @@ async fn a_used_token_tells_more_than_the_preview_of_what_is_gone() {
     assert_eq!(orders.open().len(), 0);
     let again = adapter.call("cancel_order", confirmed).await;
     assert_eq!(again.code(), Some("TOKEN_ALREADY_USED"), "{again:?}");
-    // A token of another call tells nothing about this one.
+    // An unknown token gives no information about this call, so the preview's error is reported.
     let other = json!({ "order_id": 2, "_confirmation": "tok_unknown" });
     assert_eq!(adapter.call("cancel_order", other).await.code(), Some("NOT_FOUND_RESOURCE"));
 }
@@ -175,7 +175,7 @@ async fn a_preview_has_the_limits_of_its_operation() {
     let adapter = Adapter::builder("queue").operation(delete_queue {}).without_config();
     let late = adapter.build().unwrap().call("delete_queue", json!({})).await;
     assert_eq!(late.error().unwrap().details["timeout_seconds"], 2.0, "{late:?}");
-    // A caller that has requested too many tokens is refused before anything is looked at.
+    // A caller over the limit of tokens is rejected before the preview runs.
     let (adapter, _) = shop(&[(1, false)]);
     for _ in 0..120 {
         asked(&adapter.call("cancel_order", json!({ "order_id": 1 })).await);

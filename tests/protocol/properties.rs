@@ -1,6 +1,6 @@
-//! Arbitrary arguments always produce a result of the protocol, without panics or hangs.
+//! Tests with arbitrary arguments: the result must always conform to the protocol, without panics or hangs.
 //!
-//! `support::ask` checks every reply against the result union.
+//! `support::ask` checks the form of every reply.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ use crate::board::builder;
 use crate::shape;
 use crate::support::{ask, block_on, call, code};
 
-/// Some names that exist and some that do not.
+/// Generates names of existing and of unknown members.
 fn name() -> impl Strategy<Value = String> {
     let known = prop::sample::select(vec![
         "operation",
@@ -132,7 +132,7 @@ fn object() -> impl Strategy<Value = Value> {
         .prop_map(|members| Value::Object(members.into_iter().collect()))
 }
 
-/// Generates a request with a well-formed operation name and arbitrary other members.
+/// Generates a request with a well-formed operation name. All other members are arbitrary.
 fn request() -> impl Strategy<Value = Value> {
     (operation(), object(), object()).prop_map(|(operation, params, mut around)| {
         around["operation"] = operation.into();
@@ -144,10 +144,10 @@ fn request() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Built once: the operations share no state that could affect other cases.
+/// The adapter of most cases. It is built only once, because cases cannot affect each other.
 static BOARD: LazyLock<Adapter> = LazyLock::new(adapter);
 
-/// An adapter without deletions, for cases that must find their task again.
+/// An adapter whose tasks are never deleted, for cases that read their task again.
 static KEPT: LazyLock<Adapter> = LazyLock::new(adapter);
 
 fn adapter() -> Adapter {
@@ -261,7 +261,7 @@ proptest! {
         if reply["success"] == true {
             prop_assert_eq!(reply["results"].as_array().map(Vec::len), Some(count));
         } else {
-            // An error of the request as a whole.
+            // The request as a whole was rejected.
             let code = code(&reply);
             let whole = ["VALIDATION_INVALID_ENCODING", "VALIDATION_PAYLOAD_TOO_LARGE"];
             prop_assert!(code.is_some_and(|code| whole.contains(&code)), "{reply}");
@@ -274,7 +274,7 @@ proptest! {
         let reply = call(&BOARD, "echo_values", params.clone().into());
         prop_assert_eq!(code(&reply), None, "{}", reply);
         for (name, value) in params {
-            // Optional null values count as absent, and numbers may be written differently.
+            // Null for an optional parameter counts as absent, and numbers may be formatted differently.
             let echoed = &reply["data"][&name];
             let same = value.is_null() || *echoed == value || value.is_number() || !value["radius"].is_null();
             prop_assert!(same, "{name}: {value} became {echoed}");

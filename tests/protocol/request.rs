@@ -1,4 +1,4 @@
-//! Requests: form, parameter resolution, order of checks and defaults.
+//! Tests requests: their form, the resolution of parameters, the order of checks, and defaults.
 
 use mcp_aql::SemanticCategory;
 use mcp_aql::prelude::*;
@@ -63,13 +63,13 @@ fn params_come_before_the_top_level() {
         arguments["operation"] = json!("echo_values");
         assert_eq!(data(ask(&board, arguments.clone())), expected, "{arguments}");
     }
-    // The value in `params` is used even if it is the invalid one.
+    // `params` has precedence, even if only the other value is valid.
     let reply =
         ask(&board, json!({ "operation": "echo_values", "text": "fine", "params": { "text": 1 } }));
     assert_eq!(code(&reply), Some("VALIDATION_INVALID_TYPE"));
 }
 
-/// An operation written by hand, with a name or parameter that the macros would reject.
+/// An operation with a handwritten table. Its name or its parameter is one that the macros would reject.
 struct ByHand<const KIND: u8>;
 
 const CAMEL_CASE: &[ParameterEntry] =
@@ -125,7 +125,7 @@ fn published_parameter_names_are_snake_case() {
             let specs: &[ParameterSpec] = match entry {
                 ParameterEntry::One(one) => std::slice::from_ref(one),
                 ParameterEntry::Group(group) => group,
-                // Reserved names, which authors cannot use.
+                // Authors cannot use these reserved names.
                 _ => continue,
             };
             for spec in specs {
@@ -148,7 +148,7 @@ fn camel_case_is_an_alias_only_where_it_is_switched_on() {
     let lenient = builder().camel_case_aliases(true).build().unwrap();
     let reply = call(&lenient, "get_task", json!({ "taskId": "t-1" }));
     assert_eq!(code(&reply), Some("NOT_FOUND_RESOURCE"));
-    // The original name has precedence, and the published alias stays unchanged.
+    // The original name has precedence. The published name stays the same.
     let reply = call(&lenient, "get_task", json!({ "taskId": "t-1", "task_id": "t-2" }));
     assert_eq!(details(&reply)["resource_id"], "t-2");
     let shown = call(&lenient, "introspect", json!({ "query": "operations", "name": "get_task" }));
@@ -178,7 +178,7 @@ fn texts_with_json_are_read_on_request() {
         arguments["operation"] = json!("note_things");
         let refused = ask(&strict, arguments.clone());
         assert_eq!(code(&refused), Some("VALIDATION_INVALID_TYPE"), "{arguments}");
-        // A parameter of text keeps its text.
+        // A string parameter keeps its string, even if it contains JSON.
         let reply = ask(&lenient, arguments.clone());
         assert_eq!(data(reply)["items"], json!(["a", "b", "[\"c\"]"]), "{arguments}");
     }
@@ -189,7 +189,7 @@ fn texts_with_json_are_read_on_request() {
         json!(["a", "b", "[\"c\"]"]),
         "{reply}"
     );
-    // The rules of JSON and the limits hold inside of texts, too.
+    // The rules of JSON and the limits also apply inside such strings.
     let deep = format!("{}{}", "[".repeat(40), "]".repeat(40));
     for things in ["[\"a\"", "{\"a\": 1, \"a\": 2}", &deep, "7"] {
         let params = json!({ "things": things, "text": "" });
@@ -197,7 +197,7 @@ fn texts_with_json_are_read_on_request() {
         assert_eq!(code(&reply), Some("VALIDATION_INVALID_TYPE"), "{things}");
         assert_eq!(reply["error"]["details"]["actual_type"], "string", "{things}");
     }
-    // A fault inside of the list is reported at its own place.
+    // An error inside the list is reported with its own path.
     let reply = call(&lenient, "note_things", json!({ "things": "[\"a\", 7]", "text": "" }));
     assert_eq!(reply["error"]["details"]["param_name"], "things[1]", "{reply}");
 }
@@ -224,7 +224,8 @@ fn routing_comes_before_validation_and_validation_before_the_operation() {
     let board = board();
     let read = family(&board, "read");
     let create = family(&board, "create");
-    // Unknown operation, wrong endpoint, invalid parameters: each error hides the next.
+    // If the operation is unknown, the endpoint is not checked. If the endpoint is wrong, the parameters are not
+    // checked.
     let faulty = json!({ "titel": 1, "priority": "high" });
     for (endpoint, operation, expected) in [
         (read, "make_task", "NOT_FOUND_OPERATION"),
@@ -234,7 +235,7 @@ fn routing_comes_before_validation_and_validation_before_the_operation() {
         let arguments = json!({ "operation": operation, "params": faulty });
         assert_eq!(code(&ask_through(&board, endpoint, arguments)), Some(expected), "{operation}");
     }
-    // None of them created a task.
+    // None of the calls may have created a task.
     assert_eq!(data(call(&board, "list_tasks", json!({})))["items"], json!([]));
 }
 
@@ -328,7 +329,7 @@ fn types_are_json_types() {
         let reply = call(&board, "echo_values", params);
         assert_eq!(code(&reply), expected, "{name} = {value}: {reply}");
         match expected {
-            // These values are normalised: null members and whole numbers written as fractions.
+            // The reply contains these values normalized: without null members, and whole numbers without a fraction.
             None if name == "place" || value == json!(1) => {}
             None if name == "figure" => {}
             None => assert_eq!(reply["data"][name], value, "{name}"),
@@ -351,7 +352,6 @@ fn defaults_are_applied_and_seen() {
     ));
     assert_eq!(task["task"]["priority"], 1);
     assert_eq!(task["task"]["status"], "done");
-    // The documented defaults are applied.
     let shown = call(&board, "introspect", json!({ "query": "operations", "name": "create_task" }));
     let parameters = data(shown)["operation"]["parameters"].clone();
     let default = |name: &str| {
@@ -375,7 +375,7 @@ fn every_operation_has_a_category_and_a_description() {
     }
 }
 
-/// Values of the right types for the required parameters.
+/// Returns values of the right types for the required parameters.
 fn plain_values(parameters: &[Value]) -> Value {
     let required = parameters.iter().filter(|parameter| parameter["required"] == json!(true));
     let value = |parameter: &Value| match parameter["type"].as_str().unwrap() {
@@ -404,7 +404,7 @@ fn one_table_serves_validation_and_introspection() {
             let of = parameter["name"].as_str().unwrap();
             assert!(parameter["type"].is_string(), "{name}.{of}");
             let required = parameter["required"].as_bool().unwrap();
-            // Absent.
+            // Leave the parameter out.
             let mut params = valid.clone();
             params.as_object_mut().unwrap().remove(of);
             let reply = call(&board, name, params);
@@ -413,7 +413,7 @@ fn one_table_serves_validation_and_introspection() {
             if missing {
                 assert!(message(&reply).contains(of), "{name}.{of}: {reply}");
             }
-            // Of another type.
+            // Send a value of another type.
             let wrong = match parameter["type"].as_str().unwrap() {
                 "any" => continue,
                 "boolean" => json!("a"),

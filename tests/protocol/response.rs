@@ -1,4 +1,4 @@
-//! Replies: the result union, wrapping and metadata.
+//! Tests replies: success and failure, the member with the result, and metadata.
 
 use mcp_aql::Session;
 use mcp_aql::prelude::*;
@@ -77,7 +77,7 @@ struct Sheet {
     page_info: String,
 }
 
-/// A page under a type alias.
+/// A page behind a type alias.
 type Numbers = Page<u32>;
 
 /// A basket.
@@ -160,7 +160,7 @@ struct ShelfFull {
     books: u32,
 }
 
-/// A `Result` under a type alias.
+/// A `Result` behind a type alias.
 type Shelved<T> = Result<T, ShelfFull>;
 
 /// Put a book on the shelf.
@@ -208,7 +208,7 @@ async fn execute_adding(
     add_written(room)
 }
 
-/// Shelves of any kind.
+/// Shelves with operations for any type.
 struct Shelves<T>(T);
 
 #[operations]
@@ -350,7 +350,7 @@ fn replies_have_no_member_but_the_protocols() {
     assert_eq!(names(&failed), ["error", "success"]);
     let batch = ask(&board, json!({ "operations": [{ "operation": "warn" }] }));
     assert_eq!(names(&batch), ["data", "results", "success", "summary", "warnings"]);
-    // Information about the failed call is in the error's details.
+    // On failure, such information is in the error's details.
     let session = Session::new();
     let asked = json!({ "operation": "get_task", "params": { "task_id": "t-9" } });
     let failed = ask_with_session(&board, &session, asked);

@@ -1,4 +1,4 @@
-//! The safety loop, the evaluator and out-of-band verification, as an agent experiences them.
+//! Tests the safety loop, the evaluator and out-of-band verification from an agent's view.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use crate::leaks::logged;
 use crate::support::{block_on, names};
 
-/// An adapter with a safety loop, human channels, a clock and a store that outlives it.
+/// An adapter with a safety loop, channels to people and a clock. Its store outlives it.
 struct Guard {
     adapter: Adapter,
     people: MemoryChannel,
@@ -77,7 +77,7 @@ impl Guard {
         Agent::of(&self.adapter, name).await
     }
 
-    /// Returns an agent that an operator has allowed to begin.
+    /// Returns an agent whose start was approved by an operator.
     async fn begun(&self, name: &str) -> Agent {
         let agent = self.agent(name).await;
         agent.start().await;
@@ -100,7 +100,7 @@ impl Guard {
     }
 }
 
-/// A client with an agent, and everything that it received.
+/// A client with an agent. It collects everything that it receives.
 struct Agent {
     name: String,
     client: Client,
@@ -143,7 +143,7 @@ impl Agent {
         self.ask("record_execution_step", params).await
     }
 
-    /// Returns the directive for a step.
+    /// Reports a step and returns the autonomy directive.
     async fn directive(&self, hint: &str) -> Value {
         let reply = self.step(hint).await;
         assert_eq!(reply["success"], true, "{hint}: {reply}");
@@ -277,7 +277,7 @@ fn an_agent_begins_after_approval() {
         assert_eq!(begun["data"]["request_id"], request.id.as_str());
         assert!(begun["data"]["next"].as_str().unwrap().contains("confirm_operation"));
 
-        // Reporting again requests no second approval, and nothing is allowed before the answer.
+        // A repeated call does not request another approval. Until the answer, nothing is allowed.
         let again = agent.ask("execute_agent", asked).await;
         assert_eq!(again["data"]["execution_id"], begun["data"]["execution_id"]);
         assert_eq!(guard.people.requests().len(), 1);
@@ -286,7 +286,7 @@ fn an_agent_begins_after_approval() {
         assert!(held["reason"].as_str().unwrap().contains(&request.id), "{held}");
         assert_eq!(error(&agent.end("complete_execution").await), "PERMISSION_DENIED");
 
-        // Identifiers that the agent knows are not codes.
+        // Identifiers known to the agent are not accepted as codes.
         for guess in [request.id.as_str(), begun["data"]["execution_id"].as_str().unwrap(), "mover"]
         {
             assert_eq!(error(&agent.confirm(guess).await), "TOKEN_INVALID");
@@ -297,10 +297,10 @@ fn an_agent_begins_after_approval() {
         let directive = agent.directive("read_file notes").await;
         assert_eq!(directive["continue"], true);
         assert_eq!(kinds(&directive), ["status"]);
-        // The approval does not cover other actions.
+        // The approval of the start does not cover other actions.
         assert!(!agent.go_on("deploy_site").await);
 
-        // A denial ends it, and an approval from the console begins it.
+        // A denial ends the request. An approval from the console starts the agent.
         let other = guard.agent("other").await;
         other.start().await;
         guard.operator().deny(&guard.last_id(), "test").await.unwrap();
@@ -352,7 +352,7 @@ fn steps_are_evaluated_individually() {
             (&json!(4), &json!("advisory"))
         );
 
-        // Exactly the protocol's names.
+        // Use exactly the protocol's names.
         let literal = json!({ "element_name": "a", "nextActionHint": "read_file b",
                               "stepDescription": "wrote a", "outcome": "success", "findings": "none" });
         let reply = agent.ask("record_execution_step", literal).await;
@@ -371,7 +371,7 @@ fn steps_are_evaluated_individually() {
             assert_eq!(error(&agent.step(vague).await), "VALIDATION_INVALID_VALUE", "{vague}");
         }
 
-        // The agent cannot proceed before an operator approves, whatever it reports. Then the action is allowed once.
+        // The agent must wait for the approval; no report changes this. Then the action is allowed once.
         let paused = agent.directive("run git push origin main").await;
         assert_eq!((&paused["continue"], paused.get("stopped")), (&json!(false), None));
         assert_eq!(kinds(&paused), ["autonomy_pause"]);
@@ -494,11 +494,11 @@ fn a_challenge_pauses_until_it_is_answered_or_expires() {
             .as_str()
             .unwrap();
         timestamp.parse::<DateTime<Utc>>().unwrap();
-        // Still pending: it is announced again with the next step, and the reason contains its id.
+        // The challenge is still pending. The next step announces it again, with its id in the reason.
         let held = agent.directive("read_file x").await;
         assert!(held["reason"].as_str().unwrap().contains(&id), "{held}");
         assert_eq!(kinds(&held), ["autonomy_pause"]);
-        // Its code is not a confirmation token.
+        // The code of a challenge is not a confirmation token.
         assert_eq!(error(&agent.confirm(&guard.code()).await), "TOKEN_SCOPE_MISMATCH");
         assert_eq!(
             agent.verify(&id, &guard.code().to_lowercase()).await["data"]["confirmed"],
@@ -507,20 +507,20 @@ fn a_challenge_pauses_until_it_is_answered_or_expires() {
         let passed = agent.directive(action).await;
         assert_eq!((&passed["continue"], kinds(&passed)), (&json!(true), vec!["status"]));
 
-        // An expired challenge counts as failed and lifts the pause. The action creates a new one.
+        // An expired challenge counts as failed and ends the pause. The action then creates another challenge.
         let id = verification_id(&agent.directive(action).await, "autonomy_pause");
         guard.pass(301);
         assert_eq!(error(&agent.verify(&id, &guard.code()).await), "PERMISSION_DENIED");
         assert!(agent.go_on("read_file x").await);
         let fresh = verification_id(&agent.directive(action).await, "autonomy_pause");
         assert_ne!(fresh, id);
-        // A wrong code invalidates the challenge, which does not lift the block.
+        // A wrong code invalidates the challenge, but the block stays.
         let code = guard.code();
         assert_eq!(error(&agent.verify(&fresh, "WRONG").await), "PERMISSION_DENIED");
         assert_eq!(error(&agent.verify(&fresh, &code).await), "PERMISSION_DENIED");
         assert!(!agent.go_on("read_file x").await);
         assert_ne!(guard.last_id(), fresh);
-        // The wrong code does not prevent new executions.
+        // After the wrong code, a new execution is still possible.
         agent.end("abort_execution").await;
         assert_eq!(agent.start().await["data"]["status"], "pending");
     });
@@ -540,7 +540,7 @@ fn a_block_applies_to_everything_until_a_person_lifts_it() {
         let id = verification_id(&stopped, "danger_zone");
         assert_eq!(id, guard.last_id());
 
-        // Announced to all executing agents as long as it lasts.
+        // While the block lasts, it is announced to all executing agents.
         for _ in 0..2 {
             let told = bystander.directive("read_file x").await;
             assert_eq!(
@@ -560,7 +560,8 @@ fn a_block_applies_to_everything_until_a_person_lifts_it() {
             assert_eq!(refused["error"]["details"]["challenge_id"], id.as_str());
         }
         assert_eq!(error(&agent.step("read_file x").await), "PERMISSION_DENIED");
-        // The block also applies in another session, with another spelling of the name, and under another name in this session.
+        // The block also applies in another session, to another spelling of the name, and to another name in this
+        // session.
         let again = guard.agent("Mover\u{200b}").await;
         assert_eq!(error(&again.start().await), "PERMISSION_DENIED");
         let renamed = agent.ask("execute_agent", json!({ "element_name": "innocent" })).await;
@@ -575,7 +576,7 @@ fn a_block_applies_to_everything_until_a_person_lifts_it() {
         assert_eq!(overview.blocks[0].agent, "mover");
         assert_eq!(overview.agents.iter().filter(|seen| seen.status == "running").count(), 0);
 
-        // The code issued by the previous process is still valid once. A wrong one invalidates it.
+        // A code of the previous process is still valid, and only once. A wrong code invalidates it.
         let old = guard
             .people
             .requests()
@@ -619,7 +620,7 @@ fn the_console_shows_and_decides_requests() {
         );
         assert!(!serde_json::to_string(&seen).unwrap().contains(&guard.code()));
 
-        // The announcement of the block stops for all agents once it is lifted.
+        // Once the block is released, its announcement stops for all agents.
         assert_eq!(kinds(&other.directive("read_x").await), ["status", "danger_zone"]);
         desk.unblock("a", "test").await.unwrap();
         assert!(desk.unblock("a", "test").await.is_err());
@@ -627,7 +628,7 @@ fn the_console_shows_and_decides_requests() {
         assert!(agent.go_on("read_x").await);
         assert!(!agent.go_on("rm -rf /").await, "an override approves nothing");
 
-        // An expired challenge can be renewed. A denied one keeps the block.
+        // The operator can renew an expired challenge. Denying it keeps the block.
         let id = guard.last_id();
         guard.pass(301);
         assert!(desk.approve(&id, "test").await.is_err());
@@ -653,7 +654,7 @@ fn another_session_cannot_use_up_a_challenge() {
         let other = guard.begun("other").await;
         let stranger = guard.agent("stranger").await;
         agent.directive("drop_table users").await;
-        // Every agent learns the id of a block's challenge.
+        // Every agent can see the id of a block's challenge.
         let id = verification_id(&other.directive("read_x").await, "danger_zone");
         for _ in 0..12 {
             assert_ne!(other.verify(&id, "WRONG").await["success"], true);
@@ -662,7 +663,7 @@ fn another_session_cannot_use_up_a_challenge() {
         assert_eq!(error(&other.verify(&id, "WRONG").await), "RATE_LIMIT_EXCEEDED");
         let overview = guard.operator().overview().await.unwrap();
         assert_eq!(overview.requests[0].void, None, "its code is still good");
-        // The audit log records the session that tried, not the one that was blocked.
+        // The audit log shows the session that tried, not the blocked one.
         let failed: Vec<_> = overview
             .audit
             .iter()
@@ -676,13 +677,13 @@ fn another_session_cannot_use_up_a_challenge() {
         assert_eq!(agent.verify(&id, &guard.code()).await["data"]["confirmed"], true);
         assert!(agent.go_on("read_x").await);
 
-        // The agent's own session uses its challenge up, and any session may submit the right code.
+        // The agent's own session can use up its challenge. Any session may submit the right code.
         let id = verification_id(&agent.directive("drop_table orders").await, "danger_zone");
         assert_eq!(error(&agent.verify(&id, "WRONG").await), "PERMISSION_DENIED");
         assert_eq!(error(&agent.verify(&id, &guard.code()).await), "PERMISSION_DENIED");
         guard.operator().renew_code(&id, "test").await.unwrap();
         let fresh = guard.agent("fresh").await;
-        // The wrong codes of other sessions do not lock out this one.
+        // Wrong codes of other sessions do not lock this one out.
         let verified = fresh.verify(&guard.last_id(), &guard.code()).await;
         assert_eq!(verified["data"]["confirmed"], true, "{verified}");
     });
@@ -696,7 +697,7 @@ fn a_session_cannot_lock_another_one_out_of_a_challenge() {
         let agent = guard.begun("mover").await;
         agent.directive("drop_table users").await;
     });
-    // The agent no longer belongs to a session.
+    // After a restart, the agent belongs to no session.
     guard.restart();
     guard.pass(20);
     block_on(async {
@@ -723,7 +724,7 @@ fn failed_confirmations_are_counted_for_agents_over_restarts_and_for_each_sessio
             assert_eq!(error(&agent.confirm("WRONG").await), "TOKEN_INVALID");
         }
         assert_eq!(error(&agent.confirm("WRONG").await), "RATE_LIMIT_EXCEEDED");
-        // A session without an agent has its own count and delays no other session.
+        // A session without an agent has its own count. It does not delay other sessions.
         let guesser = guard.agent("guesser").await;
         for _ in 0..10 {
             assert_eq!(error(&guesser.confirm("WRONG").await), "TOKEN_INVALID");
@@ -747,7 +748,7 @@ fn failed_confirmations_are_counted_for_agents_over_restarts_and_for_each_sessio
         agent.start().await;
         let code = guard.code();
         assert_eq!(error(&agent.confirm(&code).await), "RATE_LIMIT_EXCEEDED");
-        // Another agent is not delayed by it.
+        // Other agents are not delayed.
         let other = guard.begun("other").await;
         assert!(other.go_on("read_x").await);
         guard.pass(61);
@@ -838,8 +839,8 @@ fn no_code_reaches_an_agent_or_a_log() {
                 agent.step(hint).await;
                 other.step("read_x").await;
                 let id = guard.last_id();
-                // The right code in the wrong operation, a wrong code, an expired code and an unknown challenge: none is
-                // echoed.
+                // Send the right code to the wrong operation, a wrong code, an expired code and an unknown challenge.
+                // No reply may repeat it.
                 agent.confirm(&guard.code()).await;
                 agent.verify("unknown", &guard.code()).await;
                 if hint == "rm -rf /" {
@@ -905,7 +906,7 @@ fn repeated_guesses_are_delayed() {
         assert_eq!(refused["error"]["details"]["retry_after_seconds"], 60);
         guard.pass(60);
         assert_eq!(error(&agent.verify("unknown", "x").await), "PERMISSION_DENIED");
-        // The number of requests to people is limited.
+        // Requests to people are also limited.
         for round in 0..20 {
             agent.step("drop_table x").await;
             let id = guard.last_id();
@@ -926,7 +927,7 @@ fn build_rejects_resources_that_cannot_work() {
     }
     let plain = SafetyLoop::new().mode(LoopMode::Monitoring);
     assert!(Adapter::builder("guard").without_config().safety_loop(plain.clone()).build().is_ok());
-    // Blocks are persistent unless configured otherwise, so a store is required.
+    // By default, blocks are persistent and require a store.
     let nowhere = Adapter::builder("../x").without_config().safety_loop(plain.clone()).build();
     let error = nowhere.unwrap_err().to_string();
     assert!(error.contains("add a `.store(…)`"), "{error}");

@@ -1,4 +1,4 @@
-//! Sessions as operations see them. Opening and closing them is tested with the transports.
+//! Tests sessions as operations see them. The tests of the transports open and close sessions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -71,9 +71,9 @@ fn client_info_is_only_a_label() {
         });
         data(ask_in(&board, Endpoint::Unified, asked, scope))
     };
-    // The session does not depend on the arguments of the call.
+    // The arguments of a call cannot change its session.
     assert_eq!((as_other("ada"), as_other("root")), (json!(1), json!(2)));
-    // A call without a session stays without one.
+    // The arguments cannot add a session, either.
     let reply =
         ask(&board, json!({ "operation": "count_calls", "_meta": { "session_id": session.id() } }));
     assert_eq!(code(&reply), Some("PERMISSION_DENIED"));
@@ -89,7 +89,7 @@ fn stored_data_outlives_a_session() {
     data(ask_with_session(&board, &Session::new(), asked));
 }
 
-/// The caller, as a transport has determined it.
+/// The caller, as determined by a transport.
 #[derive(Clone)]
 struct User(&'static str);
 
@@ -136,7 +136,7 @@ async fn extensions_of_the_scope_reach_every_operation() {
     let get = json!({ "operation": "get_user" });
     assert_eq!(ask(Some("Ada"), get.clone()).await["data"], "Ada");
     assert_eq!(ask(None, get.clone()).await["data"], Value::Null);
-    // What a client sends is not an extension.
+    // A client cannot send an extension.
     let meta = json!({ "operation": "get_user", "_meta": { "User": "Eve" } });
     assert_eq!(ask(None, meta).await["data"], Value::Null);
     let batch = ask(Some("Ada"), json!({ "operations": [get] })).await;
@@ -148,7 +148,7 @@ async fn extensions_of_the_scope_reach_every_operation() {
     let mut wait = on("get_execution");
     wait["params"]["wait_seconds"] = json!(5);
     assert_eq!(ask(None, wait.clone()).await["data"]["status"], "failed");
-    // A retry belongs to the caller that requests it.
+    // A retry belongs to the caller who requests it.
     ask(Some("Grace"), on("retry_execution")).await;
     let ended = ask(None, wait).await;
     assert_eq!(

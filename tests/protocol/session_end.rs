@@ -1,4 +1,4 @@
-//! The work that is pending when a session ends is completed before serving ends.
+//! Tests that serving ends only when all pending work of ended sessions is complete.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,7 @@ fn delete_bed(
     bed_id
 }
 
-/// An audit log that is slow.
+/// A slow audit log.
 #[derive(Default)]
 struct SlowLog(Mutex<Vec<Value>>);
 

@@ -1,4 +1,4 @@
-//! Checks replies against the result union, member by member. Every reply in these tests is checked.
+//! Checks the form of replies, member by member. All tests use it for every reply.
 //!
 //! REQ-RSP-01 to REQ-RSP-07, REQ-RSP-09, REQ-WRN-01, REQ-WRN-02, REQ-BAT-03 to REQ-BAT-06
 
@@ -6,7 +6,7 @@ use mcp_aql::ErrorCode;
 use mcp_aql::transport::Reply;
 use serde_json::{Map, Value};
 
-/// Parses a reply and panics unless it conforms to the protocol.
+/// Parses a reply. Panics if it does not conform to the protocol.
 pub(crate) fn checked(asked: &Value, reply: &Reply) -> Value {
     let value: Value = match serde_json::from_str(&reply.text) {
         Ok(value) => value,
@@ -20,7 +20,15 @@ pub(crate) fn checked(asked: &Value, reply: &Reply) -> Value {
     value
 }
 
-/// Returns every violation in a reply.
+/// Returns all violations in a reply.
+///
+/// If you add a member to replies, allow it in the function for its object below.
+///
+/// ```json
+/// { "success": false, "error": { "code": "NOT_FOUND_RESOURCE" } }
+/// ```
+///
+/// This reply has one violation: its error has no message.
 pub(crate) fn faults(reply: &Value) -> Vec<String> {
     let mut faults = Vec::new();
     result(reply, &mut faults, false);
@@ -42,7 +50,7 @@ fn success(members: &Map<String, Value>, faults: &mut Vec<String>, in_batch: boo
     if !members.contains_key("data") {
         faults.push("a success has data".to_owned());
     }
-    // `_meta` is also allowed, but not offered.
+    // `_meta` would also be allowed, but the runtime does not use it.
     let allowed: &[&str] = if in_batch {
         &["success", "data"]
     } else {
@@ -61,7 +69,7 @@ fn success(members: &Map<String, Value>, faults: &mut Vec<String>, in_batch: boo
 }
 
 fn failure(members: &Map<String, Value>, faults: &mut Vec<String>) {
-    // `confirmation` and the deprecation members are also allowed, but not offered.
+    // `confirmation` and the deprecation members would also be allowed, but the runtime does not use them.
     only(members, &["success", "error"], "a failure", faults);
     let Some(error) = members.get("error").and_then(Value::as_object) else {
         return faults.push("a failure has an error".to_owned());

@@ -1,4 +1,4 @@
-//! Outages of the adapter's store.
+//! Tests outages of the adapter's store.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::leaks::logged;
 
-/// A store in memory that fails while `fails` is set.
+/// A store in memory. It fails while `fails` is `true`.
 #[derive(Default)]
 struct Unreliable {
     kept: MemoryState,
@@ -69,7 +69,7 @@ fn read_clock() -> u8 {
     12
 }
 
-/// Runs this on a paused clock, and returns what it logs.
+/// Runs a future on a paused clock. Returns its log.
 fn logged_on_paused_clock(run: impl AsyncFnOnce()) -> String {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_time().start_paused(true).build().unwrap();
@@ -86,7 +86,7 @@ fn adapter(store: &Arc<Unreliable>) -> Adapter {
         .unwrap()
 }
 
-/// Returns the lines of the log that operators see.
+/// Returns the log lines for operators: warnings and errors.
 fn reports(log: &str) -> Vec<&str> {
     let levels = ["event WARN", "event ERROR"];
     log.lines().filter(|line| levels.iter().any(|level| line.starts_with(level))).collect()
@@ -133,7 +133,7 @@ fn a_store_that_fails_now_and_then_is_logged_at_intervals() {
             tokio::time::advance(Duration::from_millis(20)).await;
         }
     });
-    // Two minutes: the begin, and a line after each minute.
+    // The outage lasts two minutes: one line at its beginning, and one after each minute.
     let reports = reports(&log);
     let [begin, first] = &*reports else { panic!("{reports:#?}") };
     assert!(begin.contains("the store fails"), "{begin}");

@@ -1,5 +1,5 @@
-//! An accepted request stores only data that can be read back, and a rejected one reports the reason and the
-//! location.
+//! Tests that you can read back everything that an accepted request stores, and that a rejected one reports the reason
+//! and the position.
 
 use std::sync::Mutex;
 
@@ -70,7 +70,7 @@ impl Notes {
     #[operation(category = "CREATE")]
     fn create_note(
         &self,
-        // A description with words that a crude filter would reject.
+        // The description contains words that a simple filter for leaks would reject.
         /// What to write at the beginning, that is, the note's own data.
         anything: Map<String, Value>,
     ) -> Note {
@@ -198,11 +198,11 @@ fn adapter(limits: SizeLimits) -> Adapter {
     builder.limits(limits).without_config().build().expect("the adapter is sound")
 }
 
-/// Sends tool arguments as text.
+/// Sends the arguments of a tool call as a string.
 fn send(adapter: &Adapter, text: &str) -> Value {
     let reply = block_on(adapter.handle(Endpoint::Unified, text.as_bytes(), CallScope::default()));
     let value: Value = serde_json::from_str(&reply.text).expect("a reply is JSON");
-    // The check of the form reads the request as well.
+    // `checked` also needs the request. Skip it if the request is invalid JSON.
     if let Ok(asked) = serde_json::from_str(text) {
         shape::checked(&asked, &reply);
     }
@@ -218,7 +218,7 @@ fn the_deepest_value_of_a_request_is_in_every_reply() {
     // REQ-ENC-12
     for levels in [8, 32, 64] {
         let adapter = adapter(SizeLimits { max_nesting_depth: levels, ..SizeLimits::default() });
-        // Beside `operation`, which is one level less than inside of `params`.
+        // Next to `operation`, one more level is available than inside `params`.
         let deepest = nested(levels - 2);
         let created = ask(&adapter, json!({ "operation": "create_note", "anything": deepest }));
         assert_eq!(data(created)["note"]["anything"], deepest);
@@ -298,7 +298,7 @@ fn rows_that_do_not_fit_leave_the_others_in_their_place() {
         result_budget: 100 << 20,
         ..SizeLimits::default()
     });
-    // Two are too much on their own, and of the others four fill a reply.
+    // Two rows are too large on their own. Of the others, four fit into a reply.
     let bad = [2, 7];
     for index in 0..12_usize {
         let (length, depth) = match index {
@@ -336,10 +336,10 @@ fn rows_that_do_not_fit_leave_the_others_in_their_place() {
         found.sort_unstable();
         assert_eq!(found, expected, "{size}");
     }
-    // A row that is too large is still found by its other fields.
+    // The row can still be read without its large fields.
     let page = data(call(&adapter, "list_notes", json!({ "fields": ["note_id"] })));
     assert_eq!(page["items"].as_array().map(Vec::len), Some(12));
-    // Pages with numbers lose a row that is too large on its own, and say so.
+    // With page numbers, an oversized row is omitted with a warning.
     let reply = call(&adapter, "list_notes", json!({ "fields": "full", "limit": 2, "offset": 1 }));
     let warned = reply["warnings"][0].clone();
     let page = data(reply);
@@ -349,7 +349,7 @@ fn rows_that_do_not_fit_leave_the_others_in_their_place() {
         (&json!(1), &json!(2))
     );
     assert_eq!(warned["details"]["left_out"], 1, "{warned}");
-    // If the others do not fit together, the error has the size of a page that does.
+    // If the other rows do not fit together, the error suggests a page size that fits.
     let reply = call(&adapter, "list_notes", json!({ "fields": "full", "limit": 12 }));
     assert_eq!(details(&reply)["limit_type"], "response_size");
     let size = details(&reply)["fitting_page_size"].clone();
@@ -363,7 +363,7 @@ fn rows_that_do_not_fit_leave_the_others_in_their_place() {
     assert_eq!(found, expected);
 }
 
-/// An adapter whose replies have 1 MiB, with notes of these lengths.
+/// Returns an adapter with a reply limit of 1 MiB, and with notes of these lengths.
 fn with_notes(lengths: &[usize]) -> Adapter {
     let adapter = adapter(SizeLimits {
         max_response_size: 1 << 20,
@@ -422,13 +422,13 @@ fn a_page_in_a_struct_leaves_room_for_the_other_fields() {
         let report = &report["report"];
         assert_eq!(report["text"].as_str().map(str::len), Some(length));
         let kept = ids(&report["notes"]);
-        // As many as fit, and no more.
+        // The page must contain exactly as many rows as fit.
         let room = (1 << 20) - length;
         let count = u64::try_from(room / 100_100).expect("small");
         assert_eq!(kept, (0..count).collect::<Vec<_>>(), "{length}");
         assert_eq!(reply["warnings"].as_array().map(Vec::len), Some(1), "{length}");
     }
-    // Deep data besides the page takes nothing from it, and a deep row is left out.
+    // Deeply nested data next to the page does not reduce its rows. A row with too many levels is omitted.
     data(call(&adapter, "grow_note", json!({ "length": 1, "depth": 117 })));
     let params = json!({ "length": 1, "fields": "full", "last": 2 });
     assert_eq!(ids(&data(call(&adapter, "get_report", params))["report"]["notes"]), [11]);
@@ -458,7 +458,7 @@ fn warnings_have_room_beside_a_page() {
         let left = (1 << 20) - taken;
         assert!(left < 34_000, "a row more has no room: {left}");
     }
-    // Warnings that alone are too large are the call's own error.
+    // If the warnings alone are too large, the call fails.
     let params = json!({ "warnings": 10, "length": 200_000, "fields": "full" });
     let reply = call(&adapter, "list_suspects", params);
     assert_eq!(details(&reply)["operation_ran"], true);
@@ -478,10 +478,10 @@ fn pages_in_a_batch_share_the_room() {
     assert_eq!(ids(page), [0, 1]);
     assert_eq!(page["pageInfo"]["hasNextPage"], true);
     assert_eq!(reply["warnings"][0]["code"], "VALIDATION_TRUNCATED_WARNING");
-    // The cursor leads on to the next row: none was taken for too large.
+    // The cursor continues with the next row. No row was treated as too large on its own.
     let next = json!({ "fields": "full", "first": 1, "after": page["pageInfo"]["endCursor"] });
     assert_eq!(ids(&data(call(&adapter, "list_notes", next))), [2]);
-    // Without room for one row, and without a cursor, the operation has run in vain and says so.
+    // If not even one row fits, or if there is no cursor to continue with, the item fails and reports that it ran.
     let shelf = json!({ "operation": "show_shelf", "params": { "size": 4 } });
     let four = || list(json!({ "fields": "full", "first": 4 }));
     for last in [four(), shelf] {
@@ -519,7 +519,7 @@ fn executions_are_listed_however_long_their_errors_are() {
             let id = data(begun)["execution_id"].clone();
             data(ask("get_execution", json!({ "execution_id": id, "wait_seconds": 20 })).await)
         };
-        // A page that is cut in an execution says so in its state.
+        // If the page of an execution is cut, its state has the warning.
         let state = wait(ask("collect_notes", json!({})).await).await;
         assert_eq!(ids(&state["result"]), [0, 2], "{}", state["status"]);
         assert_eq!(state["warnings"][0]["code"], "VALIDATION_TRUNCATED_WARNING");
@@ -633,7 +633,7 @@ fn an_invalid_value_fails_only_its_item() {
         assert_eq!(code(result), Some(expected), "{value}");
         assert!(result["error"].to_string().contains(place), "{result}");
         assert_eq!(reply["results"][1]["operation"], "create_note");
-        // By itself it is refused with the same code.
+        // As a single request, it must fail with the same code.
         assert_eq!(code(&send(&adapter, &bad)), Some(expected), "{value}");
     }
 }
@@ -661,14 +661,14 @@ fn numbers_beyond_64_bits_are_refused_and_others_come_back_as_they_were() {
 fn numbers_of_seventeen_digits_are_the_same_wherever_they_were_stored() {
     // REQ-ENC-05
     let adapter = adapter(SizeLimits::default());
-    // Each is read as the number beside it by a parser that is fast instead of exact.
+    // A fast but inexact parser would read each of these numbers as its neighbor.
     for number in ["51.248178375505404", "-93.31137037688033", "31.245270191439438"] {
         let create =
             format!(r#"{{"operation":"create_note","params":{{"anything":{{"n":{number}}}}}}}"#);
         let arguments = create.as_bytes();
         let reply = block_on(adapter.handle(Endpoint::Unified, arguments, CallScope::default()));
         assert!(reply.text.contains(&format!(r#""n":{number}}}"#)), "{}", reply.text);
-        // An execution keeps its result as text in the store.
+        // The store keeps the result of an execution as a JSON string.
         let text = block_on(async {
             let ask = |request: String| async {
                 let request = request.into_bytes();
@@ -715,7 +715,7 @@ fn a_description_that_looks_like_a_stack_trace_is_in_the_details() {
     assert_eq!(details(&reply)["missing_params"][0]["description"], description);
 }
 
-/// JSON of every kind, some of it too deep, too long or too precise.
+/// Generates any JSON, including some with too many levels, characters or digits.
 fn any_value() -> impl Strategy<Value = String> {
     let number = prop_oneof![
         any::<i64>().prop_map(|number| number.to_string()),
@@ -744,7 +744,7 @@ fn any_value() -> impl Strategy<Value = String> {
                     members.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
                 format!("{{{}}}", members.join(","))
             }),
-            // A member may be repeated.
+            // The same member may occur twice.
             vec(("[a-c]", inner), 0..3).prop_map(|members| {
                 let members: Vec<_> =
                     members.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
@@ -794,7 +794,7 @@ proptest! {
         }
         let stored = reply["data"]["note"]["anything"].to_string();
         let sent: Value = serde_json::from_str(&anything).expect("JSON");
-        // Compared as text, which shows each digit.
+        // Compare the JSON strings, so that every digit counts.
         prop_assert_eq!(&stored, &sent.to_string());
         let get = json!({ "operation": "get_note", "params": { "note_id": 0 } });
         let list = json!({ "operation": "list_notes", "params": { "fields": "full" } });

@@ -1,4 +1,4 @@
-//! Helpers to call an adapter.
+//! Helpers for calling an adapter. Use `call` for one operation, and `ask` if your test needs other arguments.
 
 use std::future::Future;
 use std::io;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::shape;
 
-/// Keeps the lines of the audit log.
+/// Collects the lines of the audit log.
 #[derive(Clone, Default)]
 pub(crate) struct AuditLines(pub(crate) Arc<Mutex<Vec<Value>>>);
 
@@ -38,23 +38,23 @@ pub(crate) fn family(adapter: &Adapter, name: &str) -> Endpoint {
     Endpoint::Family(place.expect("the family exists"))
 }
 
-/// Sends tool arguments to the tool that accepts every operation.
+/// Sends the arguments of a tool call to the unified endpoint.
 pub(crate) fn ask(adapter: &Adapter, arguments: Value) -> Value {
     ask_through(adapter, Endpoint::Unified, arguments)
 }
 
-/// Sends tool arguments to this tool.
+/// Sends the arguments of a tool call to an endpoint.
 pub(crate) fn ask_through(adapter: &Adapter, endpoint: Endpoint, arguments: Value) -> Value {
     ask_in(adapter, endpoint, arguments, CallScope::default())
 }
 
-/// Sends tool arguments in a session.
+/// Sends the arguments of a tool call in a session.
 pub(crate) fn ask_with_session(adapter: &Adapter, session: &Session, arguments: Value) -> Value {
     let scope = CallScope { session: Some(session.clone()), ..CallScope::default() };
     ask_in(adapter, Endpoint::Unified, arguments, scope)
 }
 
-/// Sends tool arguments and checks the form of the reply.
+/// Sends the arguments of a tool call, and checks the form of the reply.
 pub(crate) fn ask_in(
     adapter: &Adapter,
     endpoint: Endpoint,
@@ -67,35 +67,41 @@ pub(crate) fn ask_in(
     shape::checked(&asked, &reply)
 }
 
-/// Calls an operation with these parameters.
+/// Calls an operation.
+///
+/// If your test needs `_request_id` or a batch, use [`ask`] instead.
+///
+/// ```json
+/// { "operation": "get_task", "params": { "task_id": "t-1" } }
+/// ```
 pub(crate) fn call(adapter: &Adapter, operation: &str, params: Value) -> Value {
     ask(adapter, json!({ "operation": operation, "params": params }))
 }
 
-/// Returns the data of a successful reply.
+/// Returns the data of a reply. Panics if the call failed.
 #[track_caller]
 pub(crate) fn data(reply: Value) -> Value {
     assert_eq!(reply["success"], true, "{reply}");
     reply["data"].clone()
 }
 
-/// Returns the code of a failed reply, or `None` for a success.
+/// Returns the error code of a reply, or `None` on success.
 pub(crate) fn code(reply: &Value) -> Option<&str> {
     reply["error"]["code"].as_str()
 }
 
-/// Returns the message of a failed reply.
+/// Returns the error message of a reply. Panics on success.
 #[track_caller]
 pub(crate) fn message(reply: &Value) -> &str {
     reply["error"]["message"].as_str().expect("a failure has a message")
 }
 
-/// Returns the details of a failed reply.
+/// Returns the error details of a reply.
 pub(crate) fn details(reply: &Value) -> &Value {
     &reply["error"]["details"]
 }
 
-/// Returns the names of an object's members, sorted.
+/// Returns the sorted names of an object's members.
 #[track_caller]
 pub(crate) fn names(object: &Value) -> Vec<&str> {
     let mut names: Vec<_> =
@@ -104,7 +110,7 @@ pub(crate) fn names(object: &Value) -> Vec<&str> {
     names
 }
 
-/// Returns the member `name` of every entry of a list.
+/// Returns the member `name` of each entry in a list.
 #[track_caller]
 pub(crate) fn entry_names(list: &Value) -> Vec<&str> {
     let entries = list.as_array().expect("a list");

@@ -1,4 +1,4 @@
-//! Unknown parameters are rejected with a suggestion, and never guessed.
+//! Tests that unknown parameters are rejected with a suggestion, and that the adapter never guesses.
 
 use mcp_aql::Adapter;
 use serde_json::json;
@@ -21,7 +21,7 @@ fn unknown_names_are_refused_wherever_they_stand() {
             json!({ "colour": 1, "params": { "task_id": "t-1", "shape": 2 } }),
             json!(["colour", "shape"]),
         ),
-        // Other top-level members of the protocol's examples are not declared here.
+        // Other top-level members in the protocol's examples must be declared, and here they are not.
         (
             json!({ "element_type": "task", "params": { "task_id": "t-1" } }),
             json!(["element_type"]),
@@ -62,7 +62,7 @@ fn names_that_other_apis_use_lead_to_the_own_ones() {
     assert!(message(&reply).contains("Did you mean 'task_id' for 'id'?"), "{}", message(&reply));
     let reply = call(&board, "add_task", json!({ "title": "a" }));
     assert_eq!(details(&reply)["suggestion"], "create_task");
-    // Another verb is another operation, which a search may find.
+    // A name with another verb is another operation. The message suggests a search.
     let reply = call(&board, "complete_task", json!({ "task_id": "t-1" }));
     assert_eq!(
         message(&reply),
@@ -101,7 +101,7 @@ fn names_at_the_wrong_level_say_where_they_belong() {
             json!({ "task": { "title": "a" } }),
             "Send the members of 'task' in place of it",
         ),
-        // A path as other APIs write it.
+        // Other APIs write a path as the name of a member.
         (
             "create_task",
             json!({ "title": "a", "metadata.author": "ada" }),
@@ -205,7 +205,6 @@ fn lenient_mode_warns_instead() {
     assert_eq!(reply["warnings"][0]["code"], "VALIDATION_UNKNOWN_PARAM_WARNING");
     assert!(reply["warnings"][0]["message"].as_str().unwrap().contains("'colour'"));
     data(reply);
-    // The strict mode is the default.
     for strict in [board(), builder().strict_mode(true).build().unwrap()] {
         let reply = call(&strict, "create_task", json!({ "title": "a", "colour": 1 }));
         assert_eq!(code(&reply), Some("VALIDATION_UNKNOWN_PARAM"));

@@ -1,4 +1,4 @@
-//! UPDATE operations: `input`, its three states at every depth, and rejected inputs.
+//! Tests UPDATE operations: `input` at every depth with values, with null and with omitted fields, and rejected inputs.
 
 use mcp_aql::Adapter;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::board::board;
 use crate::support::{call, code, data, details, message};
 
-/// Returns a board with one task that has every field.
+/// Returns a board with one task. All of its fields have values.
 fn with_task() -> Adapter {
     let board = board();
     let task = json!({
@@ -61,7 +61,7 @@ fn objects_merge_and_everything_else_is_replaced() {
         let board = with_task();
         let mut expected_task = stored(&board);
         let reply = data(update(&board, input.clone()));
-        // Only the addressed value and the version change.
+        // Only this value and the version may change.
         match expected_task.pointer_mut(pointer) {
             Some(place) => *place = expected,
             None => expected_task["extra"]["new"] = expected,
@@ -168,7 +168,7 @@ fn fields_are_checked_against_the_resource() {
         (json!({ "task_id": "t-2" }), "VALIDATION_UNKNOWN_FIELD", "'task_id'"),
         (json!({ "created_at": "now" }), "VALIDATION_READ_ONLY_FIELD", "'input.created_at'"),
         (json!({ "_version": 9 }), "VALIDATION_READ_ONLY_FIELD", "_version"),
-        // A valid field does not make the call succeed.
+        // One invalid field rejects the whole input.
         (json!({ "title": "Bread", "priority": 9 }), "VALIDATION_INVALID_VALUE", "priority"),
     ] {
         let reply = update(&board, input.clone());
@@ -222,7 +222,7 @@ fn introspection_lists_input_beside_the_identifiers() {
         shown,
         [("task_id", "string", true), ("input", "object", true), ("if_match", "integer", false)]
     );
-    // The updatable fields and their nesting have a type of their own.
+    // A separate type lists the updatable fields, including nested ones.
     let description = parameters[1]["description"].as_str().unwrap();
     assert!(description.contains("(TaskUpdate)"), "{description}");
     let fields = call(&board, "introspect", json!({ "query": "types", "name": "TaskUpdate" }));

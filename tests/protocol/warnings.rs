@@ -1,4 +1,4 @@
-//! Warnings: form, order, limit, duplicates, and the ones that the framework adds.
+//! Tests warnings: their form, order, limit and duplicates, and the warnings that the framework itself adds.
 
 use mcp_aql::{Severity, Warning};
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ fn the_most_urgent_come_first() {
         severities(&reply["warnings"]),
         ["high", "high", "high", "medium", "medium", "medium", "low", "low", "low"]
     );
-    // A warning without severity ranks as medium. See also the order in `warning/mod.rs`.
+    // A warning without a severity ranks as medium. `warning/mod.rs` tests the order in detail.
     assert!(Severity::High < Severity::Medium && Severity::Medium < Severity::Low);
 }
 

@@ -1,4 +1,4 @@
-//! The place of results in `data`, for every form of a type.
+//! Tests the member of `data` that contains the result, for every form of a type.
 
 use std::collections::BTreeMap;
 
@@ -156,7 +156,7 @@ macro_rules! operations {
             }
         )*
 
-        /// An adapter with an operation for each value.
+        /// Builds an adapter with an operation for each value.
         fn adapter() -> Adapter {
             Adapter::builder("values")
                 $(.operation($name {}))*
@@ -272,14 +272,14 @@ fn every_struct_is_under_its_own_name() {
         ("list_bare", page.clone()),
     ] {
         assert_eq!(data(call(&adapter, operation, json!({}))), expected, "{operation}");
-        // Introspection states every place that the name of the type does not.
+        // If the name of the type does not determine the member, introspection states it.
         let asked = json!({ "query": "operations", "name": operation });
         let returns = &data(call(&adapter, "introspect", asked))["operation"]["returns"];
         let is_whole = ["get_page", "get_map", "get_number", "get_bare", "list_bare"];
         let place = match operation {
             _ if is_whole.contains(&operation) => json!("As data."),
             "get_named" | "list_named" => json!("In data.found."),
-            // The name of the type does not say it.
+            // The type's name is not the name of the member.
             "get_nameless" | "get_maybe_nameless" => json!("In data.nameless."),
             "get_pair" => json!("In data.pair."),
             _ => Value::Null,

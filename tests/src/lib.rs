@@ -1,5 +1,5 @@
-//! The tests of the workspace, in the files beside this folder. This library holds the code that compile-fail cases
-//! share, so that each case contains little more than its error.
+//! Code that the compile-fail cases share, so that each case contains little more than its mistake. The tests of the
+//! workspace are in the files next to this folder.
 
 use mcp_aql::query::ComputedFields;
 use mcp_aql::query::IdentifiedResource;
@@ -9,16 +9,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 pub use serde_json::Value as Json;
 
-/// A stand-in for `AdapterBuilder::operation`.
+/// Accepts what `AdapterBuilder::operation` accepts.
 pub fn register<O: Operation>(_: O) {}
 
-/// A stand-in for `AdapterBuilder::operations`.
+/// Accepts what `AdapterBuilder::operations` accepts.
 pub fn register_all<O: Operations>(_: O) {}
 
-/// A stand-in for an operation that lists resources.
+/// Has the bounds of an operation that lists resources.
 pub fn identified<T: IdentifiedResource>() {}
 
-/// A stand-in for a resource's model, which reads computed fields.
+/// Has the bounds of a resource with computed fields.
 pub fn computed<T: ComputedFields>() {}
 
 /// A resource with one updatable field.
@@ -31,7 +31,7 @@ pub struct Task {
     pub title: String,
 }
 
-/// A stand-in for a crate with a feature `serde` that schemars does not support.
+/// Stands for a crate with a `serde` feature, but without support by schemars.
 pub mod foreign {
     use serde::{Deserialize, Serialize};
 

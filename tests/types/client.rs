@@ -1,15 +1,15 @@
-//! A client that knows a type only from introspection.
+//! A client that knows types only from introspection, and generates values for them.
 
 use mcp_aql::Adapter;
 use serde_json::{Map, Value, json};
 
-/// The maximum depth of a value. A type may contain itself.
+/// Maximum depth of a value. A limit is needed, because a type may contain itself.
 const MAX_DEPTH: usize = 6;
-/// The maximum number of entries in a list or a map.
+/// Maximum number of entries in a list or a map.
 const MAX_ENTRIES: usize = 12;
 
-/// The values that an operation accepts for its parameter, by its introspection: one for each variant of each type,
-/// with all members and with the required ones only.
+/// Generates values for an operation's parameter, according to its introspection. There is one value for each variant
+/// of each type, with all members and with only the required ones.
 pub(crate) async fn values(adapter: &Adapter, operation: &str) -> Vec<Value> {
     let details = ask(adapter, json!({ "query": "operations", "name": operation })).await;
     let operation = &details["operation"];
@@ -24,7 +24,7 @@ async fn ask(adapter: &Adapter, params: Value) -> Value {
     adapter.call("introspect", params).await.data().clone()
 }
 
-/// The values of a parameter, a field, or the items of a list.
+/// Generates values for a parameter, a field, or the items of a list.
 async fn described(adapter: &Adapter, entry: &Value, depth: usize) -> Vec<Value> {
     if let Some(values) = entry["enum"].as_array() {
         return values.clone();
@@ -34,7 +34,7 @@ async fn described(adapter: &Adapter, entry: &Value, depth: usize) -> Vec<Value>
     for name in entry["type"].as_str().unwrap_or("any").split(" or ") {
         match name {
             "array" => all.extend(list(adapter, entry, description, depth).await),
-            // A map.
+            // An object whose items have a type is a map.
             "object" if entry.get("items").is_some() => {
                 let values = Box::pin(described(adapter, &entry["items"], depth + 1)).await;
                 let named = values.into_iter().take(MAX_ENTRIES).enumerate();
@@ -53,7 +53,8 @@ async fn described(adapter: &Adapter, entry: &Value, depth: usize) -> Vec<Value>
     all
 }
 
-/// A list, from the description of its items or from the text `Exactly 2 items: string, boolean[].`.
+/// Generates a list, from the description of its items or from a sentence such as `Exactly 2 items: string,
+/// boolean[].`.
 async fn list(adapter: &Adapter, entry: &Value, description: &str, depth: usize) -> Option<Value> {
     let exactly = description.split("Exactly ").nth(1).and_then(|it| it.split_once(" items"));
     if let Some((_, names)) = exactly
@@ -72,7 +73,7 @@ async fn list(adapter: &Adapter, entry: &Value, description: &str, depth: usize)
     }
 }
 
-/// A key of a map, by the text `Keys match '^-?\\d+$'.`.
+/// Generates a key of a map. The description may have a sentence such as `Keys match '^-?\\d+$'.`.
 fn key(description: &str, place: usize) -> String {
     match description.split("Keys match '").nth(1).and_then(|it| it.split_once("'.")) {
         None => format!("k{place}"),
@@ -84,7 +85,8 @@ fn key(description: &str, place: usize) -> String {
     }
 }
 
-/// The values of a type, of a list such as `integer[2]`, or of a tuple such as `[string, boolean[]]`.
+/// Generates values for the name of a type, for a list such as `integer[2]`, or for a tuple such as
+/// `[string, boolean[]]`.
 async fn of_name(adapter: &Adapter, name: &str, depth: usize) -> Vec<Value> {
     if let Some(text) = name.strip_prefix('\'').and_then(|it| it.strip_suffix('\'')) {
         return vec![json!(text)];
@@ -110,7 +112,7 @@ async fn of_name(adapter: &Adapter, name: &str, depth: usize) -> Vec<Value> {
             let entry = json!({ "type": name });
             match Box::pin(described(adapter, &entry, depth + 1)).await.into_iter().next() {
                 Some(item) => items.push(item),
-                // It is too deep.
+                // The item would exceed the maximum depth.
                 None => return Vec::new(),
             }
         }
@@ -119,7 +121,7 @@ async fn of_name(adapter: &Adapter, name: &str, depth: usize) -> Vec<Value> {
     of_type(adapter, name, depth).await
 }
 
-/// The parts of a text between commas that are in no brackets.
+/// Splits a string at the commas outside of brackets.
 fn separated(text: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut open = 0;
@@ -155,7 +157,7 @@ fn text(entry: &Value) -> Value {
     }
 }
 
-/// The values of a type with this name.
+/// Generates values of a named type.
 async fn of_type(adapter: &Adapter, name: &str, depth: usize) -> Vec<Value> {
     if depth > MAX_DEPTH {
         return Vec::new();
@@ -184,7 +186,7 @@ async fn of_type(adapter: &Adapter, name: &str, depth: usize) -> Vec<Value> {
     }
 }
 
-/// Objects with the required fields, with all fields, and with each value of each field.
+/// Generates objects with the required fields, with all fields, and with each value of each field.
 async fn object(adapter: &Adapter, fields: &[Value], depth: usize) -> Vec<Value> {
     let mut required = Map::new();
     let mut choices = Vec::new();
@@ -195,7 +197,7 @@ async fn object(adapter: &Adapter, fields: &[Value], depth: usize) -> Vec<Value>
             Some(first) if field["required"] == true => {
                 required.insert(name.clone(), first.clone());
             }
-            // It is too deep.
+            // The field would exceed the maximum depth.
             None if field["required"] == true => return Vec::new(),
             _ => {}
         }

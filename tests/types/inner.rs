@@ -1,4 +1,4 @@
-//! Types as authors write them.
+//! Many kinds of types, as authors of adapters write them.
 
 use std::collections::BTreeMap;
 

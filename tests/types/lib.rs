@@ -1,1 +1,1 @@
-//! Calls operations with the values of many types. The tests are in `main.rs` and beside it.
+//! Calls operations with values of many types. The tests are in `main.rs` and the files next to it.

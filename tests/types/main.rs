@@ -1,6 +1,8 @@
-//! Operations whose parameters and results have many types: each of `inner` and of other crates, in each of `places`.
+//! Tests operations whose parameters and results have many types: those in `inner` and those of other crates, each in
+//! all positions of `places`.
 //!
-//! What serde writes for a value is accepted and returned. What introspection shows is accepted.
+//! An operation must accept and return every value that serde writes. It must also accept every value that its
+//! introspection describes.
 
 #![expect(
     clippy::unwrap_used,
@@ -30,7 +32,7 @@ fn there_are_many_shapes() {
     assert!(shapes.iter().all(|shape| !shape.values.is_empty()));
 }
 
-/// What an operation answers to a value: the value, or the message of the error.
+/// Calls an operation with a value. Returns the value in the result, or the error message.
 async fn answer(adapter: &Adapter, name: &str, value: &Value) -> Result<Value, String> {
     let result = adapter.call(name, json!({ "value": value })).await;
     match result.error() {
@@ -79,7 +81,7 @@ async fn an_unknown_member_is_refused_or_arrives() {
     let shapes = shapes();
     let adapter = adapter(&shapes);
     let mut faults = Vec::new();
-    // schemars writes a struct without members as an object of any form.
+    // schemars describes a struct without members as an object with any members.
     for Shape { name, values, .. } in shapes.iter().filter(|it| !it.name.starts_with("get_empty")) {
         for value in values.iter().flat_map(mutation::additions) {
             match answer(&adapter, name, &value).await {
@@ -99,7 +101,7 @@ async fn what_introspection_shows_is_accepted() {
     let shapes = shapes();
     let adapter = adapter(&shapes);
     let mut faults = Vec::new();
-    // schemars does not write which texts the keys of these maps are.
+    // For these maps, schemars does not describe the allowed keys.
     let is_unknown = |name: &str| {
         ["bool", "char", "uuid", "date", "explained_word"]
             .iter()

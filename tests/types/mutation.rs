@@ -1,8 +1,8 @@
-//! Values that differ from another one in one place.
+//! Changes one part of a value at a time.
 
 use serde_json::{Value, json};
 
-/// All values with one part of another JSON type, with the path of that part.
+/// Returns all variants of a value in which one part has another JSON type, with the path of that part.
 pub(crate) fn mutations(value: &Value) -> Vec<(Value, String)> {
     let other_type = |part: &Value| match part {
         Value::Null => None,
@@ -14,7 +14,7 @@ pub(crate) fn mutations(value: &Value) -> Vec<(Value, String)> {
     mutations
 }
 
-/// All values with a further member in one object.
+/// Returns all variants of a value in which one object has an additional member.
 pub(crate) fn additions(value: &Value) -> Vec<Value> {
     let with_member = |part: &Value| {
         let mut members = part.as_object()?.clone();
@@ -26,7 +26,7 @@ pub(crate) fn additions(value: &Value) -> Vec<Value> {
     additions
 }
 
-/// Calls `take` with the value in which each part is changed.
+/// Passes each variant with one changed part to `take`.
 fn visit(
     value: &Value,
     path: &str,

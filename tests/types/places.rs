@@ -1,4 +1,4 @@
-//! The places in which a type occurs inside another one.
+//! Types that contain another type, one for each position where a type can occur.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

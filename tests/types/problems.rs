@@ -1,4 +1,4 @@
-//! Types and states with which no adapter starts.
+//! Tests types and states that prevent an adapter from starting.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -75,7 +75,7 @@ fn get_time(State(clock): State<Arc<dyn Clock>>) {
     let _ = clock;
 }
 
-/// Operations with a name that there is.
+/// An operation whose name is already taken.
 struct Others;
 
 #[operations]

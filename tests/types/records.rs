@@ -1,11 +1,11 @@
-//! Resources with fields of many types, which are created, changed and read.
+//! Resources with fields of many types. Tests create, change and read them.
 
 use mcp_aql::Adapter;
 use serde_json::{Value, json};
 
 use crate::samples::Samples;
 
-/// An adapter with a resource, and what serde writes for the values of its fields.
+/// An adapter with a resource, and the values that serde writes for one of its fields.
 pub(crate) struct Record {
     pub(crate) name: &'static str,
     pub(crate) adapter: Adapter,
@@ -46,7 +46,6 @@ macro_rules! records {
             }
         )+
 
-        /// All records.
         pub(crate) fn records() -> Vec<Record> {
             use crate::inner::*;
 
@@ -54,7 +53,7 @@ macro_rules! records {
                 Record {
                     name: stringify!($name),
                     adapter: $name::adapter(),
-                    // `null` removes a field.
+                    // In an update, `null` removes a field, so it cannot be a value.
                     values: <$type>::samples().into_iter().map(|value| json!(value)).filter(|value| !value.is_null()).collect(),
                 }
             ),+]
@@ -81,7 +80,7 @@ records! {
 }
 
 impl Record {
-    /// Creates, changes and reads a record. Returns the first answer that is not as expected.
+    /// Creates, changes and reads a record. Returns an error for the first unexpected result.
     pub(crate) async fn differences(&self, value: &Value) -> Result<(), String> {
         let mut expected =
             json!({ "record_id": null, "value": value, "optional": null, "list": [] });
@@ -104,7 +103,7 @@ impl Record {
         self.record(read, &mut expected).map(drop)
     }
 
-    /// The record in a reply, if it is the expected one.
+    /// Returns the record in a reply, or an error if it is not the expected one.
     fn record(
         &self,
         result: mcp_aql::OperationResult,

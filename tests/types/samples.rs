@@ -1,4 +1,4 @@
-//! Values of each type.
+//! Provides sample values of each type.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::IpAddr;
@@ -8,7 +8,7 @@ use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, Utc};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// A type with some of its values.
+/// A type with sample values.
 pub(crate) trait Samples: Sized {
     fn samples() -> Vec<Self>;
 }
@@ -51,7 +51,7 @@ samples! {
     Value: [json!(1), json!("a"), json!([null, { "b": [] }]), json!({ "a": { "b": null } })],
 }
 
-/// Implements `Samples` for a container: none, one, and all values of the type inside.
+/// Implements `Samples` for a container: empty, with one sample, and with all samples of the inner type.
 macro_rules! containers {
     ($($container:ident $(+ $bound:ident)?),+) => {
         $(
@@ -79,7 +79,7 @@ impl<T: Samples> Samples for Box<T> {
     }
 }
 
-/// The samples, repeated without end.
+/// Repeats the samples without end.
 pub(crate) fn repeated<T: Samples>() -> impl Iterator<Item = T> {
     std::iter::repeat_with(T::samples).flatten()
 }

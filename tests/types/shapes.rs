@@ -1,4 +1,4 @@
-//! The table of all types, and an operation for each.
+//! The table of all types, with an operation for each.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::future::Future;
@@ -24,16 +24,16 @@ use crate::inner::*;
 use crate::places::*;
 use crate::samples::Samples;
 
-/// A type: its operation, and what serde writes for its values.
+/// A type with its operation, and the values that serde writes for its samples.
 pub(crate) struct Shape {
     pub(crate) name: &'static str,
     pub(crate) values: Vec<Value>,
-    /// Whether serde reads a value.
+    /// Returns `true` if serde can read the value.
     pub(crate) reads: fn(Value) -> bool,
     entry: OperationEntry<()>,
 }
 
-/// An adapter with the operations of all types.
+/// Builds an adapter with the operations of all types.
 pub(crate) fn adapter(shapes: &[Shape]) -> Adapter {
     let builder = Adapter::builder("types").without_config();
     let add = |builder, shape: &Shape| {
@@ -50,7 +50,7 @@ trait Type: Samples + Serialize + DeserializeOwned + JsonSchema + Send + 'static
 
 impl<T: Samples + Serialize + DeserializeOwned + JsonSchema + Send + 'static> Type for T {}
 
-/// The operation that returns the value that it receives.
+/// Creates an operation that returns its parameter.
 fn shape<T: Type>(name: &str) -> Shape {
     let parameter = ParameterSpec::required::<T>("value", "The value.");
     shape_of::<T>(name, parameter, |(), mut call| {
@@ -61,7 +61,7 @@ fn shape<T: Type>(name: &str) -> Shape {
     })
 }
 
-/// The same for an optional parameter.
+/// Creates an operation that returns its optional parameter.
 fn optional_shape<T: Type>(name: &str) -> Shape {
     let parameter = ParameterSpec::optional::<T>("value", "The value.");
     shape_of::<Option<T>>(name, parameter, |(), mut call| {
@@ -90,7 +90,7 @@ fn shape_of<T: Type>(name: &str, parameter: ParameterSpec, function: Function) -
     }
 }
 
-/// Adds the shapes of a type in each place for values of any form.
+/// Adds a type in every position that allows values of any JSON type.
 fn add<T: Type + Clone>(name: &str, shapes: &mut Vec<Shape>) {
     shapes.extend([
         shape::<T>(name),
@@ -106,7 +106,7 @@ fn add<T: Type + Clone>(name: &str, shapes: &mut Vec<Shape>) {
     ]);
 }
 
-/// Adds the shapes of a type whose values are objects, with its members beside others.
+/// Adds a type whose values are objects. In addition to the other positions, its members are flattened into a struct.
 fn add_object<T: Type + Clone>(name: &str, shapes: &mut Vec<Shape>) {
     add::<T>(name, shapes);
     shapes.extend([
@@ -124,7 +124,7 @@ macro_rules! add_all {
     };
 }
 
-/// All types in all places.
+/// Returns all types in all positions.
 pub(crate) fn shapes() -> Vec<Shape> {
     let all = &mut Vec::new();
     add_all!(add all flag: bool, byte: u8, whole: i64, wide: u64, fraction: f64, text: String);
@@ -142,7 +142,7 @@ pub(crate) fn shapes() -> Vec<Shape> {
     std::mem::take(all)
 }
 
-/// Types of the standard library and of other crates, each as a parameter.
+/// Returns types of the standard library and of other crates, only as parameters.
 fn further_shapes() -> Vec<Shape> {
     vec![
         shape::<u16>("u16"),

@@ -1,4 +1,4 @@
-//! Benchmarks of queries and ranking: `cargo bench` in `bench/aggregator` prints one table.
+//! Benchmarks of the aggregator: run `cargo bench` in `bench/aggregator` to print one table.
 //!
 //! ```console
 //! $ cargo bench                       # everything

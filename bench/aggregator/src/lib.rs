@@ -1,11 +1,11 @@
-//! Benchmarks of the aggregator: the time and memory of a query and the ranking speed beside other
-//! engines (`cargo bench`), and the ranking quality (`src/bin/quality.rs`).
+//! Benchmarks of the aggregator: the time and memory of a query, and the speed of ranking compared
+//! with other search engines (`cargo bench`). `src/bin/quality.rs` measures the ranking quality.
 //!
-//! Queries are measured as a client sees them: request and reply lines of a process that queries
-//! ten other processes.
+//! Queries are measured from the client's view: the aggregator is a process that reads request
+//! lines, queries ten other processes and writes reply lines.
 //!
-//! Ranking covers reading the results, scoring them and joining copies. A peer indexes the same
-//! results in memory and searches the index with the same query.
+//! The ranking measurement covers parsing the results, scoring them and joining copies. The other
+//! engines index the same results in memory and run the same query.
 
 mod peers;
 mod rows;
@@ -23,16 +23,16 @@ pub use rows::measure;
 /// The parameters of a benchmark run.
 #[derive(Debug, Clone)]
 pub struct Setup {
-    /// The number of rounds of each comparison.
+    /// Number of rounds of each comparison.
     pub rounds: usize,
-    /// The number of ranked results in each of the three comparisons.
+    /// Number of results to rank in each of the three comparisons.
     pub results: [usize; 3],
-    /// The number of queries of each kind. Measurements that wait for a hanging server run fewer.
+    /// Number of queries of each kind. Measurements with a hanging server run fewer of them.
     pub queries: usize,
-    /// The path of the aggregator's executable.
+    /// Path of the aggregator's executable.
     pub aggregator: PathBuf,
-    /// The path of the scripted server's executable.
+    /// Path of the scripted server's executable.
     pub server: PathBuf,
-    /// The path of the program that measures the memory of a query.
+    /// Path of the program that measures the memory of a query.
     pub query_memory: PathBuf,
 }

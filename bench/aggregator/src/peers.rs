@@ -1,5 +1,5 @@
-//! Other search engines, each used as documented and in its fastest configuration for a single
-//! query.
+//! Runs queries with other search engines. Each is used as its documentation says, in the fastest
+//! configuration for a single query.
 
 use bm25::{Language, SearchEngineBuilder};
 use mcp_aql_bench::Result;
@@ -9,12 +9,12 @@ use tantivy::query::QueryParser;
 use tantivy::schema::{IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 use tantivy::{Index, TantivyDocument};
 
-/// The number of hits requested, the same as for the aggregator's ranking.
+/// Number of requested hits, the same as for the aggregator's ranking.
 pub(crate) const HITS: usize = 30;
-/// The smallest buffer that tantivy's writer accepts.
+/// The smallest buffer that tantivy's writer accepts, in bytes.
 const WRITER_BYTES: usize = 15_000_000;
 
-/// Returns the indices of the best results according to the crate `bm25` with its English
+/// Returns the indices of the best results according to the crate `bm25`, with its English
 /// tokenizer.
 pub(crate) fn bm25(query: &str, results: &[String]) -> Vec<usize> {
     let corpus = results.iter().map(String::as_str);
@@ -22,8 +22,8 @@ pub(crate) fn bm25(query: &str, results: &[String]) -> Vec<usize> {
     engine.search(query, HITS).into_iter().map(|hit| hit.document.id as usize).collect()
 }
 
-/// Returns the indices of the best results according to tantivy: in memory, one segment, English
-/// stems, no positions, nothing stored.
+/// Returns the indices of the best results according to tantivy, with an index in memory. The index
+/// has one segment and English stems, but no positions or stored fields.
 pub(crate) fn tantivy(query: &str, results: &[String]) -> Result<Vec<usize>> {
     let mut schema = Schema::builder();
     let indexing = TextFieldIndexing::default()
@@ -43,6 +43,6 @@ pub(crate) fn tantivy(query: &str, results: &[String]) -> Result<Vec<usize>> {
     let searcher = index.reader()?.searcher();
     let query = QueryParser::for_index(&index, vec![field]).parse_query(query)?;
     let hits = searcher.search(&query, &TopDocs::with_limit(HITS).order_by_score())?;
-    // A single segment keeps documents in insertion order.
+    // With a single segment, the document id is the index in `results`.
     Ok(hits.into_iter().map(|(_, at)| at.doc_id as usize).collect())
 }

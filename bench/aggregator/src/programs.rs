@@ -1,4 +1,4 @@
-//! Child processes that speak MCP in lines over two pipes: the aggregator and servers.
+//! Runs the aggregator and the servers as child processes that speak MCP over pipes.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use crate::Result;
 
-/// The query text. Every result contains all of these words and hundreds of others.
+/// The search query. Every result contains all of its words, and hundreds of others.
 pub const QUERY: &str = "refund of a cancelled ferry";
 
-/// Returns a configuration with one server per script, all run by the program `server`.
+/// Returns a configuration with one server per script. The program `server` runs all of them.
 pub fn configuration<'s>(server: &Path, scripts: impl IntoIterator<Item = &'s str>) -> String {
     let servers = scripts.into_iter().enumerate().map(|(at, script)| {
         let how = json!({ "command": server, "env": { mcp_aql_upstreams::SCRIPT: script } });
@@ -21,7 +21,7 @@ pub fn configuration<'s>(server: &Path, scripts: impl IntoIterator<Item = &'s st
     json!({ "mcpServers": servers.collect::<serde_json::Map<_, _>>() }).to_string()
 }
 
-/// The `initialize` request of a client.
+/// The client's `initialize` request.
 pub const INITIALIZE: &str = concat!(
     r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
     r#""capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#,
@@ -30,12 +30,12 @@ pub const INITIALIZE: &str = concat!(
 /// The notification that completes the handshake.
 pub const INITIALIZED: &str = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
 
-/// Returns the query as a request line to the aggregator.
+/// Returns the query as a request line for the aggregator.
 pub fn query() -> String {
     call(TOOL)
 }
 
-/// Returns the query as a request line to a server.
+/// Returns the query as a request line for a server.
 pub(crate) fn search() -> String {
     call("search_docs")
 }
@@ -46,11 +46,11 @@ fn call(tool: &str) -> String {
         + "\n"
 }
 
-/// Parses the aggregator's reply to a query into the answer and the status of each server, in
+/// Parses the aggregator's reply to a query. Returns the reply and the status of each server, in
 /// order.
 ///
 /// # Errors
-/// When the line is not such a reply.
+/// Returns an error if the line is not a reply to a query.
 pub fn answer(line: &str) -> Result<(Value, Vec<String>)> {
     let mut reply: Value = serde_json::from_str(line)?;
     let wrong = || format!("no answer: {line}");
@@ -62,10 +62,10 @@ pub fn answer(line: &str) -> Result<(Value, Vec<String>)> {
     Ok((answer, statuses))
 }
 
-/// A running program that speaks MCP.
+/// A child process that speaks MCP.
 pub(crate) struct Program {
     child: Child,
-    /// The standard input; `None` while the program is being shut down.
+    /// The standard input. It is `None` while the program is being shut down.
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     line: String,
@@ -101,7 +101,7 @@ impl Program {
         Ok(self.input.as_mut().ok_or("the program has ended")?.write_all(line.as_bytes())?)
     }
 
-    /// Returns the next line of output.
+    /// Reads the next line of output.
     pub(crate) fn receive(&mut self) -> Result<&str> {
         self.line.clear();
         if self.output.read_line(&mut self.line)? == 0 {

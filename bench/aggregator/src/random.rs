@@ -1,6 +1,6 @@
-//! A deterministic random number generator.
+//! A deterministic random number generator, so that every run measures the same data.
 
-/// SplitMix64.
+/// A SplitMix64 generator.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
@@ -17,7 +17,7 @@ impl Random {
         value ^ (value >> 31)
     }
 
-    /// Returns a number from 0 up to, but not including, 1.
+    /// Returns a number from 0 (included) to 1 (excluded).
     pub fn fraction(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
@@ -27,7 +27,7 @@ impl Random {
         ((self.fraction() * bound as f64) as usize).min(bound.saturating_sub(1))
     }
 
-    /// Returns an index with a probability proportional to its share.
+    /// Returns an index. Its probability is proportional to its share.
     pub fn weighted(&mut self, shares: &[f64]) -> usize {
         let mut left = self.fraction() * shares.iter().sum::<f64>();
         for (place, share) in shares.iter().enumerate() {

@@ -1,19 +1,19 @@
-//! Generated results of fictional servers.
+//! Generates the results of fictional servers.
 
 use crate::random::Random;
 
-/// The query text. Every result contains some of these words.
+/// The search query. Every result contains some of its words.
 pub const QUERY: &str =
     "refund cancelled ferry booking passenger weather notice timetable connection pool";
 
-/// Function words, the more frequent ones first.
+/// Function words, most frequent first.
 const COMMON: &[&str] = &[
     "the", "of", "and", "to", "a", "in", "is", "that", "it", "for", "was", "on", "with", "as",
     "by", "at", "from", "this", "are", "which", "be", "or", "an", "when", "not", "has", "its",
     "can",
 ];
-/// Syllables and endings of artificial words. The endings are English, so that the words are
-/// stemmed.
+/// Syllables and endings of artificial words. The endings are English, so that stemming has the
+/// usual work to do.
 const SYLLABLES: &[&str] = &[
     "ban", "cor", "del", "fin", "gar", "hol", "jun", "kel", "lor", "mir", "nov", "pel", "ras",
     "sel", "tor", "vin", "wal", "zan", "bro", "cre", "dro", "fla", "gri", "pla", "sto", "tra",
@@ -21,8 +21,8 @@ const SYLLABLES: &[&str] = &[
 const ENDINGS: &[&str] =
     &["", "", "", "s", "ed", "ing", "er", "ation", "ly", "ness", "ment", "able"];
 
-/// Generates results of about `bytes` bytes. One in twenty is a copy of an earlier result, and one
-/// in twenty is a copy with about one word in twenty changed.
+/// Generates results of about `bytes` bytes each. One in twenty copies an earlier result exactly.
+/// Another one in twenty is a copy in which about one word in twenty is changed.
 pub fn results(count: usize, bytes: usize) -> Vec<String> {
     let mut random = Random::new(count as u64);
     let mut results: Vec<String> = Vec::with_capacity(count);
@@ -35,8 +35,7 @@ pub fn results(count: usize, bytes: usize) -> Vec<String> {
         };
         results.push(text);
     }
-    // One result answers the query better than all others, so that each engine's first hit can be
-    // checked.
+    // Make one result the best by far. The first hit of every engine can then be checked.
     if let Some(best) = results.get_mut(count / 2) {
         *best = [QUERY; 12].join(". ");
         best.push_str(". ");
@@ -63,7 +62,7 @@ fn text(bytes: usize, random: &mut Random) -> String {
     text
 }
 
-/// Appends one of about 200,000 words, the frequent ones more often.
+/// Appends one of about 200,000 words. Frequent words are more likely.
 fn word(text: &mut String, random: &mut Random) {
     for _ in 0..2 {
         text.push_str(SYLLABLES.get(few(SYLLABLES.len(), random)).copied().unwrap_or_default());
@@ -74,7 +73,7 @@ fn word(text: &mut String, random: &mut Random) {
     text.push_str(ENDINGS.get(random.below(ENDINGS.len())).copied().unwrap_or_default());
 }
 
-/// Returns an integer below `bound`; smaller ones are more likely.
+/// Returns an integer below `bound`. Small ones are more likely.
 fn few(bound: usize, random: &mut Random) -> usize {
     (random.fraction().powi(2) * bound as f64) as usize
 }

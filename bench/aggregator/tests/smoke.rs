@@ -37,7 +37,7 @@ fn every_row_can_be_measured() {
     );
     for row in &table.rows {
         for value in row.turns.ours.iter().chain(&row.turns.peer) {
-            // The added time may be zero or negative.
+            // Measurement noise can make the added time zero or negative.
             assert!(
                 value.is_finite() && (*value > 0.0 || row.name == "cost"),
                 "{}: {value}",
@@ -45,7 +45,7 @@ fn every_row_can_be_measured() {
             );
         }
     }
-    // The memory of a query does not depend on the machine, so its target holds everywhere.
+    // The memory of a query does not depend on the machine, so the target must be met everywhere.
     let memory = table.rows.iter().find(|row| row.name == "memory").unwrap();
     assert!(memory.is_met(), "{:?}", memory.turns);
 }

@@ -1,4 +1,4 @@
-//! `cargo bench -p mcp-aql-gates-bench`: measures gates and prints one table.
+//! Measures the gates and prints one table: `cargo bench -p mcp-aql-gates-bench`.
 //!
 //! ```console
 //! $ cargo bench -p mcp-aql-gates-bench                       # everything

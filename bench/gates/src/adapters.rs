@@ -1,4 +1,4 @@
-//! The adapters under comparison.
+//! Builds the adapters to compare, and calls them in process.
 
 use mcp_aql::AdapterBuilder;
 use mcp_aql::prelude::*;
@@ -37,7 +37,7 @@ fn delete_room(
     number
 }
 
-/// Builds an adapter with these settings.
+/// Builds an adapter with three operations and these settings.
 pub(crate) fn adapter(settings: impl FnOnce(AdapterBuilder) -> AdapterBuilder) -> Result<Adapter> {
     let builder = Adapter::builder("rooms")
         .operation(get_room {})
@@ -51,7 +51,7 @@ pub(crate) fn runtime() -> Result<Runtime> {
     Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
 }
 
-/// Returns the arguments of a call.
+/// Builds the arguments of a call.
 pub(crate) fn arguments(operation: &str, params: Value) -> Map<String, Value> {
     let mut map = Map::new();
     map.insert("operation".to_owned(), operation.into());
@@ -59,7 +59,7 @@ pub(crate) fn arguments(operation: &str, params: Value) -> Map<String, Value> {
     map
 }
 
-/// Returns a reply as JSON.
+/// Runs a call and parses its reply.
 pub(crate) fn reply(
     runtime: &Runtime,
     adapter: &Adapter,
@@ -69,7 +69,7 @@ pub(crate) fn reply(
     Ok(serde_json::from_str(&reply.text)?)
 }
 
-/// Runs a call.
+/// Runs a call through the unified endpoint.
 pub(crate) fn handle(
     adapter: &Adapter,
     arguments: Map<String, Value>,
@@ -77,12 +77,12 @@ pub(crate) fn handle(
     adapter.handle(Endpoint::Unified, arguments, CallScope::default())
 }
 
-/// Reports whether the reply is a success.
+/// Returns `true` if the reply is a success.
 pub(crate) fn good(reply: &mcp_aql::transport::Reply) -> bool {
     reply.text.starts_with("{\"success\":true")
 }
 
-/// Returns the params of a new room.
+/// Builds the arguments of a call that creates a room.
 pub(crate) fn room() -> Map<String, Value> {
     arguments("create_room", json!({ "name": "Blue", "seats": 8 }))
 }

@@ -1,4 +1,4 @@
-//! Measures calls over HTTP whose token is checked, against the same calls without authentication.
+//! Measures HTTP calls with a token to check, compared with the same calls without authentication.
 
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
@@ -28,7 +28,7 @@ use tower::ServiceExt as _;
 use crate::Setup;
 use crate::adapters::{adapter, runtime};
 
-/// The maximum time that authentication may add to a call, in nanoseconds.
+/// Maximum time that authentication may add to a call, in nanoseconds.
 const MAX_ADDED_NANOS: f64 = 60_000.0;
 
 const ISSUER: &str = "https://login.example.org";
@@ -51,7 +51,7 @@ pub(crate) fn run(setup: Setup) -> Result<Outcome> {
 }
 
 fn row(setup: Setup, kind: &str, what: &str, issuer: &Issuer, keys: &Path) -> Result<Row> {
-    // With 2,000 calls these are more tokens than the authenticator remembers.
+    // At 2,000 calls, this is more tokens than the authenticator caches, so each must be checked.
     let count = if matches!(kind, "again" | "static") { 1 } else { setup.calls * 5 / 2 };
     let tokens = (0..count).map(|number| issuer.token(kind, number)).collect::<Result<Vec<_>>>()?;
     let options = match kind {
@@ -88,7 +88,7 @@ fn row(setup: Setup, kind: &str, what: &str, issuer: &Issuer, keys: &Path) -> Re
     })
 }
 
-/// A call in the form of MCP 2026-07-28.
+/// Builds a call without a session, as in MCP 2026-07-28.
 fn request(token: Option<&String>) -> Request<Body> {
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
         "name": "mcp_aql_read",
@@ -118,7 +118,7 @@ fn is_right(answer: &Response) -> bool {
     answer.status().is_success()
 }
 
-/// The keys of an issuer.
+/// The signing keys of an issuer.
 struct Issuer {
     rsa: RsaKeyPair,
     ec: EcdsaKeyPair,
@@ -155,7 +155,7 @@ impl Issuer {
         ] })
     }
 
-    /// A token that is signed with the algorithm of this name, or else with EdDSA.
+    /// Issues a token signed with the algorithm named by `kind`. For any other name, signs with EdDSA.
     fn token(&self, kind: &str, number: usize) -> Result<String> {
         let (algorithm, key) = match kind {
             "rs256" => ("RS256", "rs256"),

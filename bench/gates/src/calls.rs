@@ -1,4 +1,4 @@
-//! Measures calls that gates allow, against the same calls without gates.
+//! Measures calls that the gates allow, compared with the same calls without gates.
 
 use mcp_aql::gatekeeper::Condition;
 use mcp_aql::gatekeeper::Trust;
@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::Setup;
 use crate::adapters::{adapter, arguments, good, handle, room, runtime};
 
-/// The maximum time that gates may add to a call, in nanoseconds.
+/// Maximum time that the gates may add to a call, in nanoseconds.
 const MAX_ADDED_NANOS: f64 = 2_000.0;
 
 fn turns(
@@ -34,7 +34,7 @@ fn turns(
     in_turns(setup.rounds, || turn(gated), || turn(plain))
 }
 
-/// Measures declared trust levels, and two policies that decide on CREATE operations.
+/// Measures the trust gate, and two policies that decide about CREATE operations.
 pub(crate) fn gates(setup: Setup) -> Result<Outcome> {
     let plain = adapter(|builder| builder)?;
     let trusted = adapter(|builder| builder.trust(Trust::new(TrustLevel::Certified)))?;
@@ -65,7 +65,7 @@ pub(crate) fn gates(setup: Setup) -> Result<Outcome> {
     ]))
 }
 
-/// Measures limits that are never reached.
+/// Measures rate limits far above the number of calls.
 pub(crate) fn limits(setup: Setup) -> Result<Outcome> {
     let plain = adapter(|builder| builder)?;
     let limited = adapter(|builder| {

@@ -1,4 +1,5 @@
-//! Measures a confirmed call: one that is refused with a token, and its repetition with the token.
+//! Measures a confirmed call. It consists of two calls: the first is rejected with a token, the second repeats it with
+//! the token.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -15,7 +16,7 @@ use serde_json::{Map, Value};
 use crate::Setup;
 use crate::adapters::{adapter, arguments, good, handle, runtime};
 
-/// The maximum number of tokens that a caller may request per minute.
+/// Maximum number of tokens that a caller may request per minute.
 const MAX_TOKENS_PER_MINUTE: usize = 100;
 
 pub(crate) fn run(setup: Setup) -> Result<Outcome> {
@@ -92,7 +93,7 @@ fn delete(number: usize, token: Option<Value>) -> Map<String, Value> {
     arguments("delete_room", params.into())
 }
 
-/// A clock that can be advanced.
+/// A clock that stands still until the measurement advances it.
 #[derive(Clone, Default)]
 struct Clock(Arc<AtomicI64>);
 

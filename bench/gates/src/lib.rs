@@ -1,7 +1,7 @@
 //! Measures the cost of gates: `cargo bench -p mcp-aql-gates-bench`.
 //!
-//! Each row runs the same call in two adapters in turns, one with gates and one without, in process: from the
-//! arguments to the finished reply, or from the HTTP request to its answer.
+//! Each row runs the same call in two adapters in turn, one with gates and one without. Calls run in process, from the
+//! arguments to the finished reply, or from the HTTP request to its response.
 
 mod adapters;
 mod authentication;
@@ -16,17 +16,17 @@ pub use mcp_aql_bench::{Error, Result};
 /// The size of the measurements.
 #[derive(Debug, Clone, Copy)]
 pub struct Setup {
-    /// Rounds of each comparison.
+    /// Number of rounds of each comparison.
     pub rounds: usize,
-    /// Calls per turn.
+    /// Number of calls per turn.
     pub calls: usize,
-    /// Reported steps, or confirmations, per turn.
+    /// Number of reported steps, or of confirmations, per turn.
     pub steps: usize,
 }
 
 type Measurement = fn(Setup) -> Result<Outcome>;
 
-/// All measurements by name. The names of their rows start with it.
+/// All measurements. The name of each is a prefix of its rows' names.
 const ALL: &[(&str, Measurement)] = &[
     ("gate", calls::gates),
     ("step", steps::run),

@@ -1,4 +1,4 @@
-//! Measures a reported step that all five stages evaluate, against one that is not evaluated.
+//! Measures a step report that passes all five stages of evaluation, compared with an unevaluated one.
 
 use mcp_aql::Adapter;
 use mcp_aql::operator::MemoryChannel;
@@ -13,15 +13,15 @@ use serde_json::{Map, Value, json};
 use crate::Setup;
 use crate::adapters::{adapter, arguments, handle, reply, runtime};
 
-/// The maximum time of an evaluation, in nanoseconds.
+/// Maximum time of an evaluation, in nanoseconds.
 const MAX_ADDED_NANOS: f64 = 20_000.0;
-/// The number of patterns, in three lists.
+/// Total number of patterns in the three lists.
 const PATTERNS: usize = 200;
 
-/// Returns the pattern with this number.
+/// Returns the pattern with a number.
 type Pattern = fn(usize) -> String;
 
-/// Typical patterns, which have nothing in common with the reported action.
+/// Returns a typical pattern. It has nothing in common with the reported action.
 fn usual(number: usize) -> String {
     match number % 6 {
         0 => format!("drop_table_{number}*"),
@@ -33,7 +33,7 @@ fn usual(number: usize) -> String {
     }
 }
 
-/// Patterns that share their beginning with the reported action and must be matched to the end.
+/// Returns a pattern that begins like the reported action, so that matching must go on to the end.
 fn alike(number: usize) -> String {
     format!("writing the summary of chapter *{number}_")
 }
@@ -41,7 +41,7 @@ fn alike(number: usize) -> String {
 fn guarded(mode: LoopMode, pattern: Pattern) -> Result<Adapter> {
     let list = |first: usize| (first..PATTERNS).step_by(3).map(pattern);
     adapter(|builder| {
-        // Without a store, blocks would be written to a file.
+        // Use a store in memory, because by default blocks are written to a file.
         builder.store(MemoryState::default()).safety_loop(
             SafetyLoop::new()
                 .mode(mode)
@@ -87,7 +87,7 @@ fn row(setup: Setup, name: &str, told: &str, pattern: Pattern) -> Result<Row> {
         unit: Unit::Nanoseconds,
         turns: in_turns(
             setup.rounds,
-            // The score is computed after all patterns were matched.
+            // The reply only contains the risk score if all patterns were matched.
             || turn(evaluated, "risk "),
             || turn(logged, "nothing is evaluated"),
         )?,
@@ -95,7 +95,7 @@ fn row(setup: Setup, name: &str, told: &str, pattern: Pattern) -> Result<Row> {
     })
 }
 
-/// Returns a typical action of an agent, different for each number.
+/// Builds the report of a typical action. Each number yields another action.
 fn step(number: usize) -> Map<String, Value> {
     let hint = format!("writing the summary of chapter {number} into notes/summary-{number}.md");
     arguments(

@@ -1,4 +1,4 @@
-//! `cargo bench -p mcp-aql-queries-bench`: measures queries and prints one table.
+//! Measures queries and prints one table: `cargo bench -p mcp-aql-queries-bench`.
 //!
 //! ```console
 //! $ cargo bench -p mcp-aql-queries-bench                       # everything

@@ -1,7 +1,7 @@
 //! Measures queries: `cargo bench -p mcp-aql-queries-bench`.
 //!
-//! Each comparison computes the same answer twice, with a query and in another way, in turns within one run. The
-//! answers are compared before the clock starts.
+//! Each comparison computes the same result twice: with a query, and in another way. Both ways take turns in one run.
+//! Their results are compared once before the measurement.
 
 mod loops;
 mod postgres;
@@ -14,15 +14,15 @@ use std::path::PathBuf;
 
 pub use mcp_aql_bench::{Error, Result};
 
-/// The parameters of the measurements.
+/// The size of the measurements.
 #[derive(Debug, Clone)]
 pub struct Setup {
-    /// Rounds of each comparison.
+    /// Number of rounds of each comparison.
     pub rounds: usize,
-    /// Rows in the large collection.
+    /// Number of rows in the large collection.
     pub rows: usize,
-    /// The number of the page that is compared with the first.
+    /// Number of the deep page. It is compared with the first page.
     pub deep_page: usize,
-    /// The program that prints the memory of a page.
+    /// Path of the program that prints the memory of a page.
     pub page_memory: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! The same answers computed by hand-written loops over a slice.
+//! Computes the same results with hand-written loops over a slice, as the baseline of the queries.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -6,10 +6,10 @@ use std::hash::Hash;
 
 use crate::sales::Sale;
 
-/// The number of rows of a page.
+/// Number of rows on a page.
 pub(crate) const PAGE: usize = 20;
 
-/// Returns how many sales pass, and the numbers of the first ones. The slice is in the order of the numbers.
+/// Returns the number of sales that pass the filter, and the ids of the first page. `sales` must be sorted by id.
 pub(crate) fn filtered(sales: &[Sale], passes: impl Fn(&Sale) -> bool) -> (u64, Vec<u64>) {
     let mut count = 0;
     let mut first = Vec::with_capacity(PAGE);
@@ -24,7 +24,7 @@ pub(crate) fn filtered(sales: &[Sale], passes: impl Fn(&Sale) -> bool) -> (u64, 
     (count, first)
 }
 
-/// Returns the sums of the sales that pass, by group.
+/// Returns the sums of the sales that pass the filter, by group.
 pub(crate) fn summed<'a, K: Hash + Eq>(
     sales: &'a [Sale],
     passes: impl Fn(&Sale) -> bool,
@@ -39,7 +39,7 @@ pub(crate) fn summed<'a, K: Hash + Eq>(
     sums
 }
 
-/// Returns the numbers of the sales with the largest keys. Ties are broken by the smaller number.
+/// Returns the ids of the sales with the largest keys. If keys are equal, the smaller id comes first.
 pub(crate) fn top<K: Ord>(sales: &[Sale], key: impl Fn(&Sale) -> K) -> Vec<u64> {
     let mut heap = BinaryHeap::with_capacity(PAGE + 1);
     for sale in sales {

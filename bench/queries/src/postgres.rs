@@ -1,4 +1,4 @@
-//! Sales in PostgreSQL, in a temporary table.
+//! Stores sales in a temporary table of PostgreSQL.
 
 use tokio::runtime::Runtime;
 use tokio_postgres::{Client, NoTls};
@@ -15,14 +15,14 @@ const TABLE: &str = "CREATE TEMPORARY TABLE sales (
 const INSERT: &str = "INSERT INTO sales
     SELECT * FROM jsonb_populate_recordset(NULL::sales, CAST(CAST($1 AS text) AS jsonb))";
 
-/// The number of sales per INSERT statement.
+/// Number of sales per INSERT statement.
 const INSERT_BATCH_SIZE: usize = 10_000;
 
-/// Connects to the database at an address, and creates a temporary table with these sales.
+/// Connects to a database and creates a temporary table with these sales.
 pub(crate) fn filled(runtime: &Runtime, address: &str, sales: &[Sale]) -> Result<Client> {
     runtime.block_on(async {
         let (client, connection) = tokio_postgres::connect(address, NoTls).await?;
-        // The task ends with the client.
+        // The task ends when the client is dropped.
         tokio::spawn(connection);
         client.batch_execute(TABLE).await?;
         for some in sales.chunks(INSERT_BATCH_SIZE) {

@@ -1,4 +1,4 @@
-//! The rows: a struct of twelve fields, filled by a deterministic generator.
+//! The rows of all measurements: a struct with twelve fields, and a deterministic generator.
 
 use chrono::{DateTime, Days, NaiveDate, Utc};
 use mcp_aql::query::CursorKey;
@@ -76,7 +76,7 @@ const REGIONS: [&str; 12] = [
 ];
 const TAGS: [&str; 6] = ["fragile", "gift", "heavy", "express", "insured", "used"];
 
-/// SplitMix64.
+/// A SplitMix64 generator.
 #[derive(Debug)]
 struct Random(u64);
 
@@ -99,7 +99,7 @@ impl Random {
     }
 }
 
-/// Returns the first sales of the collection, ordered by number.
+/// Generates the first `count` sales of the collection, sorted by id.
 pub fn sales(count: usize) -> Vec<Sale> {
     let mut random = Random(4);
     let first_day = NaiveDate::default() + Days::new(19_000);

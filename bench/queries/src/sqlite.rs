@@ -1,4 +1,4 @@
-//! Sales in an in-memory SQLite table whose only index is the row id.
+//! Stores sales in an SQLite table in memory. The row id is its only index.
 
 use rusqlite::{Connection, params};
 use serde::Serialize;
@@ -11,7 +11,7 @@ const TABLE: &str = "CREATE TABLE sales (
     quantity INTEGER NOT NULL, cents INTEGER NOT NULL, weight REAL NOT NULL, due TEXT NOT NULL,
     sold_at INTEGER NOT NULL, tags TEXT NOT NULL, note TEXT, discount INTEGER)";
 
-/// Creates an in-memory database with these sales.
+/// Creates a database in memory with these sales.
 pub(crate) fn filled(sales: &[Sale]) -> Result<Connection> {
     let mut connection = Connection::open_in_memory()?;
     connection.execute(TABLE, [])?;
@@ -40,7 +40,7 @@ pub(crate) fn filled(sales: &[Sale]) -> Result<Connection> {
     Ok(connection)
 }
 
-/// Returns the JSON name of a variant.
+/// Returns the name of an enum variant in JSON.
 pub(crate) fn name(choice: &impl Serialize) -> Result<String> {
     let name = serde_json::to_value(choice)?;
     Ok(name.as_str().unwrap_or_default().to_owned())

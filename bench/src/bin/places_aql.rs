@@ -1,4 +1,4 @@
-//! Serves the operations on places with mcp-aql.
+//! Serves the operations on places with mcp-aql, on standard input and output.
 
 use mcp_aql::cli::RunAdapter as _;
 

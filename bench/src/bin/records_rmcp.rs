@@ -24,7 +24,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Like mcp-aql: at `/mcp`, with rmcp's defaults and TCP_NODELAY.
+/// Serves HTTP under the same conditions as mcp-aql: at `/mcp`, with rmcp's defaults and TCP_NODELAY.
 async fn serve_http(server: Arc<Records>, address: &str) -> Result<(), Box<dyn Error>> {
     let listener = tokio::net::TcpListener::bind(address).await?;
     eprintln!("MCP on http://{}/mcp", listener.local_addr()?);

@@ -1,4 +1,4 @@
-//! The places as an mcp-aql adapter.
+//! Implements the operations on places as an mcp-aql adapter.
 
 use mcp_aql::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -89,14 +89,14 @@ fn missing(place_id: u64) -> OperationError {
     OperationError::not_found("place", place_id)
 }
 
-/// Builds the adapter without places.
+/// Builds the adapter, without any places.
 ///
 /// # Errors
 /// Returns an error if the operations are inconsistent.
 pub fn adapter() -> Result<Adapter, mcp_aql::BuildError> {
     Adapter::builder("places")
         .operations(super::Places::<Place>::default())
-        // Each deletion requests one.
+        // Every deletion requests a confirmation, so raise the limit.
         .confirmations_per_minute(10_000)
         .build()
 }

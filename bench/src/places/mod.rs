@@ -1,5 +1,8 @@
-//! Operations on places, whose records contain an object: as an mcp-aql adapter and as discrete rmcp tools. The script
-//! that counts instructions calls them. They are not part of the fifty operations, so that those stay comparable.
+//! Implements operations on places twice: as an mcp-aql adapter and as discrete rmcp tools. A place contains a nested
+//! object.
+//!
+//! The script that counts instructions uses them. They are not part of the fifty operations, so that results of those
+//! stay comparable over time.
 
 pub mod aql;
 pub mod rmcp;
@@ -7,7 +10,7 @@ pub mod rmcp;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Places by their numbers.
+/// Places by number.
 #[derive(Debug)]
 pub struct Places<T>(Mutex<BTreeMap<u64, T>>);
 

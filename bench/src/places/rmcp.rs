@@ -1,4 +1,4 @@
-//! The places as discrete tools with rmcp's macros.
+//! Implements the operations on places as discrete tools, with rmcp's macros.
 
 use std::sync::Arc;
 
@@ -89,7 +89,7 @@ pub struct Delete {
     place_id: u64,
 }
 
-/// The places with the router of their tools.
+/// The places, and the router of their tools.
 #[derive(Debug)]
 pub struct Server {
     tool_router: ToolRouter<Self>,

@@ -1,4 +1,4 @@
-//! The fifty operations as an mcp-aql adapter.
+//! Implements the fifty operations as an mcp-aql adapter.
 
 use mcp_aql::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -150,11 +150,11 @@ kinds!(adapter);
 /// Builds the adapter with an empty store.
 ///
 /// # Errors
-/// Returns an error if the operations are inconsistent.
+/// Builds the adapter, without any records.
 pub fn adapter() -> Result<Adapter, mcp_aql::BuildError> {
     Adapter::builder("records")
         .operations(Records::default())
-        // No confirmation, as in the other program.
+        // The peer does not ask for confirmations either.
         .policy(mcp_aql::Policy::allow("delete_*"))
         .build()
 }

@@ -1,9 +1,16 @@
-//! The ten kinds of record, each defined once.
+//! Defines the ten kinds of record, for both implementations.
 
-/// Passes all kinds to a macro that generates operations from them.
+/// Passes all kinds to the macro `$define`. It generates the operations from them.
 ///
-/// A kind consists of its type, the field of the store, its identifier, the field that lists filter by, its five
-/// operations, and its fields.
+/// A kind has this form. The field after `status` filters the list:
+///
+/// ```text
+/// Type in field_of_the_store, id "Description.", filter_field "Description." {
+///     create_… "Description.", get_… "Description.", …
+///     required { field: Type, … }
+///     optional { field: Type, … }
+/// }
+/// ```
 macro_rules! kinds {
     ($define:ident) => {
         $define! {

@@ -1,5 +1,5 @@
-//! Implements the same fifty operations twice: as an mcp-aql adapter and as discrete rmcp tools. Both share kinds,
-//! documentation and store, so that only the framework differs.
+//! Implements the same fifty operations twice: as an mcp-aql adapter and as discrete rmcp tools. The kinds of record,
+//! the documentation and the store are shared, so that only the framework differs.
 
 mod kinds;
 

@@ -1,5 +1,7 @@
-//! The fifty operations as discrete tools with rmcp's macros, in their most efficient form: the router is built once,
-//! unknown arguments are rejected, and the answer is written as one text.
+//! Implements the fifty operations as discrete tools, with rmcp's macros.
+//!
+//! The server is as efficient as rmcp allows and as strict as mcp-aql. The router is built once, unknown arguments are
+//! rejected, and the result is written as one content item.
 
 use std::sync::Arc;
 
@@ -204,7 +206,7 @@ impl ServerHandler for Records {
     }
 }
 
-/// The default number of records of a list.
+/// The default maximum number of records in a list.
 fn fifty() -> u32 {
     50
 }

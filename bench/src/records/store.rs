@@ -1,17 +1,17 @@
-//! The in-memory store of both programs.
+//! The store in memory that both implementations share.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The members that all kinds of record share.
+/// The fields that every kind of record has.
 pub trait Record: Clone {
-    /// The name of the kind in messages.
+    /// The name of the kind, for messages.
     const KIND: &'static str;
 
-    /// Returns the version, which grows with every change.
+    /// Returns the version. It increases with every change.
     fn version(&mut self) -> &mut u64;
-    /// Returns whether the record is archived.
+    /// Returns the flag for archived records. It is `true` if the record is archived.
     fn archived(&mut self) -> &mut bool;
 }
 
@@ -25,7 +25,7 @@ impl<T> Default for Store<T> {
     }
 }
 
-/// The reason why a record is not returned.
+/// The reason why an operation fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// No record has this number.
@@ -37,12 +37,12 @@ pub enum Fault {
     },
     /// The version differs from the expected one.
     Changed {
-        /// The caller's version.
+        /// The version that the caller expected.
         expected: u64,
-        /// The stored one.
+        /// The stored version.
         actual: u64,
     },
-    /// The version is not newer than the given one.
+    /// The record is not newer than the given version.
     Unchanged(u64),
 }
 
@@ -63,7 +63,7 @@ impl<T: Record> Store<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds the record that `make` creates from the next number.
+    /// Adds a record. `make` creates it from the next number.
     pub fn add(&self, make: impl FnOnce(u64) -> T) -> T {
         let mut records = self.open();
         let id = records.last_key_value().map_or(1, |(last, _)| last + 1);
@@ -72,7 +72,7 @@ impl<T: Record> Store<T> {
         record
     }
 
-    /// Returns a record, unless it is archived or not newer than the given version.
+    /// Returns a record. Archived records, or records not newer than `newer_than`, are errors.
     pub fn get(&self, id: u64, archived: bool, newer_than: Option<u64>) -> Result<T, Fault> {
         let mut records = self.open();
         let record = find(&mut records, id)?;
@@ -85,7 +85,7 @@ impl<T: Record> Store<T> {
         }
     }
 
-    /// Returns the records that pass, at most `limit`, ordered by number.
+    /// Returns at most `limit` records that pass the filter, sorted by number.
     pub fn list(&self, archived: bool, limit: usize, passes: impl Fn(&T) -> bool) -> Vec<T> {
         self.open()
             .values_mut()

@@ -1,4 +1,4 @@
-//! Measures an in-process call: from the JSON of the arguments to the JSON of the result.
+//! Measures a call in process, from the JSON of the arguments to the JSON of the result.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use crate::records::{TASK, aql};
 use crate::table::{Row, Target, Unit};
 use crate::{Result, Setup};
 
-/// The endpoint of READ operations, by its index among the five.
+/// The endpoint of READ operations, by its index among the five families.
 pub(super) const READ: Endpoint = Endpoint::Family(1);
 
-/// Three parameters, all present.
+/// Returns three parameters, none of them omitted.
 fn parameters() -> Value {
     json!({ "task_id": 1, "archived": false, "newer_than": 0 })
 }
@@ -69,8 +69,8 @@ pub(super) fn run(setup: &Setup) -> Result<Outcome> {
         server.tool_router.call(ToolCallContext::new(&*server, request, context))
     };
     runtime.block_on(dispatch(call("create_task", &object(task()?), 0)))?;
-    // Both ends are JSON: the request's parameters, and a reply whose text is a JSON string. The transports make the same
-    // call.
+    // Measure from bytes to bytes as well, like the transports do: from the parameters' JSON to a reply quoted as a
+    // JSON string.
     let our_bytes = Value::from(good.clone()).to_string().into_bytes();
     let ours_in_bytes = || {
         let handle = |_: usize| async {

@@ -1,4 +1,6 @@
-//! Measures calls over HTTP to child processes, with a minimal client: requests are prepared bytes, and each body is
+//! Measures HTTP calls to child processes.
+//!
+//! The client must not distort the result, so it does little: requests are prepared bytes, and each response body is
 //! scanned once.
 
 use std::time::Instant;
@@ -16,20 +18,20 @@ use crate::server::{HttpServer, INITIALIZE, INITIALIZED, Side, line, nanos_on_pr
 use crate::table::{Row, Target, Unit};
 use crate::{Result, Setup};
 
-/// The maximum latency of a reply in nanoseconds: below the 40 ms of a delayed TCP acknowledgement.
+/// Maximum latency of a reply, in nanoseconds. A delayed TCP acknowledgment would add 40 ms, so this detects it.
 const MAX_LATENCY_NANOS: f64 = 35e6;
 
 /// The mode of the HTTP transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// One session per connection, with replies as server-sent events: MCP versions up to 2025-11-25.
+    /// A session per connection, with replies as server-sent events: MCP versions up to 2025-11-25.
     Session,
-    /// Independent requests: MCP version 2026-07-28.
+    /// Independent requests without a session: MCP version 2026-07-28.
     Stateless,
 }
 
 impl Form {
-    /// Returns a call in this form.
+    /// Builds a call in this mode.
     fn call(
         self,
         side: Side,
@@ -65,10 +67,10 @@ fn post(host: &str, headers: &str, body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// A connection that is kept alive.
+/// A persistent connection.
 struct Connection {
     stream: TcpStream,
-    /// Received bytes that have not been parsed.
+    /// Received bytes, not parsed yet.
     come: Vec<u8>,
     head: Vec<u8>,
     body: Vec<u8>,
@@ -81,7 +83,7 @@ impl Connection {
         Ok(Self { stream, come: Vec::new(), head: Vec::new(), body: Vec::new() })
     }
 
-    /// Sends a request and reads the complete response into `head` and `body`.
+    /// Sends a request. Reads the complete response into `head` and `body`.
     async fn ask(&mut self, request: &[u8]) -> Result {
         self.stream.write_all(request).await?;
         let end = self.find(b"\r\n\r\n").await?;
@@ -122,7 +124,7 @@ impl Connection {
         }
     }
 
-    /// Moves a number of bytes into the body.
+    /// Moves `count` received bytes to the body.
     async fn take(&mut self, count: usize) -> Result {
         while self.come.len() < count {
             self.more().await?;
@@ -131,7 +133,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Returns the position of a marker.
+    /// Waits until `mark` was received, and returns its position in the buffer.
     async fn find(&mut self, mark: &[u8]) -> Result<usize> {
         loop {
             if let Some(place) = memchr::memmem::find(&self.come, mark) {
@@ -148,7 +150,7 @@ impl Connection {
         }
     }
 
-    /// Returns the reply in the body: the whole body, or the last event of a stream.
+    /// Returns the JSON reply in the body: the whole body, or the data of the last event.
     fn reply(&self) -> Result<&[u8]> {
         let line = self.body.rsplit(|byte| *byte == b'\n').find_map(|line| match line {
             [b'{', ..] => Some(line),
@@ -158,7 +160,7 @@ impl Connection {
     }
 }
 
-/// A connection with its request and the expected reply.
+/// A connection with its prepared request and the expected reply.
 struct Caller {
     connection: Connection,
     request: Vec<u8>,
@@ -199,7 +201,7 @@ impl Caller {
     }
 }
 
-/// A server with connected callers.
+/// A server with the callers connected to it.
 struct Served {
     callers: Vec<Caller>,
     server: HttpServer,
@@ -215,7 +217,7 @@ impl Served {
         Ok(Self { callers, server })
     }
 
-    /// Runs calls on all connections concurrently and returns the calls per second.
+    /// Runs calls on all connections at once. Returns the calls per second.
     async fn all_at_once(&mut self, calls: usize) -> Result<f64> {
         let connections = self.callers.len();
         let each = calls.div_ceil(connections);
@@ -235,15 +237,14 @@ impl Served {
         Ok((each * connections) as f64 / clock.elapsed().as_secs_f64())
     }
 
-    /// Runs calls on all connections concurrently and returns the processor time that the server has spent on each, in
-    /// nanoseconds.
+    /// Runs calls on all connections at once. Returns the server's processor time per call, in nanoseconds.
     async fn processor_time(&mut self, calls: usize) -> Result<f64> {
         let before = nanos_on_processor(self.server.id())?;
         self.all_at_once(calls).await?;
         Ok((nanos_on_processor(self.server.id())? - before) / calls as f64)
     }
 
-    /// Runs calls on one connection sequentially and returns the longest latency in nanoseconds.
+    /// Runs calls one after another on a single connection. Returns the longest latency, in nanoseconds.
     async fn longest(&mut self, calls: usize) -> Result<f64> {
         let caller = self.callers.first_mut().ok_or("nobody is connected")?;
         let mut longest = 0.0_f64;
@@ -281,7 +282,7 @@ fn rows(setup: &Setup, form: Form, name: &str, what: &str) -> Result<Outcome> {
         turns: throughput,
         target: Target::AtLeast(3.5),
     }];
-    // Not every system reports it.
+    // Only Linux reports the processor time of a process.
     if nanos_on_processor(std::process::id()).is_ok() {
         rows.push(Row {
             name: format!("{name}-processor"),

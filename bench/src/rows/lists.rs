@@ -1,4 +1,4 @@
-//! Measures lists that the adapter prepares in advance.
+//! Measures the lists that the adapter prepares in advance.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::server::{INITIALIZE, INITIALIZED};
 use crate::table::{Row, Target, Unit};
 use crate::{Result, Setup};
 
-/// Runs a fraction of the usual number of calls, because one takes longer.
+/// Divides the number of calls, because each takes longer than usual.
 const SHARE: usize = 8;
 
 /// The reply of `introspect` with the list of operations.
@@ -43,7 +43,7 @@ struct Info<'a> {
     description: String,
 }
 
-/// Builds and serializes the list from the tables, as a server without a cached text would.
+/// Builds and serializes the list from the tables, like a server without a cached list.
 fn list_anew(adapter: &Adapter) -> String {
     let operations = adapter
         .operations()
@@ -74,7 +74,7 @@ pub(super) fn introspect(setup: &Setup) -> Result<Outcome> {
     let [told, made] = [&reply.text, &anew].map(|text| serde_json::from_str::<Value>(text));
     let (told, made) = (told?, made?);
     let [cached_list, made_list] = [&told, &made].map(|reply| reply.pointer("/data/operations"));
-    // `introspect` itself is listed too.
+    // The list also contains `introspect`.
     if cached_list != made_list || cached_list.and_then(Value::as_array).map(Vec::len) != Some(51) {
         return Err(format!("{told} is not {made}").into());
     }
@@ -97,14 +97,14 @@ pub(super) fn introspect(setup: &Setup) -> Result<Outcome> {
     }]))
 }
 
-/// An in-memory client that sends and receives lines.
+/// A client in memory that exchanges lines.
 struct Client {
     stream: BufReader<DuplexStream>,
     line: String,
 }
 
 impl Client {
-    /// Initializes a session with a server that is spawned here.
+    /// Spawns a server and initializes MCP with it.
     async fn of<F: Future<Output = ()> + Send + 'static>(
         serve: impl FnOnce(DuplexStream) -> F,
     ) -> Result<Self> {
@@ -145,7 +145,7 @@ pub(super) fn tools_list(setup: &Setup) -> Result<Outcome> {
     let adapter = aql::adapter()?;
     let server = Records::server();
     let mut ours = runtime.block_on(Client::of(|stream| async move {
-        // The task ends with the stream.
+        // The task ends when the client drops its end of the stream.
         let _ = adapter.serve(stream).await;
     }))?;
     let mut peer = runtime.block_on(Client::of(|stream| async move {

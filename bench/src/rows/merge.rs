@@ -1,4 +1,4 @@
-//! Measures the deep merge of JSON against json-patch.
+//! Measures the deep merge of JSON, compared with the crate json-patch.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,7 @@ use crate::measure::{in_turns, nanos_each};
 use crate::table::{Row, Target, Unit};
 use crate::{Result, Setup};
 
-/// Returns a board of tasks of about this many bytes.
+/// Returns a board of tasks with about `size` bytes.
 fn document(size: usize) -> Value {
     let tasks: Map<String, Value> = (0..size / 250)
         .map(|index| {
@@ -28,7 +28,7 @@ fn document(size: usize) -> Value {
     json!({ "tasks": tasks })
 }
 
-/// Returns changes to every n-th task: a value, a nested value, a removed one and a new one.
+/// Returns changes to every n-th task. They replace, nest, remove and add a value.
 fn patch(size: usize, every: usize) -> Value {
     let tasks: Map<String, Value> = (0..size / 250)
         .step_by(every)
@@ -62,7 +62,7 @@ pub(super) fn run(setup: &Setup) -> Result<Outcome> {
             if merged != expected || merged == document {
                 return Err(format!("{size} bytes are merged wrongly").into());
             }
-            // An implementation that does not consume the patch drops it.
+            // If an implementation does not consume the patch, the time to drop it counts, too.
             let ours = || {
                 let merge = |(mut document, patch)| {
                     mcp_aql::update::merge_json(&mut document, patch);

@@ -17,14 +17,15 @@ use crate::{Result, Setup};
 pub enum Outcome {
     /// Rows of the table.
     Rows(Vec<Row>),
-    /// The measurement is not possible on this machine, for this reason.
+    /// The measurement is not possible on this machine. Contains the reason.
     Skipped(&'static str),
 }
 
-/// A measurement.
+/// A measurement: returns one or more rows.
 pub type Measurement = fn(&Setup) -> Result<Outcome>;
 
-/// All measurements by name. The names of their rows start with it.
+/// All measurements. The name of each is a prefix of its rows' names.
+/// To add a measurement, write a module with such a function and add it here. You can then run it alone by its name.
 pub const ALL: &[(&str, Measurement)] = &[
     ("dispatch", dispatch::run),
     ("routing", routing::run),

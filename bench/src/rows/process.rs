@@ -1,4 +1,4 @@
-//! Measures the programs as processes: start-up time, memory and size.
+//! Measures the programs as processes: start-up time, memory and file size.
 
 use std::path::Path;
 use std::time::Instant;
@@ -35,7 +35,7 @@ pub(super) fn start(setup: &Setup) -> Result<Outcome> {
     }]))
 }
 
-/// Returns the peak memory of a process, if the system reports it.
+/// Returns the peak memory of a process in bytes, or `None` if the system does not report it.
 fn peak(process: u32) -> Option<f64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

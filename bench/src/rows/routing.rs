@@ -1,4 +1,4 @@
-//! Measures how look-up by name and building depend on the number of operations.
+//! Measures how the number of operations affects the lookup by name and the time to build an adapter.
 
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ use crate::measure::{Turns, in_turns, nanos_each_async, runtime};
 use crate::table::{Row, Target, Unit};
 use crate::{Result, Setup};
 
-/// An adapter with `N` operations, whose tables are written by hand as `#[operations]` generates them.
+/// `N` operations. Their tables are written by hand, in the form that `#[operations]` generates.
 struct Many<const N: usize>;
 
 const FEW: usize = 5;
@@ -54,7 +54,7 @@ const fn spec(index: usize) -> OperationSpec {
         .returns(ReturnsSpec::of::<u64, _>())
 }
 
-/// `get_n0000` and so on.
+/// The names of the operations: `get_n0000`, `get_n0001` and so on.
 #[expect(clippy::indexing_slicing, reason = "in a constant it is checked while compiling")]
 const NAMES: &[[u8; 9]; MANY] = &{
     let mut names = [*b"get_n0000"; MANY];
@@ -92,7 +92,7 @@ fn rows<const N: usize>(setup: &Setup) -> Result<Outcome> {
     let calls = setup.scale.calls;
     let few = adapter::<FEW>()?;
     let many = adapter::<N>()?;
-    // Five names from the whole table, so that only the look-up differs.
+    // Call five operations spread over the whole table. Only the lookup can make a difference.
     let turn = |adapter: &Adapter, count: usize| {
         nanos_each_async(
             &runtime,

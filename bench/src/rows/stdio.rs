@@ -1,4 +1,4 @@
-//! Measures calls over pipes to child processes.
+//! Measures calls to child processes over pipes.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use crate::server::{Server, Side, line, nanos_on_processor};
 use crate::table::{Row, Target, Unit};
 use crate::{Result, Setup};
 
-/// The number of concurrent calls.
+/// Number of concurrent calls.
 const WINDOW: usize = 64;
 
 fn get_task(side: Side, id: usize) -> String {
@@ -18,7 +18,7 @@ fn get_task(side: Side, id: usize) -> String {
     line(id, "tools/call", &side.tool("get_task", params))
 }
 
-/// Measures sequential calls.
+/// Measures calls one after another.
 fn one_by_one(server: &mut Server, side: Side, calls: usize) -> Result<f64> {
     let request = get_task(side, 1);
     let expected = server.ask(&request)?.to_owned();
@@ -43,13 +43,13 @@ fn check(side: Side, reply: &str) -> Result {
     Ok(())
 }
 
-/// A slot of the window, with its request and the expected reply.
+/// One of the concurrent calls, with its request and the expected reply.
 struct Slot {
     request: String,
     reply: Vec<u8>,
 }
 
-/// Concurrent calls, distinguished by their ids. A slot sends its request again after each answer.
+/// Concurrent calls, distinguished by their ids. Once a call is answered, its slot sends the same request again.
 pub(super) struct Flight {
     slots: Vec<Slot>,
 }
@@ -66,7 +66,7 @@ impl Flight {
         Ok(Self { slots })
     }
 
-    /// Runs a number of calls and returns the calls per second.
+    /// Runs a number of calls. Returns the calls per second.
     pub(super) fn fly(&self, server: &mut Server, calls: usize) -> Result<f64> {
         let mut left = calls.saturating_sub(WINDOW);
         let mut asked: String = self.slots.iter().map(|slot| slot.request.as_str()).collect();
@@ -95,14 +95,14 @@ impl Flight {
     }
 }
 
-/// Returns the id of a reply, which is near its beginning.
+/// Returns the id of a reply. It is near the beginning, so this is faster than parsing the reply.
 fn id_of(reply: &[u8]) -> Option<usize> {
     let start = reply.windows(5).position(|part| part == b"\"id\":")? + 5;
     let digits = reply.get(start..)?.iter().take_while(|byte| byte.is_ascii_digit());
     digits.map(|digit| usize::from(digit - b'0')).reduce(|id, digit| id * 10 + digit)
 }
 
-/// Measures sequential calls in both programs, in nanoseconds.
+/// Measures calls one after another with both programs, in nanoseconds.
 fn sequential(
     setup: &Setup,
     (name, what): (&str, &str),
@@ -130,7 +130,7 @@ pub(super) fn latency(setup: &Setup) -> Result<Outcome> {
     sequential(setup, row, Target::AtMost(0.25), one_by_one)
 }
 
-/// Measures the processor time of sequential calls, per call.
+/// Measures the server's processor time per call, for calls one after another.
 fn processor_time(server: &mut Server, side: Side, calls: usize) -> Result<f64> {
     let before = nanos_on_processor(server.id())?;
     one_by_one(server, side, calls)?;

@@ -1,4 +1,4 @@
-//! Measures an update of a struct with twenty fields: with the derived table, and through JSON.
+//! Measures an update of a struct with twenty fields: with the derived table, and with a detour through JSON.
 
 use mcp_aql::{Update, UpdateInput};
 use schemars::JsonSchema;
@@ -62,7 +62,7 @@ fn input() -> Value {
     })
 }
 
-/// Updates through JSON: serialize, merge, deserialize.
+/// Updates the struct through JSON: serializes it, merges the input, and deserializes the result.
 fn through_json<T: Serialize + DeserializeOwned>(resource: &mut T, input: &Value) -> Result {
     let mut json = serde_json::to_value(&*resource)?;
     json_patch::merge(&mut json, input);

@@ -1,10 +1,12 @@
-//! Measures whether the texts that a model reads are sufficient to find an operation, with a simple ranking.
+//! Measures how well a model can find an operation with the descriptions that it reads.
 //!
-//! Each operation is a document: its name, its description, and the names and descriptions of its parameters and of the
-//! fields of its `input`. For a sentence, documents are ranked by the sum of two BM25 scores over word stems: that of the
-//! name, counted twice, and that of the rest. The verb at the beginning of a name also matches its everyday synonyms, from
-//! the same list for both sides. No model is involved: a better reader finds more, never less. The measurement shows
-//! whether a shortened text still contains the words that users search for.
+//! No model is involved. Instead, a simple ranking shows if a shortened description still contains the words that users
+//! search for. A better reader finds more, never less.
+//!
+//! The ranking treats each operation as a document: its name, its description, and the names and descriptions of its
+//! parameters and of the fields of its `input`. The rank of a document for a sentence is the sum of two BM25 scores
+//! over word stems: that of the name, counted twice, and that of the rest. The verb at the beginning of a name also
+//! matches its everyday synonyms. The list of synonyms is the same for both sides.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,22 +15,22 @@ use serde_json::Value;
 use super::{SENTENCES, Sentence, Texts};
 use crate::Result;
 
-/// The results of the sentences with one kind of text.
+/// The results of all sentences with one kind of description.
 #[derive(Debug, Clone)]
 pub struct Found {
-    /// The text that was read.
+    /// The searched description.
     pub read: &'static str,
-    /// The number of sentences whose operation ranked first.
+    /// Number of sentences whose operation ranks first.
     pub first: usize,
-    /// The number of sentences whose operation ranked among the first three.
+    /// Number of sentences whose operation is among the first three.
     pub in_three: usize,
-    /// The number of sentences whose required parameters are all present and described.
+    /// Number of sentences whose required parameters are all present and described.
     pub parameters: usize,
-    /// The sentences whose operation did not rank first, with its rank and the first operation.
+    /// The sentences whose operation does not rank first, with its rank and the first operation.
     pub misses: Vec<String>,
 }
 
-/// The text of an operation.
+/// The searchable description of an operation.
 #[derive(Debug, Default, Clone)]
 struct Document {
     name: String,
@@ -48,12 +50,12 @@ pub(super) fn all(texts: &Texts) -> Result<Vec<Found>> {
     ])
 }
 
-/// Returns the names of the operations on a list, without `introspect`.
+/// Returns the names of the listed operations, without `introspect`.
 pub(super) fn operations(list: &str) -> Result<Vec<String>> {
     Ok(from_list(list)?.into_iter().map(|document| document.name).collect())
 }
 
-/// Returns the names of the types that `input` parameters refer to.
+/// Returns the names of the types of all `input` parameters.
 pub(super) fn input_types(details: &BTreeMap<String, String>) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for text in details.values() {
@@ -63,7 +65,7 @@ pub(super) fn input_types(details: &BTreeMap<String, String>) -> Result<Vec<Stri
     Ok(names)
 }
 
-/// Parses `Fields to change (TaskUpdate): …`.
+/// Returns the type of `input`. Its description has the form `Fields to change (TaskUpdate): …`.
 fn input_type(reply: &Value) -> Option<&str> {
     let parameters = reply.pointer("/data/operation/parameters")?.as_array()?;
     let input = parameters.iter().find(|parameter| text_of(parameter, "name") == "input")?;
@@ -76,7 +78,7 @@ fn from_list(list: &str) -> Result<Vec<Document>> {
     let entries = reply.pointer("/data/operations").and_then(Value::as_array).ok_or("no list")?;
     let document = |entry: &Value| {
         let text = text_of(entry, "description").to_owned();
-        // With parameters, each line starts with a name. `input` shows its fields in braces.
+        // In a list with parameters, each further line starts with a name. `input` has its fields in braces.
         let mut parameters = Vec::new();
         for line in text.lines().skip(1) {
             let (name, rest) = line.split_once(' ').unwrap_or((line, ""));
@@ -147,7 +149,7 @@ impl Document {
         }
     }
 
-    /// Returns the stems of the name, with synonyms of its verb.
+    /// Returns the stems of the name's words, and of the synonyms of its verb.
     fn name_stems(&self) -> Vec<String> {
         let verb = self.name.split('_').next().unwrap_or_default();
         let synonyms = SYNONYMS.iter().find(|(known, _)| *known == verb);
@@ -159,7 +161,7 @@ impl Document {
     }
 }
 
-/// Synonyms of the verbs in names.
+/// Synonyms of the verbs in operation names.
 const SYNONYMS: [(&str, &str); 5] = [
     ("create", "add new make put open start write enter place record register book file report"),
     ("get", "read show see look open say tell what who where when how much details about"),
@@ -171,12 +173,12 @@ const SYNONYMS: [(&str, &str); 5] = [
     ("delete", "remove cancel drop throw out off take away get rid erase"),
 ];
 
-/// Words without meaning for the ranking.
+/// Words that the ranking ignores.
 const STOP_WORDS: &str = "a an the of to in on at it its is are be was i we me my our you your for and \
                           or with by that this as from not do does did has have had still please so \
                           far one them they into up down";
 
-/// Returns the stems of a text's words, without stop words.
+/// Returns the stems of the words in a string, without stop words.
 fn words(text: &str) -> Vec<String> {
     text.split(|each: char| !each.is_alphanumeric())
         .map(str::to_lowercase)
@@ -185,7 +187,7 @@ fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Removes the inflectional ending of an English word.
+/// Removes the ending of an inflected English word, for example `tries` → `try`.
 fn stem(word: &str) -> String {
     for (ending, instead) in
         [("ies", "y"), ("sses", "ss"), ("ing", ""), ("ed", ""), ("es", ""), ("s", ""), ("e", "")]
@@ -210,7 +212,7 @@ fn found(read: &'static str, documents: &[Document]) -> Found {
     count(read, documents, &ranked)
 }
 
-/// Returns the results of `introspect` with the sentences as searches.
+/// Returns the results of `introspect` with each sentence as its search.
 fn found_by_search(texts: &Texts) -> Result<Found> {
     let replies = texts.searched.iter().map(|reply| from_list(reply));
     let replies = replies.collect::<Result<Vec<_>>>()?;
@@ -221,7 +223,7 @@ fn found_by_search(texts: &Texts) -> Result<Found> {
     Ok(count("the result of search", &replies.concat(), &ranked))
 }
 
-/// Counts the sentences whose operation is among those that were found for it, best first.
+/// Counts the sentences whose operation is among the ranked ones. The best rank comes first.
 fn count(read: &'static str, documents: &[Document], ranked: &[Vec<&str>]) -> Found {
     let mut found = Found { read, first: 0, in_three: 0, parameters: 0, misses: Vec::new() };
     for (sentence, ranked) in SENTENCES.iter().zip(ranked) {
@@ -245,7 +247,7 @@ fn miss(sentence: &Sentence, place: Option<usize>, first: Option<&&str>) -> Stri
     format!("\"{}\": {} is {place}, behind {first}", sentence.says, sentence.operation)
 }
 
-/// The index of documents by their names and by their texts.
+/// An index of documents, by their names and by the rest.
 struct Index<'a> {
     names: Vec<&'a str>,
     by_name: Field,
@@ -261,8 +263,8 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// Returns the names of the documents, best first, without those that score zero. Ties are in alphabetical order,
-    /// so that the result is deterministic.
+    /// Returns the names of the documents with a score above zero, best first. Ties are sorted by name, so that the
+    /// result is deterministic.
     fn ranked(&self, sentence: &str) -> Vec<&'a str> {
         let mut asked = words(sentence);
         asked.sort_unstable();
@@ -278,14 +280,14 @@ impl<'a> Index<'a> {
     }
 }
 
-/// A BM25 index over one text per document.
+/// A BM25 index of one string per document.
 struct Field {
-    /// The frequency of each stem, and their total number, per text.
+    /// For each document, the frequency of each stem and the number of all stems.
     texts: Vec<(HashMap<String, f64>, f64)>,
-    /// The number of texts that contain a stem.
+    /// Number of documents that contain a stem.
     spread: HashMap<String, f64>,
     average: f64,
-    /// The weight of length normalization.
+    /// Weight of the length normalization (BM25's parameter `b`).
     length_counts: f64,
 }
 

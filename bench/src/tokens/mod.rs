@@ -1,8 +1,8 @@
 //! Counts the tokens that a model reads before and between its calls: `cargo bench -p mcp-aql-tokens`. The caller
-//! supplies the tokenizer, so that only that bench and its test depend on one.
+//! passes the tokenizer, so that only that benchmark depends on one.
 //!
-//! All texts are requested with MCP over an in-memory stream and counted as sent: the `result` of `tools/list`, and
-//! the text item of an `introspect` call, which is the part that a model reads.
+//! Everything is requested with MCP over a stream in memory and counted as sent: the `result` of `tools/list`, and the
+//! content item in the result of an `introspect` call, because the model reads exactly this part.
 
 mod find;
 mod parts;
@@ -21,10 +21,10 @@ use serde_json::{Value, json};
 
 use crate::Result;
 
-/// Counts the tokens of a text.
+/// A function that counts the tokens of a string.
 pub type Count<'a> = &'a dyn Fn(&str) -> usize;
 
-/// The ten operations of the whole task: all operations on two kinds of record.
+/// The ten operations of the whole task. They are all operations on two kinds of record.
 const OF_THE_TASK: [&str; 10] = [
     "create_task",
     "get_task",
@@ -38,34 +38,34 @@ const OF_THE_TASK: [&str; 10] = [
     "delete_invoice",
 ];
 
-/// The costs of both sides of a comparison.
+/// The token counts of both sides of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// The name, for programs.
+    /// The name of the row in JSON.
     pub name: &'static str,
-    /// The counted text.
+    /// Describes what is counted.
     pub what: &'static str,
     /// Tokens with mcp-aql.
     pub ours: usize,
-    /// Tokens with discrete tools, for the same knowledge.
+    /// Tokens with discrete tools, for the same information.
     pub peer: Option<usize>,
-    /// The limit of mcp-aql, if there is one.
+    /// The maximum for mcp-aql, if there is one.
     pub limit: Option<usize>,
 }
 
 impl Row {
-    /// Reports whether the limit is met, if there is one.
+    /// Returns `true` if the limit is met, or `None` if there is no limit.
     pub fn is_met(&self) -> Option<bool> {
         self.limit.map(|limit| self.ours <= limit)
     }
 }
 
-/// The tokens of a text by part.
+/// The tokens of something that a model reads, by part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parts {
-    /// The text.
+    /// Describes what is counted.
     pub of: &'static str,
-    /// The parts. The last is the rest: JSON punctuation and member names.
+    /// The parts with their token counts. The last is the rest: JSON punctuation and member names.
     pub parts: Vec<(&'static str, usize)>,
 }
 
@@ -74,29 +74,29 @@ pub struct Parts {
 pub struct Figures {
     /// The comparisons.
     pub rows: Vec<Row>,
-    /// The parts of the most expensive texts.
+    /// The parts of the most expensive items.
     pub parts: Vec<Parts>,
-    /// The success of finding operations with the texts.
+    /// How well operations are found.
     pub found: Vec<Found>,
 }
 
-/// The texts that are counted.
+/// The strings to count.
 struct Texts {
     semantic_tools: String,
     tools: String,
     instructions: String,
     list: String,
-    /// The details of all operations, in list order.
+    /// The details of all operations, by name.
     details: BTreeMap<String, String>,
-    /// The fields of the inputs of UPDATE operations, by type name.
+    /// The fields of the `input` of UPDATE operations, by type name.
     inputs: BTreeMap<String, String>,
     task_in_brief: String,
-    /// The searches that find the ten operations of the task.
+    /// Two searches that together find the ten operations of the task.
     searches: [String; 2],
-    /// The results of each sentence as a search.
+    /// The result of each sentence as a search.
     searched: Vec<String>,
     all_in_brief: String,
-    /// For each prefix: its operations, their list, and the list with parameters.
+    /// For each prefix: its operations, their list, and their list with parameters.
     narrowed: Vec<(Vec<String>, String, String)>,
     peer_tools: String,
 }
@@ -166,7 +166,7 @@ impl Texts {
         })
     }
 
-    /// Returns the sum of the details of some operations.
+    /// Returns the sum of the tokens of some operations' details.
     fn details_of(&self, names: &[impl AsRef<str>], count: Count<'_>) -> Result<usize> {
         names.iter().try_fold(0, |sum, name| {
             let text = self.details.get(name.as_ref()).ok_or("an operation has no details")?;
@@ -175,7 +175,7 @@ impl Texts {
     }
 }
 
-/// A search for the operations on a kind of record.
+/// Returns the params of a search for the operations on a kind of record.
 fn search(kind: &str) -> Value {
     json!({ "query": "operations", "search": format!("create, get, list, update and delete an {kind}") })
 }

@@ -1,4 +1,4 @@
-//! Counts the parts of the most expensive texts.
+//! Splits the token counts of the most expensive items into parts.
 
 use serde_json::Value;
 
@@ -16,8 +16,10 @@ pub(super) fn of(texts: &Texts, count: Count<'_>) -> Result<Vec<Parts>> {
     ])
 }
 
-/// Returns the lower bound of the whole task in full: tools, instructions and list unchanged, but a `_protocol` with
-/// the version only, and details without any optional member, including descriptions of parameters.
+/// Returns the lower bound of the whole task in full: a conforming server cannot need fewer tokens.
+///
+/// Tools, instructions and list are unchanged. `_protocol` only has the version, and details have no optional members,
+/// not even descriptions of parameters.
 fn least(texts: &Texts, count: Count<'_>) -> Result<Parts> {
     let mut list: Value = serde_json::from_str(&texts.list)?;
     if let Some(protocol) = list.pointer_mut("/data/_protocol").and_then(Value::as_object_mut) {
@@ -36,10 +38,10 @@ fn least(texts: &Texts, count: Count<'_>) -> Result<Parts> {
     Ok(with_rest(LOWER_BOUND, sum, parts))
 }
 
-/// The name of the lower bound.
+/// The name of the lower bound in the results.
 pub(super) const LOWER_BOUND: &str = "whole task in full, with nothing that may be left out";
 
-/// Returns the details of an operation with the members that the protocol requires.
+/// Returns the details of an operation with only the members that the protocol requires.
 fn required_alone(details: &str) -> Result<String> {
     let mut reply: Value = serde_json::from_str(details)?;
     let operation = reply.pointer_mut("/data/operation").and_then(Value::as_object_mut);
@@ -52,7 +54,7 @@ fn required_alone(details: &str) -> Result<String> {
     Ok(reply.to_string())
 }
 
-/// Adds the rest of the whole as the last part.
+/// Adds the tokens that belong to no part as the last part.
 fn with_rest(of: &'static str, whole: usize, mut parts: Vec<(&'static str, usize)>) -> Parts {
     let known: usize = parts.iter().map(|(_, tokens)| tokens).sum();
     parts.push(("the rest", whole.saturating_sub(known)));
@@ -84,7 +86,7 @@ fn of_list(text: &str, count: Count<'_>) -> Result<Parts> {
     Ok(with_rest("introspect: the list", count(text), parts))
 }
 
-/// Splits ten operations in full into required members and others.
+/// Splits the details of ten operations into required and optional members.
 fn of_details(texts: &Texts, count: Count<'_>) -> Result<Parts> {
     let (mut whole, mut required, mut described) = (0, 0, 0);
     for name in OF_THE_TASK {

@@ -1,14 +1,13 @@
-//! Sentences of users, and the operations that they refer to.
+//! Lists what users say, and the operations that they mean.
 
-/// A sentence, the operation that does what it asks for, and the parameters or fields of `input` that its words
-/// provide.
+/// A sentence, the operation that it asks for, and the parameters or fields of `input` that follow from its words.
 #[derive(Debug, Clone, Copy)]
 pub struct Sentence {
-    /// The text of the user.
+    /// The words of the user.
     pub says: &'static str,
     /// The operation that the user means.
     pub operation: &'static str,
-    /// The parameters that must be filled in.
+    /// The parameters that a model must set.
     pub parameters: &'static [&'static str],
 }
 
@@ -20,7 +19,8 @@ const fn sentence(
     Sentence { says, operation, parameters }
 }
 
-/// Three or four sentences per kind of record. Each of the five verbs occurs seven or eight times.
+/// Three or four sentences for each kind of record. Each of the five verbs occurs seven or eight times.
+/// If you add a sentence, use words that people say, not the names of operations.
 pub const SENTENCES: [Sentence; 37] = [
     sentence("What is still to do on our board?", "list_tasks", &["status"]),
     sentence(

@@ -1,4 +1,4 @@
-//! Formats the results.
+//! Formats the token counts.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Figures, SENTENCES};
 
 impl Figures {
-    /// Formats the results as text.
+    /// Formats the results for a terminal.
     pub fn text(&self) -> String {
         let mut text =
             String::from("Tokens of what a model reads, fifty operations, o200k_base\n\n");
@@ -96,7 +96,7 @@ impl Figures {
     }
 }
 
-/// Returns the share of one count in another, formatted.
+/// Returns `of` as a share of `whole`.
 fn share(of: usize, whole: usize) -> f64 {
     of as f64 / whole as f64
 }

@@ -1,4 +1,4 @@
-//! A client that returns the received texts as they were sent.
+//! An MCP client that returns the strings for a model exactly as they were sent.
 
 use mcp_aql::transport::ServeStream as _;
 use mcp_aql::{Adapter, EndpointMode};
@@ -22,7 +22,7 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// Connects to the fifty operations as an adapter.
+    /// Connects to an adapter with the fifty operations.
     ///
     /// # Errors
     /// Returns an error if the adapter does not start or answer.
@@ -77,13 +77,13 @@ impl Wire {
         Ok(wire)
     }
 
-    /// Returns the instructions that the server has for a model.
+    /// Returns the server's instructions for a model.
     pub fn instructions(&self) -> &str {
         &self.instructions
     }
 
-    /// Returns the result of `tools/list` as sent, without the `_meta` of the tools: the client's program reads it, and
-    /// no client passes it to a model.
+    /// Returns the result of `tools/list` as sent, except for the `_meta` of the tools. Clients read `_meta` themselves
+    /// and do not pass it to a model.
     ///
     /// # Errors
     /// Returns an error if the result is missing.
@@ -97,7 +97,7 @@ impl Wire {
         Ok(stripped)
     }
 
-    /// Returns the text item of an `introspect` call.
+    /// Returns the content item of the result of an `introspect` call.
     ///
     /// # Errors
     /// Returns an error if the call fails.
@@ -110,10 +110,10 @@ impl Wire {
         }
     }
 
-    /// Returns the text item of a call's result.
+    /// Returns the content item of the result of a call.
     ///
     /// # Errors
-    /// Returns an error if there is no text item.
+    /// Returns an error if the content item is missing.
     pub async fn call(&mut self, tool: &str, arguments: &Value) -> Result<String> {
         let call = json!({ "name": tool, "arguments": arguments });
         let result: Value = serde_json::from_str(&self.request("tools/call", call).await?)?;
@@ -140,7 +140,12 @@ impl Wire {
     }
 }
 
-/// Replaces the random session id, whose token count would vary.
+/// Replaces the random session id by a fixed one. Otherwise the token count would vary.
+///
+/// ```json
+/// {"session_id":"s-09d1f2a37c44be80"}
+/// {"session_id":"s-7044b5d21da56edf"}
+/// ```
 fn with_a_fixed_session(text: &str) -> String {
     const ID: &str = "s-7044b5d21da56edf";
     const BEFORE: &str = r#""session_id":""#;

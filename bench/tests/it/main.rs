@@ -1,4 +1,4 @@
-//! Tests of the measurements.
+//! Tests the measurements.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
 

@@ -1,4 +1,4 @@
-//! Checks that both programs give the same answers and that each measurement works, regardless of time.
+//! Checks that both programs give the same results, and that each measurement runs. Times do not matter here.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 const OURS: &str = env!("CARGO_BIN_EXE_records_aql");
 const PEER: &str = env!("CARGO_BIN_EXE_records_rmcp");
 
-/// The kinds with the required parameters of `create_…`, and a field that an update changes.
+/// Returns each kind with the required parameters of `create_…` and a field to update.
 fn kinds() -> Vec<(&'static str, &'static str, Value, Value)> {
     vec![
         (
@@ -77,7 +77,7 @@ fn kinds() -> Vec<(&'static str, &'static str, Value, Value)> {
     ]
 }
 
-/// Sends all calls to one of the programs and returns its replies by id.
+/// Sends all calls to a program. Returns its replies by id.
 fn replies(program: &str, requests: &[Value]) -> BTreeMap<u64, Value> {
     let mut child =
         Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -97,7 +97,7 @@ fn replies(program: &str, requests: &[Value]) -> BTreeMap<u64, Value> {
     replies
 }
 
-/// Returns the result of a call without the framework's wrapping, or `None` if it failed.
+/// Returns the result in a reply, without the framework's envelope. Returns `None` if the call failed.
 fn result(reply: &Value) -> Option<Value> {
     let text = reply["result"]["content"][0]["text"].as_str().unwrap();
     if reply["result"]["isError"] == true {
@@ -111,7 +111,7 @@ fn result(reply: &Value) -> Option<Value> {
     }
 }
 
-/// Returns the calls of an adapter's client and of a tool server's client, and whether they succeed.
+/// Returns pairs of calls for the adapter and for the tool server, with `true` if the call must succeed.
 fn calls() -> Vec<(Value, Value, bool)> {
     let mut calls = Vec::new();
     let mut add = |family: &str, operation: String, params: Value, arguments: Value, good| {

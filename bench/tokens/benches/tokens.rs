@@ -1,4 +1,4 @@
-//! Counts the tokens that a model reads, with mcp-aql and with discrete tools, and prints a table.
+//! Counts the tokens that a model reads, with mcp-aql and with discrete tools. Prints a table:
 //!
 //! ```console
 //! $ cargo bench -p mcp-aql-tokens
@@ -16,7 +16,8 @@ use serde_json::json;
 
 const USAGE: &str = "cargo bench -p mcp-aql-tokens [-- --out DIR]";
 
-/// The workspace root, against which relative folders are resolved. Cargo runs the bench in the package's folder.
+/// The workspace root. Relative folders are resolved against it, because Cargo runs a benchmark in the folder of its
+/// package.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 #[tokio::main(flavor = "current_thread")]
@@ -45,12 +46,12 @@ async fn run() -> Result {
     Ok(())
 }
 
-/// Returns the path of the JSON output, if requested.
+/// Returns the folder for the JSON output, if the user requested it.
 fn folder(mut arguments: impl Iterator<Item = String>) -> Result<Option<PathBuf>> {
     let mut folder = None;
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
-            // Cargo adds this argument.
+            // Cargo passes this to every benchmark.
             "--bench" => {}
             "--out" => folder = Some(Path::new(ROOT).join(arguments.next().ok_or(USAGE)?)),
             _ => return Err(USAGE.into()),

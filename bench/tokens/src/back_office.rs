@@ -1,10 +1,10 @@
-//! Further operations of the shop, as many as a measurement needs: five on each kind of record.
+//! Generates additional operations of the shop for measurements of larger adapters: five per kind of record.
 
 use mcp_aql::SemanticCategory;
 use mcp_aql::table::{DynamicOperation, DynamicParameter};
 use serde_json::{Value, json};
 
-/// The kinds of record, each with a field of its own.
+/// The kinds of record. Each has one field that the others do not have.
 const KINDS: [(&str, &str); 103] = [
     ("account", "iban"),
     ("agreement", "party"),
@@ -111,10 +111,10 @@ const KINDS: [(&str, &str); 103] = [
     ("survey", "audience"),
 ];
 
-/// The values of a status.
+/// The values of the field `status`.
 const STATUS: [&str; 3] = ["draft", "active", "closed"];
 
-/// The first `count` of the further operations.
+/// Returns the first `count` additional operations.
 pub(crate) fn operations(count: usize) -> Vec<DynamicOperation> {
     KINDS.iter().flat_map(|(kind, field)| of_kind(kind, field)).take(count).collect()
 }

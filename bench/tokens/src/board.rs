@@ -1,4 +1,4 @@
-//! The adapter of `examples/tasks`, with an empty board in a temporary file.
+//! Builds the adapter of `examples/tasks` with an empty board in a temporary file.
 
 use mcp_aql::query::CursorKey;
 use mcp_aql::{Adapter, EndpointMode};
@@ -7,7 +7,7 @@ use mcp_aql_bench::Result;
 use crate::operations::Tasks;
 use crate::store::TaskStore;
 
-/// Creates the adapter. The board exists as long as the directory.
+/// Builds the adapter. Keep the directory as long as you need the board, because dropping it deletes the file.
 pub(crate) async fn adapter(mode: EndpointMode) -> Result<(Adapter, tempfile::TempDir)> {
     let directory = tempfile::tempdir()?;
     let store = TaskStore::open(directory.path().join("tasks.db")).await?;
@@ -15,7 +15,7 @@ pub(crate) async fn adapter(mode: EndpointMode) -> Result<(Adapter, tempfile::Te
         .without_config()
         .mode(mode)
         .operations(Tasks::new(store))
-        // A fixed key makes the cursors, and so the counts, the same in every run.
+        // With a fixed key, cursors have the same token count in every run.
         .cursor_key(CursorKey::new([7; 16]))
         .build()?;
     Ok((adapter, directory))

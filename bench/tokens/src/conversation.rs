@@ -1,5 +1,7 @@
-//! Conversations between a model and an adapter: the reader makes the calls of a script, and reads about an operation
-//! only if the texts so far do not show its parameters.
+//! Simulates conversations between a model and an adapter.
+//!
+//! The simulated model makes the calls of a script. Like a real model, it asks for an operation's parameters, but only
+//! if nothing that it has read shows them.
 
 use std::collections::BTreeSet;
 
@@ -8,41 +10,47 @@ use mcp_aql_bench::tokens::Wire;
 use regex::{Captures, Regex};
 use serde_json::{Value, json};
 
-/// A step of a script: what the user wants, and the calls that do it.
+/// A step of a script: the user's request, and the calls that fulfill it. You can use values of earlier replies:
+///
+/// ```text
+/// find_customer_by_email { "email": "ada@example.org" } → … "customer_id": "c-1042" …
+/// get_customer { "customer_id": "$customer_id" }        → called with "c-1042"
+/// ```
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
-    /// The sentence of the user.
+    /// The user's request.
     pub(crate) says: &'static str,
-    /// The words with which a model searches for the operations that it needs.
+    /// The query with which a model searches for the operations.
     pub(crate) search: &'static str,
-    /// The operations with their parameters. `$name` stands for the last value of the member `name` in the replies.
+    /// The operations with their parameters. `$name` is replaced by the latest value of the member `name` in the
+    /// replies.
     pub(crate) calls: Vec<(&'static str, Value)>,
 }
 
-/// The reason for a call.
+/// Why a call is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// The call is one of the script.
+    /// The script contains the call.
     Task,
     /// The call asks for the parameters of operations.
     Discovery,
-    /// The call repeats one that the user has confirmed.
+    /// The call repeats another one that the user confirmed.
     Confirmation,
 }
 
-/// A call and its reply, as text.
+/// A call and its reply, as strings.
 #[derive(Debug, Clone)]
 pub(crate) struct Trip {
     pub(crate) purpose: Purpose,
     pub(crate) call: String,
     pub(crate) reply: String,
-    /// Whether the call failed. A request for confirmation does not count.
+    /// If `true`, the call failed. A request for confirmation does not count as a failure.
     pub(crate) has_failed: bool,
-    /// The call of the plain tool for the same operation, and its reply.
+    /// The call of the plain tool for the same operation, with its reply.
     pub(crate) plain: Option<(String, String)>,
 }
 
-/// All texts of a conversation.
+/// Everything that the model reads and writes in a conversation.
 #[derive(Debug, Clone)]
 pub(crate) struct Conversation {
     /// The result of `tools/list`.
@@ -51,14 +59,14 @@ pub(crate) struct Conversation {
     pub(crate) trips: Vec<Trip>,
 }
 
-/// Reads an adapter's texts and makes the calls of a script.
+/// The simulated model. It reads the adapter's descriptions and makes the calls of a script.
 pub(crate) struct Reader {
     wire: Wire,
-    /// The names of the tools with the operations that each lists.
+    /// The tools with the operations that the description of each lists.
     tools: Vec<(String, BTreeSet<String>)>,
-    /// The operations whose parameters the texts so far show.
+    /// The operations whose parameters the model has seen.
     known: BTreeSet<String>,
-    /// The replies to the calls of the script.
+    /// The replies to the calls of the script, so far.
     replies: Vec<Value>,
     conversation: Conversation,
 }
@@ -79,7 +87,7 @@ impl Reader {
             let description = tool["description"].as_str().unwrap_or_default();
             let list = operations_of(description);
             reader.known.extend(described(list));
-            // A list that is cut ends with the operation that finds the others.
+            // A shortened list ends with a hint at `introspect`. The hint is not one of the operations.
             let list = list.replace("more: introspect", "");
             let names = words(&list).map(str::to_owned).collect();
             reader.tools.push((tool["name"].as_str().unwrap_or_default().to_owned(), names));
@@ -87,7 +95,7 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Makes the calls of a script and returns the conversation.
+    /// Makes the calls of a script. Returns the conversation.
     pub(crate) async fn follow(mut self, script: &[Step]) -> Result<Conversation> {
         for step in script {
             self.discover(step).await?;
@@ -99,8 +107,8 @@ impl Reader {
         Ok(self.conversation)
     }
 
-    /// Asks for the operations of a step whose parameters the texts so far do not show: by name if the tools
-    /// name all of them, and otherwise with a search.
+    /// Asks for the operations of a step whose parameters the model has not seen. If the tools list all of them, asks
+    /// by name. Otherwise, searches.
     async fn discover(&mut self, step: &Step) -> Result {
         self.ask(step, |_| json!({ "query": "operations", "search": step.search })).await?;
         self.ask(
@@ -114,7 +122,7 @@ impl Reader {
         }
     }
 
-    /// Makes an `introspect` call with the unknown operations of a step, if there are any.
+    /// Makes an `introspect` call for the unknown operations of a step. Does nothing if all are known.
     async fn ask(&mut self, step: &Step, query: impl Fn(&[&str]) -> Value) -> Result {
         let unknown = self.unknown(step);
         if unknown.is_empty() {
@@ -141,7 +149,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The operations of a step whose parameters the texts so far do not show.
+    /// Returns the operations of a step whose parameters the model has not seen.
     fn unknown(&self, step: &Step) -> Vec<&'static str> {
         let names = step.calls.iter().map(|(name, _)| *name);
         let mut unknown: Vec<_> = names.filter(|name| !self.known.contains(*name)).collect();
@@ -149,7 +157,7 @@ impl Reader {
         unknown
     }
 
-    /// Calls an operation, and once more if the user has to confirm it.
+    /// Calls an operation. If it requires a confirmation, calls it again with the token.
     async fn run(&mut self, operation: &str, params: Value) -> Result {
         let tool = self.tool_of(operation)?;
         let arguments = json!({ "operation": operation, "params": params });
@@ -193,13 +201,13 @@ impl Reader {
 
     fn tool_of(&self, operation: &str) -> Result<String> {
         let found = self.tools.iter().find(|(_, names)| names.contains(operation));
-        // A single tool has all operations, also those that it does not name.
+        // A single tool is responsible for all operations, even if its description does not list them.
         let only = || self.tools.first().filter(|_| self.tools.len() == 1);
         let (name, _) = found.or_else(only).ok_or_else(|| format!("no tool names {operation}"))?;
         Ok(name.clone())
     }
 
-    /// Replaces `$name` by the last value of this name in the replies.
+    /// Replaces `$name` by the latest value with this name in the replies.
     fn filled(&self, params: &Value) -> Result<Value> {
         Ok(match params {
             Value::String(text) => match text.strip_prefix('$') {
@@ -222,7 +230,7 @@ impl Reader {
     }
 }
 
-/// Finds a member of this name at any depth.
+/// Searches for a member with this name at any depth.
 fn member<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     match value {
         Value::Object(members) => {
@@ -233,14 +241,15 @@ fn member<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     }
 }
 
-/// The list of operations in a tool's description.
+/// Returns the list of operations in a tool's description.
 fn operations_of(description: &str) -> &str {
     let (_, rest) = description.split_once("Supported operation").unwrap_or_default();
     let (_, list) = rest.split_once(':').unwrap_or_default();
     list.split("\n\n").next().unwrap_or_default()
 }
 
-/// The operations that a list describes with their parameters: `- get_task: Get one task. …`
+/// Returns the operations that a list describes with their parameters. Their lines have the form
+/// `- get_task: Get one task. …`.
 fn described(list: &str) -> impl Iterator<Item = String> {
     let items = list.lines().filter_map(|line| line.trim_start().strip_prefix("- "));
     items.filter_map(|item| {
@@ -253,10 +262,10 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
 }
 
-/// Random text in the alphabet of identifiers and cursors.
+/// Random characters of the alphabet of identifiers and cursors.
 const RANDOM: &str = "ybqkW5g5E77k1pt5WkqFx69adcGfeBma321cxsnWhqVnaE5FcPYoLz0tFfDz8fdtscMYMV2pp6tM";
 
-/// Patterns of text that differs between runs, each with the part before it and the changing part.
+/// Patterns of strings that differ between runs. Each has two groups: a fixed prefix, and the changing part.
 const CHANGING: [(&str, Option<&str>); 5] = [
     (r#"(\bs-)([0-9a-f]{16})"#, Some("7044b5d21da56edf")),
     (r#"(\bexec_)([0-9a-z]{30,})"#, Some("ybqkw5g5e77k1pt5wkqfx69adcgfebma321")),
@@ -265,7 +274,7 @@ const CHANGING: [(&str, Option<&str>); 5] = [
     (r#"()(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z)"#, Some("2026-05-04T09:30:12.482913Z")),
 ];
 
-/// Replaces text that differs between runs by fixed text of the same length.
+/// Replaces strings that differ between runs by fixed ones of the same length, so that their token counts are stable.
 fn stable(text: &str) -> Result<String> {
     let mut text = text.to_owned();
     for (pattern, fixed) in CHANGING {

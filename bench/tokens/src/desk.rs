@@ -1,5 +1,5 @@
-//! The service desk of a shop: sixteen operations on customers, orders and products. The data never changes, so that
-//! every run has the same replies.
+//! The service desk of a shop: sixteen operations on customers, orders and products. The data never changes, so every
+//! run has the same replies.
 
 use mcp_aql::AdapterBuilder;
 use mcp_aql::prelude::*;
@@ -283,7 +283,7 @@ fn order(order_id: &str, status: &str) -> Value {
     })
 }
 
-/// The service desk, to which other operations may be added.
+/// Returns a builder of the service desk. You can add more operations to it.
 pub(crate) fn builder() -> AdapterBuilder {
     Adapter::builder("desk")
         .without_config()

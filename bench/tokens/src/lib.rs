@@ -1,5 +1,6 @@
-//! Counts the tokens of whole conversations, with mcp-aql and with plain tools: `cargo bench -p mcp-aql-tokens`. A
-//! separate package keeps the dependencies of the tokenizer and of the example out of the measured programs.
+//! Counts the tokens of whole conversations, with mcp-aql and with plain tools: `cargo bench -p mcp-aql-tokens`.
+//!
+//! This is a separate package, so that the measured programs do not depend on the tokenizer and the example.
 
 #![allow(clippy::indexing_slicing, reason = "a member that JSON lacks is null")]
 
@@ -12,7 +13,7 @@ mod scripts;
 mod transcripts;
 mod whole_tasks;
 
-// The example `tasks`.
+// Include the example `tasks` as a module of this crate.
 #[path = "../../../examples/tasks/error.rs"]
 mod error;
 #[path = "../../../examples/tasks/export.rs"]

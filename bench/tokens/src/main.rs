@@ -1,8 +1,8 @@
-//! Writes the parts of the book that show conversations.
+//! Generates the parts of the book that show conversations and their costs.
 //!
 //! ```console
 //! $ mcp-aql-tokens tasks         # the tokens of whole tasks, as a table
-//! $ mcp-aql-tokens transcripts   # one task in three sizes of adapter
+//! $ mcp-aql-tokens transcripts   # one task with three sizes of adapter
 //! ```
 
 use std::io::Write as _;

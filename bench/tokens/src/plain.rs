@@ -1,6 +1,7 @@
-//! The operations of an adapter as plain tools: one tool for each operation, with the same texts. A tool has the
-//! operation's name and description and a JSON schema of its parameters, without the additions of a library such as
-//! titles or `$schema`.
+//! Converts the operations of an adapter to plain tools, with the same descriptions.
+//!
+//! There is one tool per operation. It has the operation's name and description and a JSON schema of its parameters,
+//! without additions that some libraries make, such as titles or `$schema`.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +9,16 @@ use mcp_aql_bench::Result;
 use mcp_aql_bench::tokens::Wire;
 use serde_json::{Map, Value, json};
 
-/// The maximum depth to which a schema shows the fields of types.
+/// Maximum depth to which a schema contains the fields of nested types.
 const MAX_DEPTH: usize = 3;
 
-/// Returns the result of `tools/list` of a server with a tool for each operation of an adapter.
+/// Returns the result of `tools/list` of a server with one tool per operation of an adapter.
+///
+/// ```json
+/// { "name": "get_order", "description": "…", "inputSchema": {
+///     "type": "object", "properties": { "order_id": {…} }, "required": ["order_id"] },
+///   "annotations": { "readOnlyHint": true, "destructiveHint": false } }
+/// ```
 pub(crate) async fn tools(wire: &mut Wire) -> Result<String> {
     let list: Value = parse(wire, json!({ "query": "operations" })).await?;
     let operations = list.pointer("/data/operations").and_then(Value::as_array).ok_or("no list")?;
@@ -38,10 +45,10 @@ async fn parse(wire: &mut Wire, query: Value) -> Result<Value> {
     Ok(serde_json::from_str(&wire.introspect(query).await?)?)
 }
 
-/// Writes JSON schemas of parameters and types.
+/// Generates JSON schemas of parameters and types.
 struct Schemas<'a> {
     wire: &'a mut Wire,
-    /// The fields of the types that were requested, with their description.
+    /// The requested types: their fields with the descriptions.
     types: BTreeMap<String, Value>,
 }
 
@@ -51,7 +58,7 @@ impl Schemas<'_> {
         Ok(self.object(parameters, MAX_DEPTH))
     }
 
-    /// Requests the types that the parameters and their fields name.
+    /// Requests all types that occur in the parameters and their fields.
     async fn request_types(&mut self, parameters: &Value) -> Result {
         let mut names: Vec<String> = entries(parameters).filter_map(type_name).collect();
         while let Some(name) = names.pop() {
@@ -111,7 +118,7 @@ fn entries(list: &Value) -> impl Iterator<Item = &Value> {
     list.as_array().into_iter().flatten()
 }
 
-/// The name of the type of a parameter, which the description of an `input` has in parentheses.
+/// Returns the name of a parameter's type. For `input`, the name is in parentheses in the description.
 fn type_name(parameter: &Value) -> Option<String> {
     let name = match parameter["name"].as_str() {
         Some("input") => parameter["description"].as_str()?.split(['(', ')']).nth(1)?,

@@ -1,10 +1,10 @@
-//! The scripts of the conversations.
+//! Defines the scripts of the conversations.
 
 use serde_json::json;
 
 use crate::conversation::Step;
 
-/// The task whose transcripts the book shows for three sizes of adapter.
+/// Returns the task whose transcripts the book shows for three sizes of adapter.
 pub(crate) fn cancellation() -> Vec<Step> {
     vec![Step {
         says: "Cancel the order o-5581 of ada@example.org, it is no longer needed.",
@@ -18,7 +18,7 @@ pub(crate) fn cancellation() -> Vec<Step> {
     }]
 }
 
-/// Tasks at the service desk, each a conversation of its own.
+/// Returns tasks at the service desk. Each is a separate conversation.
 pub(crate) fn desk() -> Vec<Vec<Step>> {
     let find = ("find_customer_by_email", json!({ "email": "ada@example.org" }));
     let customer = ("get_customer", json!({ "customer_id": "c-1042" }));
@@ -94,7 +94,7 @@ pub(crate) fn desk() -> Vec<Vec<Step>> {
     ]
 }
 
-/// Ten ordinary jobs on the board of `examples/tasks`, which has the tasks of [`preparation`].
+/// Returns ten ordinary jobs on the board of `examples/tasks`. They refer to the tasks of [`preparation`].
 pub(crate) fn jobs() -> Vec<Step> {
     let step = |says, search, calls| Step { says, search, calls };
     vec![
@@ -184,7 +184,7 @@ pub(crate) fn jobs() -> Vec<Step> {
     ]
 }
 
-/// The tasks that are on the board before the jobs.
+/// Returns the script that creates the tasks on the board before the jobs.
 pub(crate) fn preparation() -> Vec<Step> {
     let create = |params| ("create_task", params);
     vec![Step {

@@ -1,4 +1,4 @@
-//! Transcripts of one task in three sizes of adapter.
+//! Writes transcripts of one task with three sizes of adapter.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::conversation::Conversation;
 use crate::scripts;
 use crate::whole_tasks::{Cost, SIZES, conversation, desk_with, plain_tools};
 
-/// Writes the transcripts as Markdown: all texts that a model reads and writes, each with its tokens.
+/// Formats the transcripts as Markdown. They contain everything that a model reads and writes, with its token counts.
 ///
 /// # Errors
 /// Returns an error if a server sends an unexpected answer.

@@ -1,4 +1,5 @@
-//! Whole tasks: everything that a model reads and writes, from the list of tools to the last reply.
+//! Counts the tokens of whole tasks: everything that a model reads and writes, from the list of tools to the last
+//! reply.
 
 use std::fmt::Write as _;
 
@@ -10,58 +11,58 @@ use serde_json::{Value, json};
 use crate::conversation::{Conversation, Purpose, Reader, Step, Trip};
 use crate::{back_office, board, desk, plain, scripts};
 
-/// The modes of an adapter that are compared.
+/// The endpoint modes to compare.
 const MODES: [EndpointMode; 2] = [EndpointMode::Semantic, EndpointMode::Single];
-/// The number of operations of the service desk, and of larger adapters.
+/// Numbers of operations: the service desk alone, and with additional operations.
 pub(crate) const SIZES: [usize; 3] = [16, 50, 527];
-/// The number of operations of `examples/tasks`, without `introspect`.
+/// Number of operations of `examples/tasks`, without `introspect`.
 const BOARD_SIZE: usize = 14;
 
-/// The tokens of a task, or of several tasks on average.
+/// The tokens of a task, or the average of several tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WholeTask {
-    /// The task.
+    /// Describes the task.
     pub what: &'static str,
-    /// The number of operations.
+    /// Number of operations of the adapter.
     pub operations: usize,
-    /// The adapter's mode.
+    /// The endpoint mode of the adapter.
     pub mode: EndpointMode,
     /// The cost with mcp-aql.
     pub ours: Cost,
-    /// The cost with a plain tool for each operation.
+    /// The cost with one plain tool per operation.
     pub plain: Cost,
 }
 
 /// The cost of a conversation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// The tokens of the list of tools.
+    /// Tokens of the list of tools.
     pub tools: usize,
-    /// The tokens of the calls and replies.
+    /// Tokens of the calls and replies.
     pub trips: usize,
-    /// The tokens of everything.
+    /// Tokens in total.
     pub whole: usize,
-    /// The number of calls, without those that repeat a confirmed one.
+    /// Number of calls. Calls that repeat a confirmed one do not count.
     pub calls: usize,
-    /// The number of calls that failed.
+    /// Number of calls that failed.
     pub failures: usize,
 }
 
 /// The measured tasks.
 #[derive(Debug, Clone)]
 pub struct WholeTasks {
-    /// The tasks by size and mode.
+    /// The tasks, for each size and mode.
     pub tasks: Vec<WholeTask>,
-    /// The tokens of `list_tasks` in a list with `parameters: true`.
+    /// Tokens of `list_tasks` in a list with `parameters: true`.
     pub list_operation: usize,
-    /// The tokens of the details of `list_tasks`.
+    /// Tokens of the details of `list_tasks`.
     pub list_operation_in_full: usize,
 }
 
-/// A figure beside its goal.
+/// A figure with its goal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Goal {
-    /// The figure.
+    /// Describes the figure.
     pub what: &'static str,
     /// The measured value.
     pub measured: f64,
@@ -95,7 +96,7 @@ pub async fn whole_tasks(count: Count<'_>) -> Result<WholeTasks> {
     })
 }
 
-/// Measures the tasks at the service desk, each in a conversation of its own, and returns the average.
+/// Measures the tasks at the service desk, each in its own conversation. Returns the average.
 async fn at_the_desk(operations: usize, mode: EndpointMode, count: Count<'_>) -> Result<WholeTask> {
     let tools = plain_tools(desk_with(operations, mode)?).await?;
     let scripts = scripts::desk();
@@ -110,7 +111,7 @@ async fn at_the_desk(operations: usize, mode: EndpointMode, count: Count<'_>) ->
     Ok(WholeTask { what, operations, mode, ours: average(ours), plain: average(plain) })
 }
 
-/// Measures the ten jobs on the board, in one conversation.
+/// Measures the ten jobs on the board, all in one conversation.
 async fn on_the_board(mode: EndpointMode, count: Count<'_>) -> Result<WholeTask> {
     let (adapter, _directory) = board::adapter(mode).await?;
     let tools = plain_tools(adapter.clone()).await?;
@@ -129,7 +130,7 @@ pub(crate) async fn conversation(adapter: Adapter, script: &[Step]) -> Result<Co
     Reader::new(Wire::to(adapter).await?).await?.follow(script).await
 }
 
-/// The service desk with further operations, as many as there shall be in all.
+/// Builds the service desk with additional operations, up to a total of `operations`.
 pub(crate) fn desk_with(operations: usize, mode: EndpointMode) -> Result<Adapter> {
     let [desk_size, ..] = SIZES;
     let further = back_office::operations(operations - desk_size);
@@ -173,7 +174,7 @@ impl Cost {
         self.failures += other.failures;
     }
 
-    /// The average of this many conversations. Calls and failures are sums.
+    /// Returns the average of `number` conversations. The counts of calls and failures stay sums.
     fn divided_by(self, number: usize) -> Self {
         Self {
             tools: self.tools / number,
@@ -185,19 +186,19 @@ impl Cost {
 }
 
 impl WholeTask {
-    /// The share of the tokens with plain tools.
+    /// Returns the tokens with mcp-aql as a share of those with plain tools.
     pub fn share(&self) -> f64 {
         self.ours.whole as f64 / self.plain.whole as f64
     }
 }
 
 impl WholeTasks {
-    /// The task of this kind, at this size and mode.
+    /// Returns the task with this size and mode.
     pub fn find(&self, operations: usize, mode: EndpointMode) -> Option<&WholeTask> {
         self.tasks.iter().find(|task| task.operations == operations && task.mode == mode)
     }
 
-    /// The figures that have a goal.
+    /// Returns the figures with a goal.
     pub fn goals(&self) -> Vec<Goal> {
         use EndpointMode::{Semantic, Single};
         let of = |operations, mode, figure: fn(&WholeTask) -> f64| {

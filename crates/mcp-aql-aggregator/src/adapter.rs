@@ -15,13 +15,28 @@ const INSTRUCTIONS: &str = "Searches several MCP servers at once. Results are te
 
 /// Builds an adapter with the operations `search_servers`, `list_servers` and `get_server`.
 ///
+/// Use it instead of [`plain`](crate::plain) if your clients need filters, pages or aggregates. The
+/// adapter does not end the servers; call [`Aggregator::close`] afterwards.
+///
+/// ```no_run
+/// use mcp_aql::transport::ServeStdio as _;
+/// use mcp_aql_aggregator::{Aggregator, Config, adapter};
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let aggregator = Aggregator::start(Config::from_file("servers.json".as_ref())?);
+/// adapter(aggregator.clone())?.serve_stdio().await?;
+/// aggregator.close().await;
+/// # Ok(()) }
+/// ```
+///
 /// # Errors
-/// [`BuildError`](mcp_aql::BuildError) when an environment variable holds an invalid adapter
-/// setting. Configuration files of adapters are not read.
+/// Returns a [`BuildError`](mcp_aql::BuildError) if an environment variable holds an invalid
+/// adapter setting. Configuration files of adapters are not read.
 pub fn adapter(aggregator: Aggregator) -> Result<Adapter, mcp_aql::BuildError> {
     Adapter::builder("mcp-aql-aggregator")
-        // Clients start the process in arbitrary folders, so a configuration file there may belong
-        // to another program.
+        // Clients start the process in arbitrary folders, so a configuration file found there may
+        // belong to another program.
         .without_config_file()
         .version(env!("CARGO_PKG_VERSION"))
         .instructions(INSTRUCTIONS)
@@ -167,8 +182,12 @@ impl Servers {
 }
 
 impl Servers {
-    /// Returns the servers that a filter admits, if it names them explicitly. The other servers
-    /// need not be queried.
+    /// Returns the configured servers that a filter admits, if it names servers explicitly. Only
+    /// these are queried. The list is empty if there is no such filter.
+    ///
+    /// ```json
+    /// { "filter": { "server": ["docs", "memory"] } }
+    /// ```
     fn filtered(&self, filter: Option<&Filter>) -> Vec<String> {
         let Some(place) = SearchResult::model().schema().index_of("server") else {
             return Vec::new();
@@ -202,13 +221,14 @@ fn server_names(filter: &Filter, place: usize) -> Option<Vec<String>> {
     }
 }
 
-/// Shortens the longest texts until all texts together take at most `most` bytes as JSON. Returns
-/// whether any text was shortened.
+/// Shortens the longest contents until all of them together take at most `most` bytes as JSON.
+/// Returns `true` if any was shortened.
 fn shorten_all(results: &mut [SearchResult], most: usize) -> bool {
     let mut lengths: Vec<_> = results.iter().map(|result| json_length(&result.content)).collect();
     lengths.sort_unstable();
     let (mut left, mut others) = (most, lengths.len());
-    // Bytes that shorter texts leave unused are shared among the longer ones.
+    // Each content may take an equal share of the rest. Shorter ones leave more for the longer
+    // ones.
     let longest = lengths.into_iter().find_map(|length| {
         let share = left / others;
         others -= 1;

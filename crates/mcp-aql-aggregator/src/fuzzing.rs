@@ -1,4 +1,4 @@
-//! Internals that the fuzz target needs.
+//! Access to internals for the fuzz target.
 
 use rmcp::model::{CallToolResult, ContentBlock};
 
@@ -6,10 +6,10 @@ use mcp_aql_rank::texts;
 
 use crate::items;
 
-/// The maximum number of items kept of an answer, and the maximum length of each.
+/// Maximum number of items of an answer, and maximum length of each in characters.
 pub const LIMITS: (usize, usize) = (20, 300);
 
-/// Splits an answer into items. The answer is a tool result as JSON, or plain text.
+/// Splits an answer into items. `answer` is a tool result as JSON, or prose.
 pub fn items(answer: &str, path: Option<&str>) -> Vec<String> {
     let answer = serde_json::from_str(answer)
         .unwrap_or_else(|_| CallToolResult::success(vec![ContentBlock::text(answer)]));
@@ -19,7 +19,7 @@ pub fn items(answer: &str, path: Option<&str>) -> Vec<String> {
     split.items.into_iter().map(|item| item.content).collect()
 }
 
-/// Returns whether a text contains nothing that cleaning would remove.
+/// Returns `true` if cleaning would remove nothing from `content`.
 pub fn is_clean(content: &str) -> bool {
     texts::clean(content) == content
 }

@@ -1,5 +1,7 @@
 //! Queries many MCP servers at once and returns one ranked answer.
 //!
+//! You configure the servers as in an MCP client, and can usually copy its `mcpServers`.
+//!
 //! ```no_run
 //! use mcp_aql_aggregator::{Aggregator, Config, Query};
 //!

@@ -1,11 +1,11 @@
-//! Names in messages: the nearest known name, quoted names, and lists of names.
+//! Names in messages: suggestions, quoted names, and lists of names.
 
 use std::fmt;
 
-/// The maximum length of quoted input, in characters.
+/// Maximum length of quoted input in characters.
 const MAX_INPUT_CHARS: usize = 100;
 
-/// A name from the file in quotes, shortened and without control characters.
+/// Displays a name from the configuration in quotes, shortened and without control characters.
 pub(crate) struct QuotedName<'a>(pub(crate) &'a str);
 
 impl fmt::Display for QuotedName<'_> {
@@ -21,7 +21,7 @@ impl fmt::Display for QuotedName<'_> {
     }
 }
 
-/// Returns the name that was probably meant.
+/// Returns the name that `written` most likely misspells, or `None` if no name is similar.
 pub(crate) fn nearest<'n>(names: impl Iterator<Item = &'n str>, written: &str) -> Option<&'n str> {
     // Longer names are not compared, because the comparison takes quadratic time.
     const MAX_COMPARED_BYTES: usize = 100;
@@ -37,7 +37,7 @@ pub(crate) fn nearest<'n>(names: impl Iterator<Item = &'n str>, written: &str) -
         .map(|(_, name)| name)
 }
 
-/// Formats a list of names, shortened if there are many.
+/// Formats a list of names as code, shortened if there are many.
 pub(crate) fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
     const MAX_LISTED: usize = 30;
     let mut names: Vec<String> =
@@ -49,7 +49,7 @@ pub(crate) fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
     names.join(", ").replace('"', "`")
 }
 
-/// Quotes input: shortened and without control characters.
+/// Prepares input for a message: shortened and without control characters.
 pub(crate) fn quoted_input(text: &str) -> String {
     let clean = mcp_aql_rank::texts::clean(text);
     let mut shown: String =

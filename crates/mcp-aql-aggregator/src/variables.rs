@@ -1,27 +1,26 @@
-//! Expansion of `${NAME}` and `${NAME:-default}`, as clients write them, and of VS Code's
-//! `${env:NAME}`.
+//! Expands `${NAME}` and `${NAME:-default}` as MCP clients do, and `${env:NAME}` as VS Code does.
 
-/// A lookup of environment variables.
+/// Looks up an environment variable.
 pub(crate) type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// A part of a string of the configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Piece<'t> {
     Text(&'t str),
-    /// `raw` is the source text, which may be displayed; the variable's value may not.
+    /// `raw` is the source as written in the configuration. You may display it, but not the value.
     Variable {
         raw: &'t str,
         name: &'t str,
         default: Option<&'t str>,
     },
-    /// `${input:…}` or `${command:…}`, which only an editor can resolve.
+    /// `${input:…}` or `${command:…}`. Only an editor can resolve these.
     Foreign {
         raw: &'t str,
     },
 }
 
 impl Piece<'_> {
-    /// Returns the value of the piece, or a message about what is wrong with it.
+    /// Returns the value of the piece, or an error message for the user.
     pub(crate) fn value(self, variables: Variables<'_>) -> Result<String, String> {
         match self {
             Self::Text(text) => Ok(text.to_owned()),
@@ -41,8 +40,12 @@ impl Piece<'_> {
     }
 }
 
-/// Splits a string into pieces. Similar syntax such as `${X:=1}` or `$X` stays text, because it may
-/// be meant for a shell.
+/// Splits a string into pieces. Similar syntax such as `${X:=1}` or `$X` is kept literally,
+/// because it may be meant for a shell.
+///
+/// ```text
+/// Bearer ${TOKEN} → Text("Bearer "), Variable { raw: "${TOKEN}", name: "TOKEN", default: None }
+/// ```
 pub(crate) fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut found = Vec::new();
     let mut plain = 0;
@@ -89,8 +92,8 @@ fn is_name(name: &str) -> bool {
         && name.chars().all(|each| each.is_ascii_alphanumeric() || each == '_')
 }
 
-/// Expands the variables of a string, or returns a message for each one that cannot be expanded.
-/// Adds the names and values of the variables to `held`.
+/// Expands the variables of a string, or returns an error message for each one that cannot be
+/// expanded. Adds the names and values of the variables to `held`, so that they can be masked.
 pub(crate) fn expanded(
     text: &str,
     variables: Variables<'_>,

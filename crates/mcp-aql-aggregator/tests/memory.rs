@@ -1,5 +1,7 @@
-//! The peak memory of a query, counted by the allocator, which does not depend on the machine. A program of its own, because
-//! the allocator counts what all tests of a program allocate.
+//! The peak memory of a query, counted by the allocator, so that it does not depend on the machine.
+//!
+//! This test is a program of its own, because the allocator counts the allocations of all tests in
+//! a program.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
@@ -58,7 +60,7 @@ async fn a_thousand_results_fit_into_4_mib() {
     // The first query also makes one-time allocations.
     peaks.remove(0);
     assert!(peaks.iter().all(|peak| *peak <= MAX_PEAK_BYTES), "bytes: {peaks:?}");
-    // The texts alone take more than this, which shows that everything is counted.
+    // The contents alone take more than this, so everything is counted.
     assert!(peaks.iter().all(|peak| *peak > 1_000_000), "bytes: {peaks:?}");
     aggregator.close().await;
 }

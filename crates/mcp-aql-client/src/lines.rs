@@ -3,29 +3,33 @@
 use memchr::memchr;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 
-/// The size of the read buffer, and of the line buffer that is kept between lines, in bytes.
+/// Size of the read buffer in bytes. A larger line buffer is shrunk to this size between lines.
 const BUFFER_BYTES: usize = 64 << 10;
-/// The bytes kept of the end of an oversized line.
+/// Number of bytes kept from the end of an oversized line.
 const TAIL_BYTES: usize = 256;
-/// The maximum bytes of an oversized line that are skipped to reach the next line.
+/// Maximum number of bytes of an oversized line to skip in search of the next line.
 const MAX_SKIPPED_BYTES: usize = 256 << 20;
 
-/// A step of reading lines.
+/// The next event of a [`LineReader`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineEvent<'l> {
     /// A line without its line end.
     Line(&'l [u8]),
-    /// The beginning of a line that exceeds the limit. The rest is skipped if reading continues.
+    /// The beginning of a line that exceeds the limit. If you continue to read, the rest is
+    /// skipped.
     OversizedStart(&'l [u8]),
-    /// The last bytes of an oversized line.
+    /// The last bytes of an oversized line, at most 256.
     OversizedEnd(&'l [u8]),
-    /// An oversized line does not end. Reading must stop.
+    /// An oversized line that does not end within 256 MiB. Stop reading.
     Endless,
-    /// The input has ended after this incomplete line, which is usually empty, or has failed.
+    /// The input ended or failed. The bytes are an incomplete last line, usually empty.
     End(&'l [u8]),
 }
 
-/// A reader of lines.
+/// Reads lines and limits the memory that each of them can take.
+///
+/// A line over the limit is reported by its beginning and its end, so you can still log it or find
+/// out which request it answers.
 ///
 /// ```
 /// use mcp_aql_client::lines::{LineEvent, LineReader};
@@ -43,9 +47,9 @@ pub enum LineEvent<'l> {
 pub struct LineReader<R> {
     reader: BufReader<R>,
     line: Vec<u8>,
-    /// Whether the buffered line is complete, so that it is cleared before reading continues.
+    /// If `true`, the buffered line was returned and is cleared before reading continues.
     is_complete: bool,
-    /// The state of skipping an oversized line.
+    /// Progress of skipping an oversized line.
     oversized: Option<OversizedLine>,
     read_bytes: usize,
 }
@@ -53,12 +57,12 @@ pub struct LineReader<R> {
 #[derive(Debug)]
 struct OversizedLine {
     skipped: usize,
-    /// Whether the line has ended, which is to be returned next.
+    /// If `true`, the line has ended and its end is the next event.
     has_ended: bool,
 }
 
 impl<R: AsyncRead + Unpin> LineReader<R> {
-    /// Creates a reader.
+    /// Creates a reader. It has a buffer of its own, so you need no `BufReader`.
     pub fn new(read: R) -> Self {
         Self {
             reader: BufReader::with_capacity(BUFFER_BYTES, read),
@@ -74,10 +78,10 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         std::mem::replace(&mut self.read_bytes, 0)
     }
 
-    /// Reads until a line ends or exceeds the limit of bytes. The limit is evaluated whenever bytes
-    /// arrive.
+    /// Reads until a line ends or exceeds `max_bytes`. The limit is evaluated whenever bytes
+    /// arrive, so it may change while a line is being received.
     ///
-    /// This function is cancel safe: bytes already read are kept.
+    /// This function is cancel safe: the next call continues with the bytes already read.
     pub async fn next(&mut self, max_bytes: impl Fn() -> usize) -> LineEvent<'_> {
         self.discard_returned();
         loop {
@@ -113,7 +117,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }
     }
 
-    /// Frees the memory of the previous line.
+    /// Clears a line that was returned, and frees the memory of a large one.
     fn discard_returned(&mut self) {
         if self.is_complete {
             self.is_complete = false;
@@ -129,7 +133,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
 mod tests {
     use super::*;
 
-    /// Reads all lines of at most 10 bytes.
+    /// Reads all lines, with a limit of 10 bytes.
     async fn read_all(mut lines: LineReader<impl AsyncRead + Unpin>) -> (Vec<String>, usize) {
         let mut all = Vec::new();
         loop {

@@ -1,4 +1,4 @@
-//! One call of an operation: the request, its reply, and the reply's parts.
+//! One call of an operation: the request, the reply, and access to the parts of the reply.
 
 use serde_json::{Map, Value, json};
 
@@ -7,14 +7,11 @@ use crate::wire::{Answer, Connection, NoResponse};
 
 const ARGUMENTS: &str = "arguments";
 
-/// A call and its reply.
+/// A tool call and its reply.
 #[derive(Debug, Clone)]
 pub(crate) struct Exchange {
-    /// The tool that was called.
     pub(crate) tool: String,
-    /// The arguments of the call.
     pub(crate) arguments: Value,
-    /// The reply to the call.
     pub(crate) reply: Reply,
 }
 
@@ -22,21 +19,20 @@ pub(crate) struct Exchange {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub(crate) enum Reply {
-    /// A tool result.
+    /// A tool result, whether it reports a success or a failure.
     Result {
-        /// The whole result: `content`, `isError`.
+        /// The whole result with `content` and `isError`.
         raw: Value,
-        /// The first text item, parsed as JSON; `None` if it is not JSON.
+        /// The first content item of type `text`, parsed; `None` if it is not JSON.
         body: Option<Value>,
     },
     /// A JSON-RPC error.
     Protocol {
-        /// The error code.
         code: i64,
         /// The whole error object.
         raw: Value,
     },
-    /// The connection returned no reply.
+    /// The call got no reply.
     NoResponse(NoResponse),
 }
 
@@ -45,14 +41,14 @@ pub(crate) enum Reply {
 pub(crate) struct Failure<'a> {
     /// `error.code`; empty if the error has none.
     pub(crate) code: &'a str,
-    /// `error.message`, or the whole error if it is a text.
+    /// `error.message`, or the whole error if it is a string.
     pub(crate) message: &'a str,
     /// `error.details`, or null.
     pub(crate) details: &'a Value,
 }
 
 impl<'a> Failure<'a> {
-    /// Reads an object with a code and a message, or a text.
+    /// Reads an error from an object with a code and a message, or from a string.
     fn read(error: Option<&'a Value>) -> Self {
         let error = error.unwrap_or(&Value::Null);
         let member = |name: &str| error.get(name).and_then(Value::as_str);
@@ -67,8 +63,9 @@ impl<'a> Failure<'a> {
 const PROTOCOL_ERROR: (&str, &str) =
     ("wire.protocol_errors", "the failure is a JSON-RPC error, which has no code of the protocol");
 
-/// Whether the schema of an endpoint tool allows these arguments. An MCP library may reject others before
-/// the adapter reads them.
+/// Returns `true` if the input schema of an endpoint tool allows these arguments.
+///
+/// If it does not, an MCP library may reject the call before the adapter sees it.
 pub(crate) fn fits_tool_schema(arguments: &Value) -> bool {
     let (operation, operations) = (arguments.get("operation"), arguments.get("operations"));
     let is_item = |item: &Value| item.is_object() && fits_tool_schema(item);
@@ -78,8 +75,9 @@ pub(crate) fn fits_tool_schema(arguments: &Value) -> bool {
         && arguments.get("params").is_none_or(Value::is_object)
 }
 
-/// Whether the checks of the wire judge the replies to these requests of a finding: they are calls that fit
-/// the schema of a tool, and not raw messages.
+/// Returns `true` if the `wire.` checks judge the replies to the requests of a finding.
+///
+/// They judge calls that fit the input schema of a tool. They do not judge raw messages.
 fn is_judged_on_the_wire(sent: &Value) -> bool {
     match sent {
         Value::Array(requests) => requests.iter().all(is_judged_on_the_wire),
@@ -88,18 +86,25 @@ fn is_judged_on_the_wire(sent: &Value) -> bool {
     }
 }
 
-/// Whether a value has this boolean member.
+/// Returns `true` if the value has this boolean member with this value.
 fn is_flagged(value: &Value, name: &str, flag: bool) -> bool {
     value.get(name) == Some(&Value::Bool(flag))
 }
 
-/// Whether the body of a result says whether the operation succeeded.
+/// Returns `true` if the body of a result states whether the operation succeeded.
 fn has_flag(body: Option<&Value>) -> bool {
     body.is_some_and(|body| body.get("success").is_some_and(Value::is_boolean))
 }
 
-/// Whether the data of a success is nothing but the report of an error: an `error` with a `code` such as
-/// NOT_FOUND, or text of MCP that begins with a cross mark or the word "error".
+/// Returns `true` if the data of a success only reports an error.
+///
+/// ```json
+/// { "error": "Unknown type 'x'", "code": "NOT_FOUND" }
+/// { "content": [{ "type": "text", "text": "Error: no such item" }] }
+/// ```
+///
+/// The string may also begin with a cross mark. Members that do not belong to an error, such as `execution_id`, mean
+/// that the data is a real result.
 fn is_error_report(data: &Value) -> bool {
     let Some(members) = data.as_object() else { return false };
     const OF_ERRORS: [&str; 6] = ["error", "code", "message", "details", "hint", "suggestion"];
@@ -121,7 +126,7 @@ fn is_error_report(data: &Value) -> bool {
     members.len() == 1 && text.is_some_and(begins)
 }
 
-/// Whether an operation's result is a failure that is reported as a success.
+/// Returns `true` if the result of an operation reports a failure as a success.
 pub(crate) fn is_hidden_failure(body: &Value) -> bool {
     is_flagged(body, "success", true) && body.get("data").is_some_and(is_error_report)
 }
@@ -129,7 +134,7 @@ pub(crate) fn is_hidden_failure(body: &Value) -> bool {
 const REPORTED_AS_SUCCESS: (&str, &str) =
     ("shapes.failure", "the call was rejected, but the reply is a success");
 
-/// The check that reports that the error in the reply of a finding cannot be read, and what is wrong with it.
+/// Returns the check that reports why the error in the reply of a finding cannot be read, and the reason.
 pub(crate) fn error_obstacle(
     sent: &Value,
     received: &Value,
@@ -159,7 +164,7 @@ fn obstacle_in(received: &Value) -> Option<(&'static str, &'static str)> {
     is_protocol_error.then_some(PROTOCOL_ERROR)
 }
 
-/// The code of a reply that rejects a call because of a rate limit.
+/// Returns the error code of a reply that rejects a call because of a rate limit.
 pub(crate) fn rate_limit_code(received: &Value) -> Option<&str> {
     let code = received.pointer("/error/code").and_then(Value::as_str)?;
     let is_limit = is_flagged(received, "success", false) && code.starts_with("RATE_LIMIT_");
@@ -189,14 +194,14 @@ impl Exchange {
         exchange
     }
 
-    /// Drops the raw result if the parsed body holds the same content.
+    /// Drops the raw result if the body was parsed, to save memory: both have the same content.
     pub(crate) fn drop_text(&mut self) {
         if let Reply::Result { raw, body: Some(_) } = &mut self.reply {
             *raw = Value::Null;
         }
     }
 
-    /// Converts the exchange into the reply's body.
+    /// Returns the body of the reply.
     pub(crate) fn into_body(self) -> Option<Value> {
         match self.reply {
             Reply::Result { body, .. } => body,
@@ -204,12 +209,12 @@ impl Exchange {
         }
     }
 
-    /// The name of the called operation.
+    /// Returns the name of the called operation.
     pub(crate) fn operation(&self) -> &str {
         self.arguments.get("operation").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// The operation's result: `{"success": …}`.
+    /// Returns the result of the operation: an object with `success`.
     pub(crate) fn body(&self) -> Option<&Value> {
         match &self.reply {
             Reply::Result { body, .. } => body.as_ref(),
@@ -217,39 +222,41 @@ impl Exchange {
         }
     }
 
-    /// Whether the operation succeeded.
+    /// Returns `true` if the operation succeeded.
     pub(crate) fn succeeded(&self) -> bool {
         self.body().and_then(|body| body.get("success")) == Some(&Value::Bool(true))
     }
 
-    /// `data` of a success.
+    /// Returns `data` of a success.
     pub(crate) fn data(&self) -> Option<&Value> {
         self.body().filter(|_| self.succeeded())?.get("data")
     }
 
-    /// The error of a failed call in any form, so that other requirements can be judged apart from it: a
-    /// text instead of an object, a plain text with `isError`, or a JSON-RPC error.
+    /// Returns the error of a failed call in any form: as specified, as a string, as plain content with `isError`, or
+    /// as a JSON-RPC error.
+    ///
+    /// The lenient reading lets each check judge its own requirement, independently of the form of the error.
     pub(crate) fn failure(&self) -> Option<Failure<'_>> {
         self.reply.failure()
     }
 
-    /// Whether the adapter, or its MCP library, rejected the request in any form.
+    /// Returns `true` if the adapter or its MCP library rejected the request in any form.
     pub(crate) fn is_rejected(&self) -> bool {
         self.reply.is_rejection()
     }
 
-    /// Whether an MCP library may have rejected the request because it violates the schema of the tool.
+    /// Returns `true` if an MCP library may have rejected the request because it violates the input schema of the tool.
     pub(crate) fn is_rejected_by_schema(&self) -> bool {
         let is_of_the_adapter = self.body().is_some_and(|body| has_flag(Some(body)));
         self.is_rejected() && !is_of_the_adapter && !fits_tool_schema(&self.arguments)
     }
 
-    /// The code of a failure, if its error has a readable one.
+    /// Returns the error code of a failure, if it has one in a readable form.
     pub(crate) fn code(&self) -> Option<&str> {
         self.failure().map(|failure| failure.code).filter(|code| !code.is_empty())
     }
 
-    /// The check that reports that the error of a failure cannot be read, and what is wrong with it.
+    /// Returns the check that reports why the error of a failure cannot be read, and the reason.
     pub(crate) fn error_obstacle(&self) -> Option<(&'static str, &'static str)> {
         let obstacle = match &self.reply {
             Reply::Result { body: Some(body), .. } if has_flag(Some(body)) => obstacle_in(body),
@@ -260,12 +267,12 @@ impl Exchange {
         obstacle.filter(|(by, _)| !is_of_the_wire(by) || fits_tool_schema(&self.arguments))
     }
 
-    /// The code of a failure for calls that come too fast for the adapter.
+    /// Returns the error code of a failure if the call exceeded a rate limit.
     pub(crate) fn rate_limit_code(&self) -> Option<&str> {
         self.code().filter(|code| code.starts_with("RATE_LIMIT_"))
     }
 
-    /// The reason for a missing reply, if the connection returned none.
+    /// Returns the reason for a missing reply.
     pub(crate) fn no_response(&self) -> Option<&NoResponse> {
         match &self.reply {
             Reply::NoResponse(lost) => Some(lost),
@@ -273,17 +280,17 @@ impl Exchange {
         }
     }
 
-    /// Whether the HTTP server rejected the request for its size (status 413).
+    /// Returns `true` if the HTTP server rejected the request because of its size (status 413).
     pub(crate) fn was_too_long(&self) -> bool {
         matches!(self.no_response(), Some(NoResponse::Status(413)))
     }
 
-    /// The request, in the form that findings report.
+    /// Returns the request in the form used by findings.
     pub(crate) fn sent(&self) -> Value {
         json!({ "tool": self.tool, "arguments": self.arguments })
     }
 
-    /// The reply, in the form that findings report.
+    /// Returns the reply in the form used by findings.
     pub(crate) fn received(&self) -> Value {
         match &self.reply {
             Reply::Result { body: Some(body), .. } => body.clone(),
@@ -293,7 +300,7 @@ impl Exchange {
         }
     }
 
-    /// A short description of the reply for messages.
+    /// Returns a short description of the reply for messages, for example "a success".
     pub(crate) fn summary(&self) -> String {
         match (&self.reply, self.failure()) {
             (Reply::Protocol { code, .. }, Some(failure)) => {
@@ -311,7 +318,7 @@ impl Exchange {
 }
 
 impl Reply {
-    /// The error of a failed call in any form.
+    /// Returns the error of a failed call in any form.
     fn failure(&self) -> Option<Failure<'_>> {
         match self {
             Self::Result { body: Some(body), .. } if is_flagged(body, "success", false) => {
@@ -327,8 +334,10 @@ impl Reply {
         }
     }
 
-    /// Whether the request was rejected in any form: by a failure, by a tool result with `isError`, or by a
-    /// JSON-RPC error. A rate limit rejects a call whatever it contains.
+    /// Returns `true` if the request was rejected in any form: by a failure, by a tool result with `isError`, or by a
+    /// JSON-RPC error.
+    ///
+    /// Rate limits do not count, because they reject calls regardless of their content.
     pub(crate) fn is_rejection(&self) -> bool {
         self.failure().is_some_and(|failure| !failure.code.starts_with("RATE_LIMIT_"))
     }
@@ -407,7 +416,7 @@ mod tests {
                 error_obstacle(&json!("raw"), &exchange(call.clone(), answer).received()).is_none()
             );
         }
-        // The adapter answered such a call itself.
+        // The adapter itself answered this call.
         assert!(is_blocked(invalid, text(json!({ "success": false, "error": "no" }), false)));
     }
 

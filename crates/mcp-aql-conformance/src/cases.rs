@@ -1,4 +1,4 @@
-//! The results of a check: passed cases, findings, and skipped cases with their reasons.
+//! The results of one check: passed cases, findings, and skipped cases with their reasons.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -10,17 +10,18 @@ use crate::finding::{MAX_MESSAGE_BYTES, MAX_TEXT_BYTES};
 use crate::secrets::Secrets;
 use crate::sync::lock;
 
-/// The maximum number of findings with different causes that one check keeps; all cases are counted.
+/// Maximum number of findings with different causes kept per check. Further failed cases are only counted.
 const MAX_FINDINGS: usize = 20;
 
-/// The reason why an interrupted run did not test something.
+/// Reason for everything that an interrupted run did not test.
 pub(crate) const INTERRUPTED: &str = "the run was interrupted";
 
-/// The maximum total length of one check's skip reasons, in bytes.
+/// Maximum total length of the skip reasons of one check, in bytes.
 const MAX_REASON_BYTES: usize = 64 << 10;
 
-/// Masks the secrets in one of the runner's own messages and cuts its middle out if it is too long. The end
-/// stays because it may hold the suggestion.
+/// Masks the secrets in one of the runner's own messages and shortens it if it is too long.
+///
+/// The middle is cut out, because the end may hold the suggestion.
 pub(crate) fn shorten_message(text: &mut String, secrets: &Secrets) {
     if text.len() <= MAX_MESSAGE_BYTES {
         return;
@@ -43,24 +44,23 @@ pub(crate) fn shorten_message(text: &mut String, secrets: &Secrets) {
 pub(crate) enum Skip {
     /// The run may not call operations of this category.
     NotAllowed(Category),
-    /// The operation has the category READ but may change data. The text says why.
+    /// The operation has the category READ but may change data, for this reason.
     MayChange(String),
-    /// The runner has no value to test with. The text names the setting that could provide one.
+    /// The runner has no value to test with. The string names the setting that could provide one.
     NoFixture(String),
-    /// The adapter stores too little data. The text names the missing data. Another operation with enough
-    /// data makes up for it.
+    /// The adapter stores too little data. The string names the missing data. Another operation with enough data makes
+    /// up for it.
     Scarce(String),
-    /// The operation has had enough effects. The text says why.
+    /// The operation had enough effects already, for this reason.
     Limited(String),
-    /// The run exercises only a sample of the operations. The number is that of all operations.
+    /// The run exercises only a sample of the operations. The number counts all operations.
     NotSampled(usize),
-    /// The operation would act on data that the run did not create. The text is the name of the operation.
+    /// The named operation would act on data that the run did not create.
     NotOurs(String),
-    /// The operation is stated to read, but may change data according to its name. The text is the name of the
-    /// operation.
+    /// The named operation is stated to read, but its name suggests that it changes data.
     NotReading(String),
-    /// The operation may only be called with the configured parameters because the runner does not know which
-    /// data other parameters affect. The text is the name of the operation.
+    /// The named operation may only be called with the configured parameters, because the runner cannot know which data
+    /// other parameters affect.
     Unsafe(String),
     /// The configuration excludes the case.
     LeftOut(String),
@@ -68,20 +68,20 @@ pub(crate) enum Skip {
     CutShort(String),
     /// The case could not be judged because of a finding of another check.
     Blocked {
-        /// The id of the check with the finding.
+        /// Id of the check with the finding.
         by: &'static str,
-        /// The part that could not be read.
+        /// Description of the unread part.
         why: String,
     },
 }
 
 impl Skip {
-    /// The reason to skip the case if the adapter's rate limit rejected the call.
+    /// Returns the reason to skip the case if a rate limit of the adapter rejected the call.
     pub(crate) fn rate_limited(exchange: &Exchange) -> Option<Self> {
         exchange.rate_limit_code().map(Self::too_fast)
     }
 
-    /// The reason to skip a case because of a rate limit, with the code of the rejection.
+    /// Returns the reason to skip a case rejected by a rate limit with this error code.
     pub(crate) fn too_fast(code: &str) -> Self {
         Self::CutShort(format!(
             "the adapter rejects calls with {code}, and to wait as long as the rejections state does not \
@@ -89,7 +89,7 @@ impl Skip {
         ))
     }
 
-    /// The text of the reason.
+    /// Returns the variable part of the reason.
     fn text(&mut self) -> Option<&mut String> {
         match self {
             Self::NotAllowed(_) | Self::NotSampled(_) => None,
@@ -106,7 +106,7 @@ impl Skip {
         }
     }
 
-    /// The reason as a short message.
+    /// Returns the reason as a short message.
     pub(crate) fn reason(&self) -> String {
         match self {
             Self::NotAllowed(category) => {
@@ -142,14 +142,14 @@ impl Skip {
     }
 }
 
-/// The cases of one check in one mode, collected while it runs.
+/// Collects the cases of one check in one mode while the check runs.
 #[derive(Debug, Default)]
 pub(crate) struct Cases {
     inner: Mutex<CaseResults>,
     secrets: Arc<Secrets>,
-    /// Whether the check judges the form of errors.
+    /// If `true`, the check judges the form of errors.
     judges_forms: bool,
-    /// Whether the check observes all calls, including those that a rate limit rejected.
+    /// If `true`, the check observes all calls, including those rejected by a rate limit.
     observes_calls: bool,
 }
 
@@ -158,30 +158,30 @@ pub(crate) struct Cases {
 pub(crate) struct CaseResults {
     pub(crate) passed: usize,
     pub(crate) findings: Vec<Finding>,
-    /// The number of failed cases, including those beyond `MAX_FINDINGS` causes.
+    /// Number of failed cases, including those with a cause beyond `MAX_FINDINGS`.
     pub(crate) found: usize,
-    /// The number of those, of a check of level 1, that only the calls of checks of level 2 have shown.
+    /// Number of failed cases in `found` that only calls of level 2 checks revealed. The check itself has level 1.
     pub(crate) found_later: usize,
     pub(crate) skipped: BTreeMap<Skip, usize>,
-    /// The total length of the reasons, in bytes.
+    /// Total length of the skip reasons, in bytes.
     reasons: usize,
     pub(crate) not_applicable: Option<String>,
 }
 
 impl Cases {
-    /// Creates an empty collection that masks these secrets in findings.
+    /// Creates an empty collection. These secrets are masked in findings.
     pub(crate) fn new(secrets: Arc<Secrets>) -> Self {
         Self { secrets, ..Self::default() }
     }
 
-    /// Keeps findings about errors of a wrong form, instead of counting them as blocked.
+    /// Keeps findings about malformed errors instead of counting their cases as blocked.
     #[must_use]
     pub(crate) fn judging_forms(self, judges_forms: bool) -> Self {
         Self { judges_forms, ..self }
     }
 
-    /// Keeps findings about calls that a rate limit rejected. In other checks such a call is not the answer to
-    /// anything.
+    /// Keeps findings about calls rejected by a rate limit. For other checks, such a reply is not the answer to the
+    /// call.
     #[must_use]
     pub(crate) fn observing_calls(self, observes_calls: bool) -> Self {
         Self { observes_calls, ..self }
@@ -192,8 +192,10 @@ impl Cases {
         self.lock().passed += 1;
     }
 
-    /// Adds a finding, or counts it if its cause is already known. If it concerns a failure whose error could
-    /// not be read, the case is blocked instead, because the unread code or message may be the expected one.
+    /// Adds a finding, or only counts it if its cause is already known.
+    ///
+    /// If the finding concerns a failure with an unreadable error, the case is blocked instead: the unread code or
+    /// message may be the expected one.
     pub(crate) fn fail(&self, finding: Finding) {
         match call::error_obstacle(&finding.sent, &finding.received).filter(|_| !self.judges_forms)
         {
@@ -215,8 +217,10 @@ impl Cases {
         }
     }
 
-    /// Counts a passed case if the call succeeded and the condition holds, and adds the finding otherwise. A
-    /// call that should have succeeded is a finding whatever the form of its error is.
+    /// Counts a passed case if the call succeeded and the condition holds. Otherwise adds the finding.
+    ///
+    /// Use this for calls that should succeed. Their failures are findings in every form, so a malformed error does not
+    /// block the case.
     pub(crate) fn expect_success(
         &self,
         exchange: &Exchange,
@@ -230,8 +234,9 @@ impl Cases {
         self.expect(holds, finding)
     }
 
-    /// Whether the error of a failure can be read, or the call did not fail. Otherwise the case is blocked.
-    /// This is for checks that pass unless a call fails with a certain code.
+    /// Returns `true` if the call did not fail or its error can be read. Otherwise blocks the case.
+    ///
+    /// Use this in checks that pass unless a call fails with a certain code.
     pub(crate) fn is_readable(&self, exchange: &Exchange) -> bool {
         exchange.error_obstacle().map(|(by, why)| self.block(by, why)).is_none()
     }
@@ -246,7 +251,7 @@ impl Cases {
         self.keep(finding);
     }
 
-    /// Stores a finding, or merges it with one of the same cause.
+    /// Stores a finding, or merges it with an earlier one of the same cause.
     fn keep(&self, mut finding: Finding) {
         // Mask before cutting: half a secret would not be recognized.
         finding.mask(&self.secrets);
@@ -260,7 +265,7 @@ impl Cases {
         }
     }
 
-    /// Counts a passed case if the condition holds and adds the finding otherwise.
+    /// Counts a passed case if the condition holds. Otherwise adds the finding.
     pub(crate) fn expect(&self, holds: bool, finding: impl FnOnce() -> Finding) -> bool {
         if holds {
             self.pass();
@@ -270,7 +275,7 @@ impl Cases {
         holds
     }
 
-    /// Counts a skipped case and its reason.
+    /// Counts a skipped case with its reason.
     pub(crate) fn skip(&self, mut why: Skip) {
         let mut inner = self.lock();
         if let Some(text) = why.text() {
@@ -288,29 +293,29 @@ impl Cases {
         *inner.skipped.entry(why).or_default() += 1;
     }
 
-    /// Counts a case that could not be judged because of a finding of another check.
+    /// Counts a case that cannot be judged because of a finding of another check.
     pub(crate) fn block(&self, by: &'static str, why: impl Into<String>) {
         self.skip(Skip::Blocked { by, why: why.into() });
     }
 
-    /// Counts a case that was skipped because the runner has nothing to test it with.
+    /// Counts a case skipped because the runner has nothing to test it with.
     pub(crate) fn skip_without(&self, what: impl Into<String>) {
         self.skip(Skip::NoFixture(what.into()));
     }
 
-    /// Counts a case that was skipped because the adapter stores too little data.
+    /// Counts a case skipped because the adapter stores too little data.
     pub(crate) fn skip_scarce(&self, what: impl Into<String>) {
         self.skip(Skip::Scarce(what.into()));
     }
 
-    /// Returns the value, or skips the case and returns `None`.
+    /// Returns the value. On an error, skips the case and returns `None`.
     pub(crate) fn ok_or_skip<T>(&self, found: Result<T, Skip>) -> Option<T> {
         found.map_err(|why| self.skip(why)).ok()
     }
 
-    /// Returns the exchange, or skips the case if the adapter did not reply or limits the rate for too long.
+    /// Returns the exchange, or skips the case if the adapter did not reply or its rate limit persists.
     pub(crate) fn if_answered(&self, exchange: Exchange) -> Option<Exchange> {
-        // The check `wire.answers` reports a single missing reply.
+        // The check `wire.answers` reports each missing reply.
         let lost = exchange.no_response().filter(|_| !exchange.was_too_long());
         let lost = lost.map(|lost| Skip::CutShort(lost.to_string()));
         match lost.or_else(|| Skip::rate_limited(&exchange)) {
@@ -322,7 +327,7 @@ impl Cases {
         }
     }
 
-    /// Returns the elements. If there are none, marks the check as not applicable.
+    /// Returns the elements. Marks the check as not applicable if there are none.
     pub(crate) fn some_or_not_applicable<T>(
         &self,
         found: impl IntoIterator<Item = T>,
@@ -335,35 +340,35 @@ impl Cases {
         found
     }
 
-    /// Marks the check as not applicable: the adapter documents that it does not have the feature.
-    /// The first reason is kept.
+    /// Marks the check as not applicable, because the adapter documents that it lacks the feature. The first reason is
+    /// kept.
     pub(crate) fn not_applicable(&self, why: impl Into<String>) {
         let mut why = why.into();
         shorten_message(&mut why, &self.secrets);
         self.lock().not_applicable.get_or_insert(why);
     }
 
-    /// Whether nothing was collected.
+    /// Returns `true` if no case and no reason was collected.
     pub(crate) fn is_empty(&self) -> bool {
         let inner = self.lock();
         let cases = inner.passed + inner.found + inner.skipped.len();
         cases == 0 && inner.not_applicable.is_none()
     }
 
-    /// Skips the check for this reason instead of marking it as not applicable.
+    /// If the check is not applicable, skips it for this reason instead.
     pub(crate) fn skip_not_applicable(&self, why: Skip) {
         if self.lock().not_applicable.take().is_some() {
             self.skip(why);
         }
     }
 
-    /// Marks the check as blocked instead of not applicable: the feature may be in a part of the adapter that
-    /// could not be read.
+    /// If the check is not applicable, blocks it instead: the feature may exist in a part of the adapter that could not
+    /// be read.
     pub(crate) fn block_not_applicable(&self, by: &'static str, why: &str) {
         self.skip_not_applicable(Skip::Blocked { by, why: why.to_owned() });
     }
 
-    /// An independent copy, which does not get the cases of running checks.
+    /// Returns an independent copy. Running checks do not add cases to it.
     pub(crate) fn copy(&self) -> Self {
         let (inner, secrets) = (Mutex::new(self.results()), Arc::clone(&self.secrets));
         Self {

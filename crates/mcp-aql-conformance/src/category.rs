@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The endpoint mode: the tools through which operations are called.
+/// The endpoint mode: the set of tools that accept calls of operations.
 ///
 /// ```
 /// assert_eq!(mcp_aql_conformance::Mode::Semantic.to_string(), "semantic");
@@ -16,12 +16,12 @@ pub enum Mode {
     Semantic,
     /// One tool for all operations.
     Single,
-    /// The tools of both modes.
+    /// The tools of both modes at once.
     All,
 }
 
 impl Mode {
-    /// The value of `MCP_AQL_ENDPOINT_MODE`.
+    /// Returns the value of the environment variable `MCP_AQL_ENDPOINT_MODE` for this mode.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Semantic => "semantic",
@@ -30,7 +30,7 @@ impl Mode {
         }
     }
 
-    /// The mode that a run tests beside this one.
+    /// Returns the mode that a run tests in addition to this one.
     pub(crate) const fn other(self) -> Self {
         match self {
             Self::Single => Self::Semantic,
@@ -67,7 +67,7 @@ pub enum Category {
     Update,
     /// Removes data.
     Delete,
-    /// Has other effects.
+    /// Has other effects, for example runs a job.
     Execute,
 }
 
@@ -76,7 +76,7 @@ impl Category {
     pub const ALL: [Self; 5] =
         [Self::Create, Self::Read, Self::Update, Self::Delete, Self::Execute];
 
-    /// The name in capitals, as in introspection.
+    /// Returns the name in capitals, as in introspection.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Create => "CREATE",
@@ -87,7 +87,7 @@ impl Category {
         }
     }
 
-    /// The family of the CRUDE profile, which is also the value of `--allow`.
+    /// Returns the endpoint family in the CRUDE profile. It is also the value for `--allow`.
     pub const fn family(self) -> &'static str {
         match self {
             Self::Create => "create",
@@ -103,7 +103,7 @@ impl Category {
         Self::ALL.into_iter().find(|category| category.as_str() == word)
     }
 
-    /// The permissions `readOnly` and `destructive`.
+    /// Returns the permissions `readOnly` and `destructive` of this category.
     pub(crate) const fn permissions(self) -> (bool, bool) {
         match self {
             Self::Read => (true, false),

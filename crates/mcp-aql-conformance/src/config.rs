@@ -12,12 +12,15 @@ use crate::requirements::SPEC_VERSIONS;
 use crate::selection::Selection;
 use crate::time_limits::TimeLimits;
 
-/// The minimum time limit.
+/// Shortest accepted time limit. A limit of zero would time out every request.
 const MIN_TIME_LIMIT: Duration = Duration::from_millis(1);
-/// The maximum time limit. Longer ones might overflow an `Instant`.
+/// Longest accepted time limit, a day. Longer ones might overflow an `Instant`.
 pub(crate) const MAX_TIME_LIMIT: Duration = Duration::from_secs(86_400);
 
-/// The settings of a run. By default, it makes only calls of READ operations and calls that must fail.
+/// Settings of a run.
+///
+/// By default, a run only calls READ operations and makes invalid calls. Call [`allow`](Self::allow) if you want it to
+/// create, change or delete items, too.
 ///
 /// ```
 /// use mcp_aql_conformance::{Category, Settings};
@@ -60,63 +63,70 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Sets the requested level, 1 or 2. It decides the verdict and selects the checks.
+    /// Sets the requested conformance level, 1 or 2. The level selects the checks and decides the verdict.
     #[must_use]
     pub fn level(mut self, level: u8) -> Self {
         self.level = level.clamp(1, 2);
         self
     }
 
-    /// Allows operations of this category, on items that the run creates and on configured fixtures.
+    /// Allows operations of this category. They act only on items created by the run and on configured fixtures.
     #[must_use]
     pub fn allow(mut self, category: Category) -> Self {
         self.allowed.insert(category);
         self
     }
 
-    /// Allows all operations.
+    /// Allows the operations of all categories. Use this only with data that you can lose.
     #[must_use]
     pub fn allow_all(mut self) -> Self {
         self.allowed.extend(Category::ALL);
         self
     }
 
-    /// Whether operations of this category may run.
+    /// Returns `true` if operations of this category may run. READ operations always may.
+    ///
+    /// ```
+    /// use mcp_aql_conformance::{Category, Settings};
+    ///
+    /// let settings = Settings::default().allow(Category::Create);
+    /// assert!(settings.allows(Category::Read) && settings.allows(Category::Create));
+    /// assert!(!settings.allows(Category::Delete));
+    /// ```
     #[must_use]
     pub fn allows(&self, category: Category) -> bool {
         category == Category::Read || self.allowed.contains(&category)
     }
 
-    /// Runs only the checks of this category, and others that are selected.
+    /// Selects the checks of this category. You can combine it with other selections.
     #[must_use]
     pub fn category(mut self, name: impl Into<String>) -> Self {
         self.selection.categories.insert(name.into());
         self
     }
 
-    /// Runs only this check, and others that are selected.
+    /// Selects one check by its id. You can combine it with other selections.
     #[must_use]
     pub fn check(mut self, id: impl Into<String>) -> Self {
         self.selection.checks.insert(id.into());
         self
     }
 
-    /// Runs only the checks of this requirement, and others that are selected.
+    /// Selects the checks of one requirement. You can combine it with other selections.
     #[must_use]
     pub fn requirement(mut self, id: impl Into<String>) -> Self {
         self.selection.requirements.insert(id.into());
         self
     }
 
-    /// Tests the adapter in this endpoint mode only. Level 2 requires both.
+    /// Tests the adapter in this endpoint mode only. You cannot reach level 2 then, because it requires both modes.
     #[must_use]
     pub fn mode(mut self, mode: Mode) -> Self {
         self.mode = Some(mode);
         self
     }
 
-    /// Sets the version of the protocol to test against, one of
-    /// [`SPEC_VERSIONS`]. Other versions are ignored.
+    /// Sets the version of the protocol to test against, one of [`SPEC_VERSIONS`]. Other versions are ignored.
     #[must_use]
     pub fn spec_version(mut self, version: &str) -> Self {
         if SPEC_VERSIONS.contains(&version) {
@@ -125,8 +135,8 @@ impl Settings {
         self
     }
 
-    /// Sets the time limits of one request and of the whole run, at most a day each. The defaults are 10
-    /// seconds and 5 minutes.
+    /// Sets the time limits of one request and of the whole run. The defaults are 10 seconds and 5 minutes. Values
+    /// above one day are reduced to one day.
     #[must_use]
     pub fn time_limits(mut self, limits: TimeLimits) -> Self {
         let clamp = |limit: Duration| limit.clamp(MIN_TIME_LIMIT, MAX_TIME_LIMIT);
@@ -134,9 +144,11 @@ impl Settings {
         self
     }
 
-    /// States that the adapter's data belong to this run alone. Operations of the category READ are called
-    /// without a verb such as get or list in their names, and neither the calls whose effects the run cannot
-    /// undo nor the created items are limited, unless a configuration file limits them.
+    /// Declares that the data of the adapter belong to this run alone. Use this if you test with a throwaway database.
+    ///
+    /// The run then calls all READ operations, even those without a reading verb such as `get` or `list` in their
+    /// names. It also lifts the limits on calls with permanent effects and on created items, unless a configuration
+    /// file sets them.
     #[must_use]
     pub fn isolated(mut self) -> Self {
         self.is_isolated = true;
@@ -145,13 +157,13 @@ impl Settings {
         self
     }
 
-    /// Returns the time limits.
+    /// Returns the time limits of a request and of the run.
     #[must_use]
     pub fn limits(&self) -> TimeLimits {
         self.limits
     }
 
-    /// Applies a configuration file.
+    /// Applies a configuration file. Its limits override those set earlier; its permissions are added.
     #[must_use]
     pub fn file(mut self, file: File) -> Self {
         self.allowed.extend(file.allow.iter().copied());
@@ -175,7 +187,7 @@ impl Settings {
     }
 }
 
-/// The configuration file in TOML, which the command reads with `--config`.
+/// The configuration file in TOML. The command line reads it with `--config`.
 ///
 /// ```
 /// use mcp_aql_conformance::{File, Settings};
@@ -218,85 +230,86 @@ impl Settings {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct File {
-    /// Categories of operations that may run, in lower case.
+    /// Allowed categories of operations, in lower case.
     #[serde(deserialize_with = "families")]
     pub allow: BTreeSet<Category>,
-    /// Single verbs, which are compared without case: READ operations whose names begin with one of them only read data.
+    /// Verbs that mark READ operations as reading, compared without case. An operation matches if its name begins with
+    /// one of them.
     pub reading_verbs: BTreeSet<String>,
-    /// READ operations that only read data although their names do not begin with a verb that says so.
+    /// Names of READ operations that only read data although their first word is not a reading verb.
     pub reading_operations: BTreeSet<String>,
-    /// The time limits and the concurrency.
+    /// Time limits, concurrency and limits on effects.
     pub limits: Limits,
-    /// Parameters of single operations: by operation, by parameter.
+    /// Parameters of single operations, by operation and parameter.
     pub params: BTreeMap<String, Map<String, Value>>,
-    /// Values of parameters in all operations: identifiers of existing items.
+    /// Values for parameters of all operations, such as identifiers of existing items.
     pub values: Map<String, Value>,
-    /// The operations on each resource, by its name.
+    /// Operations on each resource, by the name of the resource.
     pub resources: BTreeMap<String, ResourceConfig>,
-    /// Excluded operations and checks.
+    /// Excluded operations and checks, with reasons.
     pub skip: Vec<Exclusion>,
-    /// Environment variables of the adapter.
+    /// Environment variables for the process of the adapter.
     pub env: BTreeMap<String, String>,
-    /// Further ways to reach the same adapter, by mode: `semantic` or `single`.
+    /// Other ways to reach the same adapter, by mode: `semantic` or `single`.
     pub modes: BTreeMap<Mode, ModeTarget>,
-    /// Headers for HTTP.
+    /// Headers of HTTP requests.
     pub headers: BTreeMap<String, String>,
-    /// Texts that reports must not show. They include the values of `${NAME}`.
+    /// Strings to mask in reports. Values inserted for `${NAME}` are added to them.
     pub secrets: Vec<String>,
 }
 
-/// `[limits]`.
+/// The `[limits]` table.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// Seconds for one request.
+    /// Time limit of one request, in seconds.
     pub request_seconds: Option<u64>,
-    /// Seconds for the whole run.
+    /// Time limit of the whole run, in seconds.
     pub run_seconds: Option<u64>,
-    /// The maximum number of concurrent requests, 1 to 64.
+    /// Maximum number of concurrent requests, 1 to 64.
     pub in_flight: Option<usize>,
-    /// The maximum number of exercised operations. An adapter with more is tested by a sample of them. By
-    /// default, 48 operations of an adapter with more than 100 are exercised.
+    /// Maximum number of exercised operations. An adapter with more operations is tested on a sample. By default, the
+    /// sample has 48 operations if the adapter has more than 100.
     pub operations: Option<usize>,
-    /// The maximum number of successful calls of each operation whose effects the run cannot undo, in each
-    /// mode. The default is 40.
+    /// Maximum number of successful calls per operation and mode with effects that the run cannot undo. The default
+    /// is 40.
     pub irreversible_calls: Option<usize>,
-    /// The maximum number of items of each resource that the run has created and not yet removed, in each
-    /// mode. The default is 200.
+    /// Maximum number of items per resource and mode that exist at the same time because the run created them. The
+    /// default is 200.
     pub created_items: Option<usize>,
 }
 
-/// `[resources.NAME]`: the operations on one resource. Omitted ones are inferred from names.
+/// A `[resources.NAME]` table: the operations on one resource. Omitted operations are inferred from names.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ResourceConfig {
-    /// The parameter that identifies an item.
+    /// Name of the parameter that identifies an item.
     pub id: Option<String>,
-    /// The CREATE operation.
+    /// Name of the CREATE operation.
     pub create: Option<String>,
-    /// The READ operation for one item.
+    /// Name of the READ operation for one item.
     pub read: Option<String>,
-    /// The READ operation for several items.
+    /// Name of the READ operation for several items.
     pub list: Option<String>,
-    /// The UPDATE operation.
+    /// Name of the UPDATE operation.
     pub update: Option<String>,
-    /// The DELETE operation.
+    /// Name of the DELETE operation.
     pub delete: Option<String>,
     /// Fields that no update may change.
     pub read_only: Vec<String>,
-    /// Lists that updates may only extend.
+    /// List fields that updates may only extend.
     pub append_only: Vec<String>,
 }
 
-/// `[[skip]]`: an excluded operation or check with the reason.
+/// A `[[skip]]` entry: an excluded operation or check, with the reason.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exclusion {
-    /// An operation that is never called.
+    /// Name of an operation that the run never calls.
     pub operation: Option<String>,
-    /// A check that does not run.
+    /// Id of a check that does not run.
     pub check: Option<String>,
-    /// The reason.
+    /// Reason for the exclusion, shown in reports.
     pub reason: String,
 }
 
@@ -311,17 +324,17 @@ impl std::fmt::Display for Exclusion {
     }
 }
 
-/// `[modes.NAME]`: the way to reach the adapter in that mode.
+/// A `[modes.NAME]` table: how to reach the adapter in that mode.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ModeTarget {
-    /// A command with its arguments.
+    /// Command with its arguments.
     pub command: Vec<String>,
-    /// A URL.
+    /// URL of the adapter.
     pub url: Option<String>,
 }
 
-/// Returned when a configuration is invalid.
+/// The error for an invalid configuration.
 ///
 /// ```
 /// use mcp_aql_conformance::File;
@@ -332,15 +345,15 @@ pub struct ModeTarget {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// The file cannot be read.
+    /// The configuration file cannot be read.
     #[error("cannot read the configuration {path}: {reason}")]
     Unreadable {
-        /// The path of the file.
+        /// Path of the file.
         path: String,
-        /// The cause.
+        /// Cause of the failure.
         reason: String,
     },
-    /// The content is invalid.
+    /// The content of the configuration is invalid.
     #[error("the configuration is wrong: {0}")]
     Wrong(String),
 }
@@ -348,7 +361,7 @@ pub enum ConfigError {
 impl FromStr for Category {
     type Err = ConfigError;
 
-    /// Parses the name in lower case: `create`, `read`, `update`, `delete`, `execute`.
+    /// Parses a category in lower case: `create`, `read`, `update`, `delete` or `execute`.
     fn from_str(word: &str) -> Result<Self, ConfigError> {
         Self::ALL.into_iter().find(|category| category.family() == word).ok_or_else(|| {
             ConfigError::Wrong(format!(
@@ -358,7 +371,7 @@ impl FromStr for Category {
     }
 }
 
-/// Deserializes categories in lower case.
+/// Deserializes categories in lower case, as in `allow = ["create"]`.
 fn families<'de, D: serde::Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeSet<Category>, D::Error> {

@@ -1,4 +1,4 @@
-//! Reads configuration files.
+//! Loads and validates configuration files, and inserts environment variables into them.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,10 +13,10 @@ use crate::secrets::Secrets;
 use crate::verbs::words_of;
 
 impl File {
-    /// Reads a file.
+    /// Reads and parses a configuration file of at most 1 MiB.
     ///
     /// # Errors
-    /// [`ConfigError`] with the cause.
+    /// Returns [`ConfigError`] if the file cannot be read or its content is invalid.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         const MAX_BYTES: u64 = 1 << 20;
         let text = files::read(path, MAX_BYTES).map_err(|error| ConfigError::Unreadable {
@@ -26,11 +26,13 @@ impl File {
         Self::parse(&text, |name| std::env::var(name).ok())
     }
 
-    /// Parses a configuration. `${NAME}` in a string is replaced by an environment variable, so that the
-    /// file need not contain secrets.
+    /// Parses a configuration.
+    ///
+    /// `${NAME}` in a string is replaced by the value that `variable` returns for `NAME`, so you can keep secrets out
+    /// of the file.
     ///
     /// # Errors
-    /// [`ConfigError::Wrong`] with the cause.
+    /// Returns [`ConfigError::Wrong`] if the content is invalid or a variable is missing.
     pub fn parse(
         text: &str,
         variable: impl Fn(&str) -> Option<String>,
@@ -41,7 +43,7 @@ impl File {
         let mut secrets = Vec::new();
         fill_in(&mut value, &variable, &mut secrets)?;
         let mut file: Self = serde_json::from_value(value).map_err(|_| {
-            // The message must not contain values of variables, which may be secrets.
+            // Report the error of the original document: the filled-in one may contain secrets.
             ConfigError::Wrong(match serde_json::from_value::<Self>(written) {
                 Err(error) => error.to_string(),
                 Ok(_) => "the value of an environment variable is invalid at its place".to_owned(),
@@ -90,7 +92,7 @@ impl File {
     }
 }
 
-/// The configured verbs in lower case, as names of operations are compared with them.
+/// Returns the configured verbs in lower case, the form used for comparing them with names of operations.
 fn reading_verbs(file: &File) -> Result<BTreeSet<String>, ConfigError> {
     let verbs = file.reading_verbs.iter().map(|verb| match words_of(verb).as_slice() {
         [word] if *word == verb.to_lowercase() => Ok(word.clone()),
@@ -105,7 +107,14 @@ fn reading_verbs(file: &File) -> Result<BTreeSet<String>, ConfigError> {
     verbs.collect()
 }
 
-/// Replaces `${NAME}` in all strings by environment variables.
+/// Replaces `${NAME}` in all strings by environment variables and collects their values as secrets.
+///
+/// With the variable `BILLING_TEST_KEY`, this value is its content:
+///
+/// ```toml
+/// [values]
+/// api_key = "${BILLING_TEST_KEY}"
+/// ```
 fn fill_in(
     value: &mut Value,
     variable: &impl Fn(&str) -> Option<String>,
@@ -125,7 +134,7 @@ fn fill_in(
                         "the environment has no variable `{name}`"
                     )));
                 };
-                // Values of variables are inserted literally, even if they contain `${`.
+                // A value that contains `${` would be expanded again by the next iteration.
                 if found.contains("${") {
                     return Err(ConfigError::Wrong(format!("the variable `{name}` holds `${{`")));
                 }

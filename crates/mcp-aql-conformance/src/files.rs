@@ -1,5 +1,7 @@
-//! Opens the files that a user names. The runner is started in folders that others have made or can change, such as a
-//! cloned project or `/tmp`, so it opens regular files only, and follows no link that may not be the user's.
+//! Opens files named by the user, without following links planted by others.
+//!
+//! The runner is started in directories that other users created or can change, such as a cloned project or `/tmp`.
+//! Therefore, only regular files are opened, and links of other users are not followed.
 
 #[cfg(unix)]
 mod shared_folder;
@@ -13,11 +15,11 @@ use std::path::{Component, Path, PathBuf};
 
 use self::shared_folder::is_foreign_link;
 
-/// Reads a text of at most this many bytes.
+/// Reads a file of at most `max_bytes` bytes as a string.
 ///
 /// # Errors
-/// `InvalidInput` if it is not a regular file, because a device may have no end and a pipe no writer, or if it is larger;
-/// or the error of the system.
+/// Returns `InvalidInput` if the file is larger or is not a regular file: a device may have no end, and a pipe no
+/// writer. Other errors come from the operating system.
 pub fn read(path: &Path, max_bytes: u64) -> io::Result<String> {
     let mut text = String::new();
     open(path, OpenOptions::new().read(true))?.take(max_bytes + 1).read_to_string(&mut text)?;
@@ -27,10 +29,11 @@ pub fn read(path: &Path, max_bytes: u64) -> io::Result<String> {
     Ok(text)
 }
 
-/// Opens a file to write to it. A link in the place of a relative path is not followed: it may belong to the project.
+/// Opens a file for writing. Rejects a relative path that contains a link, because the link may belong to the project.
 ///
 /// # Errors
-/// `InvalidInput` if it is not a regular file, or a link; or the error of the system.
+/// Returns `InvalidInput` if the path contains such a link or does not name a regular file. Other errors come from the
+/// operating system.
 pub fn open_to_write(path: &Path, options: &OpenOptions) -> io::Result<File> {
     let mut here = PathBuf::new();
     for part in path.components().filter(|_| path.is_relative()) {
@@ -45,7 +48,7 @@ pub fn open_to_write(path: &Path, options: &OpenOptions) -> io::Result<File> {
 /// Opens a regular file.
 fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
     refuse_foreign_links(path)?;
-    // Before it is opened, because opening a pipe waits for its other end.
+    // Check the kind first, because opening a pipe waits for its other end.
     if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return refuse("it is not a regular file".to_owned());
     }
@@ -60,9 +63,9 @@ fn refuse<T>(problem: String) -> io::Result<T> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, problem))
 }
 
-/// Rejects a path through a link that another user has made in a folder that others can change.
+/// Rejects a path through a link that another user created in a directory writable by others.
 fn refuse_foreign_links(path: &Path) -> io::Result<()> {
-    /// The same limit as in Linux.
+    /// The limit of Linux. A longer chain may be a cycle.
     const MAX_LINKS: usize = 40;
     let parts = |path: &Path| -> Vec<PathBuf> {
         path.components().rev().map(|part| PathBuf::from(part.as_os_str())).collect()
@@ -130,7 +133,7 @@ mod tests {
         for name in ["own", "own/zero", "own/pipe"] {
             check(0o755, name, false);
         }
-        // Only root can give links to another user.
+        // Only root can give links to another user, so the other tests run without this part.
         let foreign = |name: &str| lchown(at(name), Some(4_242_424), None);
         if foreign("shared/link").and_then(|()| foreign("shared/folder")).is_ok() {
             for (shared, is_opened) in [(0o755, true), (0o775, false), (0o1777, false)] {

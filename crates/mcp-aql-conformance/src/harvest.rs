@@ -1,4 +1,4 @@
-//! The values in results that later calls use, by name.
+//! Collects values from results by name, as parameters for later calls.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,21 @@ use serde_json::Value;
 
 use crate::nouns::{is_identifier, thing_of};
 
-/// The maximum number of kept values per name.
+/// Maximum number of stored values per name.
 const MAX_VALUES_PER_NAME: usize = 8;
-/// The maximum length of names, in bytes.
+/// Maximum length of stored names, in bytes.
 const MAX_NAME_BYTES: usize = 200;
 const MAX_VALUE_BYTES: usize = 1 << 10;
-/// The maximum number of names.
+/// Maximum number of stored names.
 const MAX_NAMES: usize = 2_000;
 
-/// Stores the values in a result by their names for later calls.
+/// Stores the values in a result by their names, for later calls.
+///
+/// ```json
+/// { "items": [{ "id": 7, "bed_name": "north" }] }
+/// ```
+///
+/// This result of `list_beds` provides `id`, `bed_id` and `bed_name`.
 pub(crate) fn harvest(operation: &str, data: &Value, found: &mut BTreeMap<String, Vec<Value>>) {
     match data {
         Value::Object(members) => {
@@ -24,7 +30,7 @@ pub(crate) fn harvest(operation: &str, data: &Value, found: &mut BTreeMap<String
                     Value::Null => {}
                     _ => {
                         keep(name, value, found);
-                        // `list_beds` returns `id`, and `get_bed` has the parameter `bed_id`.
+                        // `list_beds` returns `id`, while `get_bed` calls the same value `bed_id`.
                         if name == "id"
                             && let Some(thing) = thing_of(operation)
                         {
@@ -44,13 +50,15 @@ pub(crate) fn harvest(operation: &str, data: &Value, found: &mut BTreeMap<String
     }
 }
 
-/// The name under which the values are stored that operations on the resource itself return: `list_beds`
-/// returns names of beds as `bed_name`, while a report may use the same member for something else.
+/// Returns the name for values returned by operations on the resource itself.
+///
+/// For example, `list_beds` returns names of beds as `bed_name`, while a report may use `bed_name` for something else.
+/// The values of `list_beds` are more reliable.
 pub(crate) fn own(name: &str) -> String {
     format!("own {name}")
 }
 
-/// Whether a member identifies the resource of the operation.
+/// Returns `true` if a member identifies the resource of the operation.
 fn is_own(operation: &str, name: &str) -> bool {
     let rest = thing_of(operation).and_then(|thing| name.strip_prefix(thing.as_str()));
     is_identifier(name) && rest.is_some_and(|rest| rest.starts_with('_'))

@@ -1,16 +1,16 @@
-//! The size of JSON: the number of values in a text, and the memory of a value.
+//! Measures JSON: the number of values in a document, and the memory size of a value.
 
 use serde_json::Value;
 
-/// The maximum number of values in a message, because values take more memory than bytes on the wire. An
-/// object counts as several.
+/// Maximum number of values in a message. The limit exists because values take more memory than their bytes on the
+/// wire. An object counts as [`OBJECT_WEIGHT`] values.
 pub(crate) const MAX_VALUES: usize = 500_000;
-/// The number of values that an object counts as.
+/// Number of values that an object counts as.
 pub(crate) const OBJECT_WEIGHT: usize = 16;
-/// The length up to which messages are not checked for their number of values, in bytes.
+/// Maximum length of messages accepted without counting their values, in bytes.
 const UNCHECKED_MESSAGE_BYTES: usize = 64 << 10;
 
-/// Whether a JSON text has at most the maximum number of values.
+/// Returns `true` if a JSON document has at most [`MAX_VALUES`] values. Call it before parsing.
 pub(crate) fn is_light(text: &[u8]) -> bool {
     if text.len() <= UNCHECKED_MESSAGE_BYTES {
         return true;
@@ -29,7 +29,7 @@ pub(crate) fn is_light(text: &[u8]) -> bool {
     count <= MAX_VALUES
 }
 
-/// The length of a value as JSON, if it is at most this, in bytes. Longer values are not written to their end.
+/// Returns the length of a value as JSON if it is at most `max` bytes. Serializing a longer value stops early.
 pub(crate) fn length_up_to(max: usize, value: &Value) -> Option<usize> {
     struct Counter {
         left: usize,
@@ -50,10 +50,10 @@ pub(crate) fn length_up_to(max: usize, value: &Value) -> Option<usize> {
     serde_json::to_writer(&mut counter, value).ok().map(|()| max - counter.left)
 }
 
-/// The approximate memory size of a value, in bytes.
+/// Returns the approximate memory size of a value, in bytes.
 pub(crate) fn weight(value: &Value) -> usize {
     const EACH: usize = 32;
-    // Room for the first members of a map.
+    // A map allocates capacity for its first members.
     const OBJECT: usize = 16 * EACH;
     EACH + match value {
         Value::String(text) => text.len(),

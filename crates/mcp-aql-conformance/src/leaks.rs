@@ -1,4 +1,4 @@
-//! Detection of program internals in messages: paths, class names, stack traces.
+//! Detects program internals in messages: file paths, class names and stack traces.
 
 use std::sync::LazyLock;
 
@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::json_size::is_light;
 
 /// Patterns that error messages must not match (REQ-ERR-04, REQ-CNF-09).
+/// If you add a pattern, add a message that it matches to the tests below, and a similar one that is harmless.
 static INSIDES: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
     RegexSet::new([
         r"\b[A-Z][A-Za-z]*(?:Error|Exception)[:(]",
@@ -24,7 +25,7 @@ static INSIDES: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Absolute file paths: in directories that URLs do not start with, or with several levels.
+/// Absolute file paths: in directories that no URL starts with, or with several levels.
 static PATH: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"(?x) (?:^|[^\w/.:-]) (
@@ -36,21 +37,27 @@ static PATH: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// The first file path in a text.
+/// Returns the first file path in a string.
+///
+/// ```text
+/// no '/var/lib/app/items.json'  →  /var/lib/app/items.json
+/// https://example.com/usr/x     →  none
+/// ```
 pub(crate) fn path(text: &str) -> Option<&str> {
     let found = PATH.as_ref()?.captures(text)?.get(1)?;
     Some(found.as_str())
 }
 
-/// The errors of a result as texts.
+/// Returns the errors of a result as JSON strings.
 pub(crate) fn errors_of(body: &Value) -> Vec<String> {
     let mut texts = Vec::new();
     errors(body, &mut texts);
     texts
 }
 
-/// The part of a message that exposes internals. Error messages are searched, but data is not because it
-/// may be about programs.
+/// Returns the part of a message that exposes internals.
+///
+/// Only errors are searched. The data of a result may be about programs, so it proves nothing.
 pub(crate) fn leak(message: &Value) -> Option<String> {
     let mut texts = Vec::new();
     if let Some(text) = message.pointer("/error/message").and_then(Value::as_str) {
@@ -67,12 +74,12 @@ pub(crate) fn leak(message: &Value) -> Option<String> {
     texts.into_iter().find(|text| shows_insides(text))
 }
 
-/// Whether a text exposes internals.
+/// Returns `true` if a string exposes internals.
 pub(crate) fn shows_insides(text: &str) -> bool {
     INSIDES.as_ref().is_some_and(|insides| insides.is_match(text))
 }
 
-/// Collects the errors of a result and of the results in it.
+/// Collects the errors of a result and of the results nested in it.
 fn errors(body: &Value, texts: &mut Vec<String>) {
     match body {
         Value::Object(members) => {

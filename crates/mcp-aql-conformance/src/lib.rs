@@ -1,7 +1,8 @@
 //! Tests any running MCP-AQL adapter for conformance, over standard input and output, HTTP, or in memory.
 //!
-//! The runner learns an adapter from introspection alone, makes valid and invalid requests from that, and
-//! judges every reply. By default it only calls READ operations and makes calls that must fail.
+//! The runner learns the adapter from introspection alone. From that, it makes valid and invalid requests, and judges
+//! every reply. By default, it only calls READ operations and makes invalid calls, so you can run it against an adapter
+//! with real data.
 //!
 //! ```no_run
 //! # #[tokio::main(flavor = "current_thread")]
@@ -23,7 +24,7 @@
 //! | list the checks | [`checks`], [`Check`], [`Keyword`] |
 //! | collect evidence for the protocol's own runner | [`Runner::evidence`] |
 //!
-//! Adapters built with `mcp-aql` can run the same checks in their own tests:
+//! If you build your adapter with `mcp-aql`, you can run the same checks in its own tests: call
 //! `mcp_aql::testing::assert_conforms`.
 //!
 //! # Features
@@ -36,10 +37,9 @@
 //!
 //! # Limits
 //!
-//! A run ends within [`TimeLimits::run`]. Its memory is limited to one message of 24 MiB and 500,000
-//! values, 2 MiB of unrequested messages per connection, and 8 to 12 MiB each for the learned adapter,
-//! walked pages and known items. Exceeding a limit results in a finding, in a skipped check with its
-//! reason, or in the end of the run.
+//! A run ends within [`TimeLimits::run`]. Its memory is limited to one message of 24 MiB and 500,000 values, 2 MiB of
+//! unrequested messages per connection, and 8 to 12 MiB each for the learned adapter, walked pages and known items.
+//! Exceeding a limit results in a finding, in a skipped check with its reason, or in the end of the run.
 #![forbid(unsafe_code)]
 
 mod adapter;

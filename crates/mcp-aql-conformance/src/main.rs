@@ -1,4 +1,4 @@
-//! The command `mcp-aql-conformance`, which tests an adapter and writes a report.
+//! The command `mcp-aql-conformance`: tests an adapter and writes a report.
 #![forbid(unsafe_code)]
 
 mod cli;

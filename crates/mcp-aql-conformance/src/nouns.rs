@@ -1,14 +1,20 @@
-//! The nouns in names of operations and parameters: resources and identifiers.
+//! Finds the nouns in names of operations and parameters: resources and identifiers.
 
-/// Nouns in the singular that look like the plural of another one.
+/// Singular nouns that look like a plural.
 const SINGULARS: [&str; 7] = ["alias", "atlas", "bias", "canvas", "christmas", "gas", "pancreas"];
-/// Nouns that are the same in the plural.
+/// Nouns with the same singular and plural.
 const INVARIABLE: [&str; 3] = ["news", "series", "species"];
-/// Endings of plurals in `uses` whose singular ends in `use`.
+/// Endings of plurals in `uses` with a singular in `use`.
 const USES: [&str; 4] = ["ouses", "auses", "excuses", "fuses"];
 
-/// The singular of a noun, by the rules of English. Some nouns are ambiguous without the other names of the adapter: see
-/// [`is_noun_of`].
+/// Returns the singular of a noun by the rules of English.
+///
+/// Some nouns are ambiguous unless the other names of the adapter are known. Use [`is_noun_of`] for these.
+///
+/// ```text
+/// tasks       →  task
+/// categories  →  category
+/// ```
 pub(crate) fn singular(noun: &str) -> String {
     let word = noun.rsplit('_').next().unwrap_or(noun);
     if SINGULARS.contains(&word) || INVARIABLE.contains(&word) {
@@ -32,7 +38,8 @@ pub(crate) fn singular(noun: &str) -> String {
     }
 }
 
-/// Whether a noun is this name of a resource or its plural: `atlas` and `atlases` are nouns of `atlas`.
+/// Returns `true` if a noun equals the name of a resource or is its plural. For example, `atlas` and `atlases` are
+/// nouns of `atlas`.
 pub(crate) fn is_noun_of(noun: &str, name: &str) -> bool {
     let is_hissing = ["s", "x", "z", "ch", "sh", "o"].iter().any(|end| name.ends_with(end));
     noun.strip_prefix(name)
@@ -40,13 +47,13 @@ pub(crate) fn is_noun_of(noun: &str, name: &str) -> bool {
         || name.strip_suffix('y').is_some_and(|stem| noun.strip_prefix(stem) == Some("ies"))
 }
 
-/// The resource in the name of an operation: `bed` of `list_beds`.
+/// Returns the resource in the name of an operation: `bed` for `list_beds`.
 pub(crate) fn thing_of(operation: &str) -> Option<String> {
     let (_, thing) = operation.split_once('_')?;
     Some(singular(thing))
 }
 
-/// Whether a name is one of an identifier, which cannot be generated.
+/// Returns `true` if a parameter with this name holds an identifier. Identifiers cannot be generated.
 pub(crate) fn is_identifier(name: &str) -> bool {
     name == "id" || name.ends_with("_id") || name.ends_with("_name") || name.ends_with("_key")
 }

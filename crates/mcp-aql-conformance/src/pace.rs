@@ -1,5 +1,6 @@
-//! The pace of the calls of a run. All calls wait together after one of them exceeded a rate limit of the adapter,
-//! and then keep an interval that the limit allows.
+//! Paces the calls of a run to the rate limit of the adapter.
+//!
+//! After one call exceeded a limit, all calls wait together. From then on, they keep an interval that the limit allows.
 
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
@@ -12,39 +13,39 @@ use crate::cases::Skip;
 use crate::sync::lock;
 use crate::wire::{Answer, NoResponse};
 
-/// The maximum interval between calls.
+/// Maximum interval between calls.
 const MAX_INTERVAL: Duration = Duration::from_secs(10);
-/// The minimum interval of an adapter that has rejected a call.
+/// Minimum interval after an adapter has rejected a call.
 const MIN_INTERVAL: Duration = Duration::from_millis(2);
-/// The maximum total time that one call waits before its retries: a window of one minute.
+/// Maximum total wait of one call for its retries. It covers a window of one minute.
 pub(crate) const MAX_CALL_WAIT: Duration = Duration::from_secs(65);
-/// The maximum total time that a call waits before its retries if the limit holds only for some calls.
+/// Maximum total wait of one call for its retries if the limit applies only to some calls.
 const MAX_PARTIAL_WAIT: Duration = Duration::from_secs(30);
-/// The minimum wait before a rate-limited call is retried.
+/// Minimum wait before the retry of a rate-limited call.
 const MIN_RETRY_WAIT: Duration = Duration::from_millis(50);
-/// The wait before a retry if the rejection does not state it.
+/// Wait before a retry if the rejection does not state one.
 const DEFAULT_RETRY_WAIT: Duration = Duration::from_secs(1);
-/// The longest window whose calls are spread evenly. Longer ones are for quotas.
+/// Longest window with evenly spread calls. Longer windows belong to quotas.
 const MAX_WINDOW: Duration = Duration::from_secs(60);
-/// The longest window over which calls are spread before the first rejection.
+/// Longest window over which calls are spread before the first rejection.
 const MAX_SPREAD_WINDOW: Duration = Duration::from_secs(10);
-/// The maximum factor by which a rate limit prolongs the run.
+/// Maximum factor by which a rate limit prolongs the run.
 const MAX_PROLONGATION: u32 = 6;
-/// The number of accepted calls after which a measured interval is shortened a little.
+/// Number of accepted calls after which a measured interval is shortened a little.
 const CALLS_BEFORE_SPEEDUP: u32 = 20;
 
-/// A rejection for too many calls.
+/// A rejection because of too many calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RateLimit {
-    /// The time after which the call may be repeated.
+    /// Time after which the call may be repeated.
     pause: Duration,
     stated: Option<StatedLimit>,
 }
 
-/// A limit that an adapter states.
+/// A limit stated by the adapter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct StatedLimit {
-    /// The interval between calls that it allows.
+    /// Interval between calls that the limit allows.
     interval: Duration,
     window: Duration,
 }
@@ -53,8 +54,9 @@ impl RateLimit {
     /// A rejection that does not state when to repeat the call.
     const UNSTATED: Self = Self { pause: DEFAULT_RETRY_WAIT, stated: None };
 
-    /// The rejection in the reply to a call, if the call may be repeated. `introspect` has no other limits than
-    /// the adapter's rate, so it is repeated even if the reply does not state when.
+    /// Returns the rejection in the reply to a call, if the call may be repeated.
+    ///
+    /// For `introspect`, a rejection needs no stated time: only the rate of the adapter limits it, so repeating helps.
     pub(crate) fn of(exchange: &Exchange) -> Option<Self> {
         if let Some(NoResponse::Status(429)) = exchange.no_response() {
             return Some(Self::UNSTATED);
@@ -65,7 +67,8 @@ impl RateLimit {
         exchange.body().and_then(Self::of_body).or(unstated)
     }
 
-    /// The rejection in the answer to a raw request. Such requests call `introspect`, or nothing that exists.
+    /// Returns the rejection in the answer to a raw request. Raw requests call `introspect`, or operations that do not
+    /// exist.
     pub(crate) fn of_answer(answer: &Answer) -> Option<Self> {
         match answer {
             Answer::Result(result) => {
@@ -94,7 +97,11 @@ impl RateLimit {
 }
 
 impl StatedLimit {
-    /// Reads `limit` and `window`, which is a unit, a text such as `10s`, or a number of seconds.
+    /// Parses `limit` and `window`. The window is a unit, a string such as `10s`, or a number of seconds.
+    ///
+    /// ```json
+    /// { "limit": 100, "window": "10s" }
+    /// ```
     pub(crate) fn read(limit: &Value) -> Option<Self> {
         let calls = limit.get("limit").and_then(Value::as_f64).filter(|calls| *calls >= 1.0)?;
         let seconds = match limit.get("window")? {
@@ -120,59 +127,60 @@ fn seconds_of(window: &str) -> Option<f64> {
     }
 }
 
-/// An interval that is a little longer, because calls do not arrive at equal distances.
+/// Adds a margin to an interval, because calls do not arrive at equal distances.
 fn with_margin(interval: Duration) -> Duration {
     (interval + interval / 20).clamp(MIN_INTERVAL, MAX_INTERVAL)
 }
 
-/// The pace of calls. Without rejected calls and without a stated limit, none of them waits.
+/// Paces calls. Calls only wait after a rejection, or if the adapter states a limit.
 #[derive(Debug, Default)]
 pub(crate) struct Pacer {
     pace: Mutex<Pace>,
-    /// The time that the first mode took.
+    /// Duration of the first mode.
     mode_time: OnceLock<Duration>,
-    /// The message that the time of the run was over, which is the same for all checks.
+    /// Message about the end of the run's time. It is computed once, so all checks report the same reason.
     out_of_time: OnceLock<String>,
 }
 
 #[derive(Debug, Default)]
 struct Pace {
-    /// The time between the starts of calls.
+    /// Time between the starts of two calls.
     interval: Duration,
-    /// The interval that the adapter states.
+    /// Interval stated by the adapter.
     stated: Option<Duration>,
-    /// The earliest start of the next call.
+    /// Earliest start of the next call.
     next: Option<Instant>,
-    /// The end of the last demanded pause.
+    /// End of the last required pause.
     paused_until: Option<Instant>,
-    /// Whether the interval must be determined anew after the pause.
+    /// If `true`, the interval must be determined anew after the pause.
     was_rejected: bool,
-    /// The accepted calls and their time since the last pause.
+    /// Accepted calls and the time since the last pause.
     accepted: u32,
     since: Option<Instant>,
-    /// The calls and the time of the cycles before, of which later ones count more.
+    /// Weighted calls and seconds of the earlier cycles. Later cycles have a higher weight.
     calls: f64,
     seconds: f64,
-    /// The accepted calls since the interval was last changed.
+    /// Calls accepted since the last change of the interval.
     undisturbed: u32,
-    /// The start of the first call, and the number of accepted calls since.
+    /// Start of the first call, and the number of calls accepted since.
     begun: Option<Instant>,
     total: u64,
 }
 
 impl Pace {
-    /// Whether the accepted calls may have used up a limit. If many more were accepted than it allows, it does
-    /// not hold for all calls.
+    /// Returns `true` if the accepted calls may have used up a limit. If many more calls were accepted than the limit
+    /// allows, it does not apply to all calls.
     fn may_have_reached(&self, limit: RateLimit) -> bool {
         let (Some(stated), Some(begun)) = (limit.stated, self.begun) else { return true };
         let time = begun.elapsed().max(stated.window);
         let allowed = time.as_secs_f64() / stated.interval.as_secs_f64();
-        // Twice as many calls fit around the end of a fixed window.
+        // Around the end of a fixed window, twice as many calls are allowed.
         f64::from(u32::try_from(self.total).unwrap_or(u32::MAX)) <= allowed * 2.0
     }
 
-    /// Determines the interval after a pause: from the stated limit, or from the calls that were accepted in the
-    /// time up to the end of the pause.
+    /// Determines the interval after a pause.
+    ///
+    /// Uses the stated limit, or else the number of calls accepted until the end of the pause.
     fn adapt(&mut self, now: Instant) {
         let cycle = self.since.map_or(Duration::ZERO, |since| now.duration_since(since));
         self.calls = self.calls / 2.0 + f64::from(self.accepted);
@@ -192,7 +200,7 @@ impl Pace {
 }
 
 impl Pacer {
-    /// Waits for the turn of a call.
+    /// Waits until the next call may start.
     pub(crate) async fn turn(&self) {
         loop {
             let now = Instant::now();
@@ -218,7 +226,7 @@ impl Pacer {
                 }
             };
             tokio::time::sleep_until(start).await;
-            // Another call may have been rejected in the meantime.
+            // Check again, because another call may have been rejected in the meantime.
             let pace = lock(&self.pace);
             if !pace.was_rejected && pace.paused_until.is_none_or(|until| until < start) {
                 return;
@@ -238,8 +246,7 @@ impl Pacer {
         }
     }
 
-    /// Makes all calls wait after a rejected one. Calls that were sent together are rejected together, which counts
-    /// once.
+    /// Makes all calls wait after a rejection. Calls sent together are rejected together and count as one rejection.
     pub(crate) fn slow_down(&self, limit: RateLimit) {
         let mut pace = lock(&self.pace);
         pace.paused_until = pace.paused_until.max(Some(Instant::now() + limit.pause));
@@ -247,8 +254,10 @@ impl Pacer {
         pace.was_rejected = true;
     }
 
-    /// Keeps a limit that the adapter documents. Calls use up a long window first and are spread afterwards,
-    /// because many runs need fewer calls than it allows.
+    /// Applies a limit documented by the adapter.
+    ///
+    /// With a short window, calls are spread from the start. A long window is used up first, because many runs need
+    /// fewer calls than it allows.
     pub(crate) fn keep(&self, limit: StatedLimit) {
         let mut pace = lock(&self.pace);
         pace.stated = pace.stated.max(Some(limit.interval));
@@ -257,14 +266,14 @@ impl Pacer {
         }
     }
 
-    /// The time between calls, if the adapter limits their rate.
+    /// Returns the time between calls if the adapter limits their rate.
     pub(crate) fn interval(&self) -> Option<Duration> {
         let pace = lock(&self.pace);
         let is_limited = pace.stated.is_some() || pace.paused_until.is_some();
         is_limited.then_some(pace.interval)
     }
 
-    /// The time limit of a run, which is longer if the adapter limits the rate of calls.
+    /// Returns the end of a run. The end is later if the adapter limits the rate of calls.
     pub(crate) fn prolonged(&self, until: Instant, limit: Duration) -> Instant {
         match self.interval() {
             Some(_) => until + limit * (MAX_PROLONGATION - 1),
@@ -272,14 +281,14 @@ impl Pacer {
         }
     }
 
-    /// Records that all checks of a mode ended in this time.
+    /// Records the time that all checks of the first mode took.
     pub(crate) fn end_mode(&self, took: Duration) {
         if self.out_of_time.get().is_none() {
             self.mode_time.get_or_init(|| took);
         }
     }
 
-    /// The message that the time of the run was over: why, and which setting allows more.
+    /// Returns the message about the end of the run's time: the cause, and the setting that allows more.
     pub(crate) fn out_of_time(&self, limit: Duration) -> String {
         self.out_of_time.get_or_init(|| self.explain_end(limit)).clone()
     }
@@ -300,7 +309,7 @@ impl Pacer {
         let rate = f64::from(u32::try_from(calls).unwrap_or(u32::MAX)) / seconds;
         let needed = self.mode_time.get().map(|first| *first * 2 * 21 / 20);
         let total = needed.unwrap_or(limit * MAX_PROLONGATION * 2);
-        // In steps of 10 seconds, because the needed time is an estimate.
+        // Round up to steps of 10 seconds, because the needed time is an estimate.
         let run_seconds = (total / MAX_PROLONGATION).as_secs() / 10 * 10 + 10;
         let what = match needed {
             Some(_) => "both endpoint modes take about",
@@ -318,10 +327,10 @@ impl Pacer {
         )
     }
 
-    /// Makes a raw request at the adapter's pace, and repeats it while the rate limit rejects it.
+    /// Makes a raw request at the pace of the adapter. Repeats it while the rate limit rejects it.
     ///
     /// # Errors
-    /// The reason to skip the case if the limit rejects the request for too long.
+    /// Returns the reason to skip the case if the limit rejects the request for too long.
     pub(crate) async fn answer<F: Future<Output = Answer>>(
         &self,
         mut send: impl FnMut() -> F,
@@ -340,8 +349,10 @@ impl Pacer {
         }
     }
 
-    /// Whether a rejected call is worth another try. All calls wait for it if the limit holds for all of them.
-    /// Otherwise, for example after too many confirmations, only this call waits.
+    /// Waits and returns `true` if a rejected call is worth another try.
+    ///
+    /// If the limit applies to all calls, all of them wait. Otherwise only this call waits, for example after too many
+    /// confirmations.
     pub(crate) async fn wait_to_repeat(&self, limit: RateLimit, waited: &mut Duration) -> bool {
         let holds_for_all = lock(&self.pace).may_have_reached(limit);
         *waited = waited.saturating_add(limit.pause);
@@ -369,7 +380,7 @@ mod tests {
         RateLimit { pause: Duration::from_millis(pause), stated }
     }
 
-    /// Makes calls to an adapter with this window and limit. Returns the time, and the number of rejections.
+    /// Makes calls to a simulated adapter with a rate limit. Returns the total time and the number of rejections.
     async fn simulate(calls: usize, states: bool) -> (Duration, usize) {
         const WINDOW: Duration = Duration::from_millis(100);
         const LIMIT: usize = 5;
@@ -400,7 +411,7 @@ mod tests {
 
     #[tokio::test]
     async fn calls_keep_the_pace_that_an_adapter_accepts() {
-        // 100 calls take 2 s at this limit.
+        // At this limit, 100 calls take 2 s.
         for (states, max_rejected) in [(true, 4), (false, 15)] {
             let (took, rejected) = simulate(100, states).await;
             assert!(took < Duration::from_millis(3_000), "{took:?}, stated: {states}");
@@ -457,7 +468,7 @@ mod tests {
         limited.slow_down(limit(50, None));
         limited.end_mode(Duration::from_secs(1_200));
         let why = limited.out_of_time(limit_of_run);
-        // Both modes take 2,520 s, which is six times 420 s.
+        // Both modes take 2,520 s, six times 420 s.
         assert!(why.contains("both endpoint modes take about 42 minutes"), "{why}");
         assert!(why.contains("set `run_seconds = 430`") && !why.contains("  "), "{why}");
         limited.end_mode(Duration::from_secs(1));

@@ -1,5 +1,5 @@
-//! Preparation of a run: calls list operations to learn identifiers, and creates items if that is allowed
-//! and there are few.
+//! Prepares a run: calls list operations to learn identifiers. If only a few items exist and creating is allowed,
+//! creates more.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,12 +19,12 @@ use crate::run::{Run, arguments, do_all};
 use crate::shape::Shape;
 use crate::values::{self, SEARCH_TEXT};
 
-/// The number of items below which the run creates more, for pages and groups.
+/// Number of items below which the run creates more. Checks of pages and groups need several.
 const MIN_ITEMS: usize = 5;
 
-/// The words that occur in the texts of most items.
+/// Returns the words that occur in the strings of most items.
 fn frequent_words(items: &[&Value]) -> Vec<String> {
-    /// The maximum number of words to try.
+    /// Maximum number of returned words. Each one costs a search.
     const MAX_WORDS: usize = 5;
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for item in items {
@@ -47,7 +47,7 @@ impl Run {
         self.meet_all().await;
         self.find_out_what_is_new().await;
         if most < MIN_ITEMS {
-            // Two rounds, because items of the first may be needed for the second.
+            // Two rounds, because items of the second may need items of the first.
             let mut has_new = false;
             for _ in 0..2 {
                 if self.create_items().await == 0 {
@@ -58,15 +58,16 @@ impl Run {
             if has_new {
                 self.look_around().await;
             }
-            // Fixtures that the first attempt lacked may exist now.
+            // Try again, because fixtures missing in the first attempt may exist now.
             self.find_out_what_is_new().await;
         }
         self.have_one_of_each().await;
         self.find_search_texts().await;
     }
 
-    /// Finds a word of stored items for each search that requires a text and finds nothing with the text of an
-    /// example or with a generated one.
+    /// Finds a search string in stored items for each search without a working one.
+    ///
+    /// This concerns searches that require a string but find nothing with an example or a generated string.
     async fn find_search_texts(&self) {
         let searches = self.adapter.reads().filter(|operation| {
             let configured = self.settings.file.params.get(&operation.name);
@@ -86,7 +87,8 @@ impl Run {
         .await;
     }
 
-    /// A word with which a search finds items; `None` if it finds some anyway, or if there is no such word.
+    /// Returns a word with which a search finds items. Returns `None` if the search finds some anyway, or if no word
+    /// helps.
     async fn found_text(&self, search: &Operation) -> Option<Value> {
         let unheard = Cases::default();
         let params = self.valid(search).ok()?;
@@ -121,14 +123,14 @@ impl Run {
         None
     }
 
-    /// Whether the run may do more to items than create them.
+    /// Returns `true` if the run may do more to items than create them.
     fn may_touch(&self) -> bool {
         [Category::Update, Category::Delete, Category::Execute]
             .into_iter()
             .any(|category| self.may(category))
     }
 
-    /// Reads all existing items before creating any, so that they are not taken for the run's own.
+    /// Reads all existing items before creating any, so the run cannot mistake them for its own.
     async fn meet_all(&self) {
         if !self.may(Category::Create) || !self.may_touch() {
             return;
@@ -149,7 +151,7 @@ impl Run {
         do_all(self.resources().kinds().iter().map(meet)).await;
     }
 
-    /// Creates the same item twice if not all existing items could be listed. This shows whether CREATE
+    /// Creates the same item twice for resources without a complete list of existing items. The result shows if CREATE
     /// operations may return existing items.
     async fn find_out_what_is_new(&self) {
         if !self.may(Category::Create) || !self.may_touch() {
@@ -189,7 +191,7 @@ impl Run {
         None
     }
 
-    /// Creates an item of each resource without one of the run's own, because other items are not changed.
+    /// Creates an item of each resource of which the run owns none. The run changes only its own items.
     async fn have_one_of_each(&self) {
         if !self.may_touch() {
             return;
@@ -205,8 +207,8 @@ impl Run {
         }
     }
 
-    /// Calls every READ operation whose required parameters have known values. Returns the length of the
-    /// longest list.
+    /// Calls every READ operation with known values for its required parameters. Returns the length of the longest
+    /// list.
     async fn look_around(&self) -> usize {
         let calls =
             self.adapter.reads().filter(|operation| self.forbids(operation).is_none()).filter_map(
@@ -224,14 +226,14 @@ impl Run {
                 self.send(&operation.tool, arguments(&operation.name, params), None).await;
             exchange.data().and_then(pages::items).map_or(0, |items| items.len())
         });
-        // A list instead of an iterator with closures, so that the future is `Send`.
+        // Collect the futures: an iterator with closures would make this future not `Send`.
         let calls: Vec<_> = calls.collect();
         let counts: Vec<_> = stream::iter(calls).buffered(self.at_once()).collect().await;
         counts.into_iter().max().unwrap_or_default()
     }
 
-    /// The required parameters of an operation if the adapter states a value for each and none identifies an
-    /// item.
+    /// Returns the required parameters of an operation if the adapter states a value for each. Returns `None` if one of
+    /// them identifies an item.
     fn with_known_values(&self, operation: &Operation) -> Option<Map<String, Value>> {
         let params = self.valid(operation).ok()?;
         let is_known = |parameter: &Parameter| {
@@ -276,13 +278,13 @@ impl Run {
             {
                 continue;
             }
-            // Nested objects, if objects are free-form.
+            // Use nested objects where objects are free-form.
             if parameter.kind == "object" {
                 let value = json!({ "conformance": turn });
                 varied.insert(parameter.name.clone(), value);
                 continue;
             }
-            // Objects of a named type, as an example shows them: generated ones have no optional fields.
+            // For an object of a named type, take an example: generated objects lack the optional fields.
             let shape = Shape::of(&self.adapter, parameter);
             let shown = operation.examples_of(&parameter.name).filter(|it| it.is_object());
             let mut shown = shown.map(values::without_widening);
@@ -302,14 +304,14 @@ impl Run {
         }
         let has_more = varied.len() > params.len();
         let exchange = self.try_to_create(operation, varied).await?;
-        // A call without a reply may have created the item.
+        // A call without a reply may have created the item, so do not repeat it.
         if exchange.succeeded() || exchange.no_response().is_some() || !has_more {
             return Some(exchange);
         }
         self.try_to_create(operation, params).await
     }
 
-    /// Calls a permitted CREATE operation unless a limit is reached.
+    /// Calls a permitted CREATE operation, unless a limit is reached.
     async fn try_to_create(
         &self,
         operation: &Operation,

@@ -1,29 +1,29 @@
-//! The places in the protocol's text from which the requirements come, and their ranks.
+//! The requirements of the protocol: their sections in the specification, and their ranks.
 
 use std::fmt;
 
-/// The versions of the protocol that the checks cover.
+/// Versions of the protocol covered by the checks.
 pub const SPEC_VERSIONS: [&str; 1] = ["1.0.0-draft"];
 
-/// One line per requirement: the id, the rank, the file in the protocol's repository, the sections, and the
-/// anchor of the first section.
+/// Table of all requirements. Each line has the id, the rank, the file in the protocol's repository, the sections, and
+/// the anchor of the first section.
 const TABLE: &str = include_str!("requirements.tsv");
 
-/// The address of the files in the protocol's repository.
+/// Base URL of the files in the protocol's repository.
 const REPOSITORY: &str = "https://github.com/MCPAQL/spec/blob/main/";
 
-/// The rank of a text of the protocol.
+/// The rank of a document of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Rank {
-    /// The text binds adapters: the specification itself and the schemas that it includes.
+    /// The document binds adapters: the specification itself, or a schema included in it.
     Normative,
-    /// The text explains or recommends. The normative text takes precedence.
+    /// The document explains or recommends. Normative documents take precedence.
     Informative,
 }
 
 impl Rank {
-    /// The rank in lower case.
+    /// Returns the rank in lower case.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Normative => "normative",
@@ -32,7 +32,7 @@ impl Rank {
     }
 }
 
-/// The source of a requirement in the protocol's text.
+/// The source of a requirement in the specification. Call [`requirement`] to look one up.
 ///
 /// ```
 /// let source = mcp_aql_conformance::requirement("REQ-RSP-01").unwrap();
@@ -41,13 +41,13 @@ impl Rank {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequirementSource {
-    /// The id of the requirement.
+    /// Id of the requirement.
     pub id: &'static str,
-    /// The rank of the text.
+    /// Rank of the document.
     pub rank: Rank,
-    /// The path of the file in the protocol's repository.
+    /// Path of the file in the protocol's repository.
     pub file: &'static str,
-    /// The sections of the file, such as `5.1, 5.3`; empty for the whole file.
+    /// Sections of the file, such as `5.1, 5.3`. Empty for the whole file.
     pub section: &'static str,
     anchor: &'static str,
 }
@@ -64,7 +64,7 @@ impl RequirementSource {
         Some(Self { id, rank, file, section, anchor })
     }
 
-    /// The file and its sections: `v1.0.0-draft §5.1`.
+    /// Returns the file and its sections, for example `v1.0.0-draft §5.1`.
     pub fn place(&self) -> String {
         let name = self.file.rsplit('/').next().unwrap_or(self.file);
         let name = name.strip_suffix(".md").unwrap_or(name);
@@ -74,7 +74,7 @@ impl RequirementSource {
         }
     }
 
-    /// The address of the section.
+    /// Returns the URL of the section.
     pub fn url(&self) -> String {
         match self.anchor {
             "" => format!("{REPOSITORY}{}", self.file),
@@ -89,12 +89,17 @@ impl fmt::Display for RequirementSource {
     }
 }
 
-/// Returns the source of a requirement, if the id is known.
+/// Returns the source of a requirement, or `None` if the id is unknown.
 pub fn requirement(id: &str) -> Option<RequirementSource> {
     requirements().find(|source| source.id == id)
 }
 
 /// Returns the sources of all requirements.
+///
+/// ```
+/// let ids: Vec<_> = mcp_aql_conformance::requirements().map(|source| source.id).collect();
+/// assert!(ids.contains(&"REQ-RSP-01"));
+/// ```
 pub fn requirements() -> impl Iterator<Item = RequirementSource> {
     TABLE.lines().filter_map(RequirementSource::parse)
 }

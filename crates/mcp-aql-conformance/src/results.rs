@@ -15,18 +15,18 @@ pub(crate) struct ModeResults {
     pub(crate) collected: BTreeMap<&'static str, CaseResults>,
     /// Items that the run created and could not remove.
     pub(crate) left_behind: Vec<String>,
-    /// The operations that answered a call with a success.
+    /// Operations with at least one successful call.
     pub(crate) called: BTreeSet<String>,
 }
 
 /// The results of all modes.
 pub(crate) struct RunResults {
     pub(crate) surfaces: Vec<ModeResults>,
-    /// The reasons why modes could not be learned. `None` is the adapter as started.
+    /// Reasons why modes could not be learned. The mode `None` is the adapter as started.
     pub(crate) unlearned: Vec<(Option<Mode>, LearnError)>,
-    /// The results of checks across modes.
+    /// Results of checks that compare modes.
     pub(crate) collected: BTreeMap<&'static str, CaseResults>,
     pub(crate) took: Duration,
-    /// Whether the run was interrupted, so that results are missing.
+    /// If `true`, the run was interrupted and results are missing.
     pub(crate) is_interrupted: bool,
 }

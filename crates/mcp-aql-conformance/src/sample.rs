@@ -1,5 +1,6 @@
-//! The operations of a large adapter that a run exercises: together they have every form of operation and
-//! parameter that the adapter has.
+//! Selects the operations of a large adapter that a run exercises.
+//!
+//! Together, the selected operations cover every form of operation and parameter of the adapter.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,17 +16,20 @@ use crate::verbs::words_of;
 /// Members of a parameter's definition that do not change how it is tested.
 const UNTESTED: [&str; 5] = ["name", "type", "required", "description", "examples"];
 
-/// The number of operations above which an adapter is sampled.
+/// Number of operations above which an adapter is sampled. Without a sample, a run of an adapter with 500 operations
+/// and 100 ms per call ran out of time and left items behind.
 const MAX_WITHOUT_SAMPLE: usize = 100;
-/// The number of operations of a sample.
+/// Number of operations in a sample.
 const SAMPLE: usize = 48;
 
-/// Selects the operations to exercise and marks them. Operations on one resource are selected together; if they
-/// are too many, those that read and those that create and remove items are selected first.
+/// Selects the operations to exercise and marks them.
 ///
-/// Returns `true` if a READ operation outside the sample has a form that no operation of the sample has: the
-/// adapter may have a feature that the sample does not show. Checks look for features of other operations in the
-/// whole adapter.
+/// Operations on one resource are selected together. If they are too many, operations that read, and operations that
+/// create and remove items, are selected first.
+///
+/// Returns `true` if a READ operation outside the sample has a form missing in the sample. The adapter may then have a
+/// feature that the sample does not show. Only READ operations matter here: checks look for features of other
+/// operations in the whole adapter.
 pub(crate) fn select(adapter: &mut Adapter, file: &File, max_operations: Option<usize>) -> bool {
     if adapter.operations.len() <= max_operations.unwrap_or(MAX_WITHOUT_SAMPLE) {
         return false;
@@ -36,8 +40,8 @@ pub(crate) fn select(adapter: &mut Adapter, file: &File, max_operations: Option<
     let mut outside = Vec::new();
     let mut left: Vec<_> = groups(adapter, file).into_values().collect();
     let mut has_read = false;
-    // First what the configuration names, then an operation that reads, then the group with the most new forms
-    // for each operation.
+    // Take configured operations first, then an operation that reads. After that, take the group with the most new
+    // forms for each operation.
     while !left.is_empty() {
         let value = |group: &Group| {
             let new = group.forms().difference(&covered).count();
@@ -72,7 +76,7 @@ pub(crate) fn select(adapter: &mut Adapter, file: &File, max_operations: Option<
 #[derive(Default)]
 struct Group {
     operations: Vec<GroupMember>,
-    /// Whether the configuration names one of the operations.
+    /// If `true`, the configuration names one of the operations.
     is_configured: bool,
 }
 
@@ -80,7 +84,7 @@ struct Group {
 struct GroupMember {
     name: String,
     category: Option<Category>,
-    /// The forms of the operation and of its parameters.
+    /// Forms of the operation and of its parameters.
     forms: BTreeSet<String>,
 }
 
@@ -93,7 +97,7 @@ impl Group {
         self.operations.iter().any(|operation| operation.category == Some(Category::Read))
     }
 
-    /// Removes and returns the operations for which there is no room.
+    /// Removes and returns the operations beyond the remaining capacity of the sample.
     fn split_off(&mut self, room: usize) -> Vec<GroupMember> {
         if self.operations.len() <= room {
             return Vec::new();
@@ -106,7 +110,7 @@ impl Group {
         });
         let is_create = |operation: &GroupMember| operation.category == Some(Category::Create);
         let is_delete = |operation: &GroupMember| operation.category == Some(Category::Delete);
-        // Without the operation that removes them, the created items would stay in the adapter.
+        // If the DELETE operation is removed, also remove the CREATE operation: its items would stay in the adapter.
         let is_split = self.operations.iter().skip(room).any(is_delete)
             && !self.operations.iter().take(room).any(is_delete);
         let creates = self.operations.iter().position(is_create);
@@ -132,7 +136,7 @@ fn groups(adapter: &Adapter, file: &File) -> BTreeMap<String, Group> {
     groups
 }
 
-/// The forms of an operation and of each of its parameters.
+/// Returns the forms of an operation and of each of its parameters.
 fn forms(adapter: &Adapter, operation: &Operation) -> BTreeSet<String> {
     let verb = words_of(&operation.name).into_iter().next().unwrap_or_default();
     let category = operation.category.map(|category| category.family()).unwrap_or_default();
@@ -148,7 +152,7 @@ fn forms(adapter: &Adapter, operation: &Operation) -> BTreeSet<String> {
     parameters.chain([own]).collect()
 }
 
-/// The form of a parameter: how it is tested apart from its values.
+/// Returns the form of a parameter: a description of how it is tested, without its values.
 fn form_of(adapter: &Adapter, operation: &Operation, parameter: &Parameter) -> String {
     let named = adapter.types.iter().find(|known| known.name == parameter.kind);
     let kind = named.and_then(|named| named.reply.pointer("/data/type/kind")?.as_str());
@@ -275,7 +279,7 @@ mod tests {
         let has_outside =
             |resources, max| select(&mut adapter(resources), &File::default(), Some(max));
         assert!(has_outside(1, 0));
-        // The forms of other operations are not what checks look for in the sample.
+        // Only the forms of READ operations matter.
         assert!(!has_outside(1, 1) && !has_outside(100, 11) && !has_outside(1, 100));
     }
 }

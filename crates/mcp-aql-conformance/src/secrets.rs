@@ -1,12 +1,13 @@
-//! The secrets of a run, which reports must not contain: values of environment variables, of
-//! arguments and of the configuration. The set grows during a run.
+//! Masks the secrets of a run: values of environment variables, of arguments and of the configuration.
+//!
+//! Reports must not contain them. More secrets become known during a run.
 
 use std::sync::{PoisonError, RwLock};
 
 use mcp_aql_client::secrets::{Masker, PossibleSecret};
 use serde_json::Value;
 
-/// The texts to mask.
+/// The strings to mask.
 #[derive(Debug, Default)]
 pub(crate) struct Secrets(RwLock<KnownSecrets>);
 
@@ -16,7 +17,7 @@ struct KnownSecrets {
     masker: Masker,
 }
 
-/// Omits the texts.
+/// Omits the secrets.
 impl std::fmt::Debug for KnownSecrets {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("KnownSecrets").finish_non_exhaustive()
@@ -30,7 +31,7 @@ impl Secrets {
         secrets
     }
 
-    /// Adds texts.
+    /// Adds strings to mask.
     fn add(&self, texts: impl IntoIterator<Item = String>) {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let count = known.texts.len();
@@ -44,19 +45,19 @@ impl Secrets {
         }
     }
 
-    /// Adds all texts of a value.
+    /// Adds all strings and numbers in a value.
     pub(crate) fn add_value(&self, value: &Value) {
         let mut texts = Vec::new();
         collect_texts(value, &mut texts);
         self.add(texts);
     }
 
-    /// Masks secrets in a text.
+    /// Masks secrets in a string.
     pub(crate) fn mask(&self, text: &mut String) {
         self.0.read().unwrap_or_else(PoisonError::into_inner).masker.mask_in(text);
     }
 
-    /// Returns the masked text.
+    /// Returns a string with masked secrets.
     pub(crate) fn masked(&self, text: &str) -> String {
         self.0.read().unwrap_or_else(PoisonError::into_inner).masker.mask(text).into_owned()
     }
@@ -79,7 +80,7 @@ fn collect_texts(value: &Value, texts: &mut Vec<String>) {
     }
 }
 
-/// Returns the values that are certainly secrets.
+/// Returns only the certain secrets among possible ones.
 pub(crate) fn certain(values: impl IntoIterator<Item = PossibleSecret>) -> Vec<String> {
     values.into_iter().filter(|value| value.is_secret).map(|value| value.text).collect()
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-/// The selected checks: those of any of these categories, ids and requirements. Without any, all checks are
-/// selected.
+/// The selected checks. A check is selected if its category, its id or one of its requirements is. An empty selection
+/// selects all checks.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Selection {
     pub(crate) categories: BTreeSet<String>,
@@ -12,7 +12,7 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// Whether the check with this id and these requirements is selected.
+    /// Returns `true` if the check with this id and these requirements is selected.
     pub(crate) fn contains(&self, id: &str, requirements: &[&str]) -> bool {
         let area = id.split('.').next().unwrap_or(id);
         self.is_all()
@@ -21,12 +21,12 @@ impl Selection {
             || requirements.iter().any(|id| self.requirements.contains(*id))
     }
 
-    /// Whether all checks are selected.
+    /// Returns `true` if all checks are selected.
     pub(crate) fn is_all(&self) -> bool {
         self.categories.is_empty() && self.checks.is_empty() && self.requirements.is_empty()
     }
 
-    /// The selected names, as reports show them.
+    /// Returns the selected names, as shown in reports.
     pub(crate) fn names(&self) -> Vec<String> {
         let names = [&self.categories, &self.checks, &self.requirements];
         names.into_iter().flatten().cloned().collect()

@@ -1,4 +1,4 @@
-//! Locking without regard to panics of other threads.
+//! Locks mutexes even if another thread panicked while holding them.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Time limits of a run.
+/// The time limits of a run. Set them with [`Settings::time_limits`](crate::Settings::time_limits).
 ///
 /// ```
 /// use std::time::Duration;
@@ -13,9 +13,9 @@ use std::time::Duration;
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct TimeLimits {
-    /// The time limit of one request.
+    /// Time limit of one request. Defaults to 10 seconds.
     pub request: Duration,
-    /// The time limit of the whole run.
+    /// Time limit of the whole run. Defaults to 5 minutes.
     pub run: Duration,
 }
 

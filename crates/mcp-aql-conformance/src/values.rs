@@ -1,4 +1,4 @@
-//! Values of parameters: valid ones from introspection and results, and invalid ones.
+//! Chooses values of parameters: valid ones from introspection and results, and invalid ones.
 
 use serde_json::{Map, Value, json};
 
@@ -11,27 +11,28 @@ use crate::shape::{InvalidValue, Shape, hits_nothing};
 use crate::verbs::widens_effect;
 use crate::wording::listed;
 
-/// The parameter with the text of a search.
+/// Parameter with the string of a search.
 pub(crate) const SEARCH_TEXT: &str = "query";
 
 /// A number that identifies no item.
 const UNUSED_NUMBER: i64 = 987_654_321;
 
 impl Run {
-    /// Parameters of a valid call: the required ones, from the configuration, from results, from examples,
-    /// or generated from their constraints.
+    /// Returns the required parameters of a valid call.
+    ///
+    /// Their values come from the configuration, from results, from examples, or are generated from the constraints.
     ///
     /// # Errors
-    /// [`Skip::NoFixture`] if there is no value for one of them.
+    /// Returns [`Skip::NoFixture`] if a parameter has no known value.
     pub(crate) fn valid(&self, operation: &Operation) -> Result<Map<String, Value>, Skip> {
         valid(self, operation, 0)
     }
 
-    /// Parameters of a valid call with identifiers of missing items, so that a call that should fail
-    /// changes nothing if it runs.
+    /// Returns the parameters of a valid call with identifiers of missing items. Such a call changes nothing, even if
+    /// it should fail but runs.
     ///
     /// # Errors
-    /// [`Skip::NoFixture`] if there is no value of the form of one of them.
+    /// Returns [`Skip::NoFixture`] if a parameter has no value of its form.
     pub(crate) fn with_missing_ids(
         &self,
         operation: &Operation,
@@ -40,7 +41,7 @@ impl Run {
     }
 }
 
-/// The required parameters of a valid call. Another `turn` selects other values if possible.
+/// Returns the required parameters of a valid call. Another `turn` selects other values if possible.
 pub(crate) fn valid(
     run: &Run,
     operation: &Operation,
@@ -54,10 +55,10 @@ pub(crate) fn valid(
     with_required(params, operation, "a value for", value)
 }
 
-/// Adds a value of each required parameter that has none.
+/// Adds a value for each required parameter without one.
 ///
 /// # Errors
-/// [`Skip::NoFixture`] with the names of all parameters for which there is no value.
+/// Returns [`Skip::NoFixture`] with the names of all parameters without a known value.
 pub(crate) fn with_required(
     mut params: Map<String, Value>,
     operation: &Operation,
@@ -85,8 +86,9 @@ pub(crate) fn with_required(
     )))
 }
 
-/// The required parameters with identifiers of missing items, for calls that must fail before any item is
-/// looked up and must change nothing otherwise.
+/// Returns the required parameters with identifiers of missing items.
+///
+/// Use this for invalid calls. Even if an adapter accepts such a call, it changes nothing.
 pub(crate) fn with_missing_ids(
     run: &Run,
     operation: &Operation,
@@ -105,15 +107,15 @@ pub(crate) fn with_missing_ids(
         } else if is_new || operation.is_read() || parameter.name == "input" {
             of(run, operation, parameter, 0).or_else(|| missing_id(run, operation, parameter))
         } else {
-            // Other parameters may identify items as well (`path`, `number`), and examples may have
-            // existing ones.
+            // Other parameters such as `path` or `number` may identify items, too, and examples may name existing
+            // items.
             missing_id(run, operation, parameter)
                 .or_else(|| Shape::of(&run.adapter, parameter).made(0))
         }
     })
 }
 
-/// A value of one parameter: configured, from results, from examples, or generated. Identifiers are never
+/// Returns a value of one parameter: configured, from results, from examples, or generated. Identifiers are never
 /// generated.
 pub(crate) fn of(
     run: &Run,
@@ -140,7 +142,7 @@ pub(crate) fn of(
     }
     let shape = Shape::of(&run.adapter, parameter);
     if widens_effect(&parameter.name) && shape.takes_type_of(&Value::Bool(false)) {
-        // Not even an example or a default decides that the run forces or confirms something.
+        // Not even an example or a default may decide that the run forces or confirms something.
         return shape.made(1);
     }
     let is_known = is_identifier(&parameter.name) && !is_given_by_us(operation, parameter);
@@ -150,7 +152,7 @@ pub(crate) fn of(
     if let Some(value) = element(run, operation, parameter, turn) {
         return Some(value);
     }
-    // Repeated calls use generated values; a single call uses the author's example.
+    // Repeated calls use generated values. A single call uses the author's example.
     if turn > 0
         && !is_known
         && let Some(value) = shape.made(turn)
@@ -163,8 +165,7 @@ pub(crate) fn of(
     stated.or_else(|| if is_known { None } else { shape.made(turn) })
 }
 
-/// A copy of a default or of a value in an example, in which no member of an object removes a safeguard or
-/// extends the call to more data.
+/// Copies a default or an example value without the members that remove a safeguard or extend the call to more data.
 pub(crate) fn without_widening(value: &Value) -> Value {
     match value {
         Value::Object(members) => {
@@ -179,7 +180,7 @@ pub(crate) fn without_widening(value: &Value) -> Value {
     }
 }
 
-/// Whether the invalid part of a value is a member that may remove a safeguard or extend the call to more
+/// Returns `true` if the invalid part of a value is a member that may remove a safeguard or extend the call to more
 /// data.
 fn has_wrong_safeguard(wrong: &InvalidValue) -> bool {
     let mut part = Some(&wrong.value);
@@ -190,18 +191,18 @@ fn has_wrong_safeguard(wrong: &InvalidValue) -> bool {
     })
 }
 
-/// Whether the run gives no value to an optional parameter, because the value could remove a safeguard or
-/// extend the call to more data.
+/// Returns `true` if the run leaves out an optional parameter, because a value could remove a safeguard or extend the
+/// call to more data.
 pub(crate) fn is_withheld(operation: &Operation, parameter: &Parameter) -> bool {
     !operation.is_read() && !parameter.required && widens_effect(&parameter.name)
 }
 
-/// Whether the caller chooses the identifier of the created item.
+/// Returns `true` if the caller chooses the identifier of the created item.
 fn is_given_by_us(operation: &Operation, parameter: &Parameter) -> bool {
     operation.category == Some(Category::Create) && !parameter.name.ends_with("id")
 }
 
-/// An identifier from results, under this name or a related one.
+/// Returns an identifier from results, stored under this name or a related one.
 fn seen(run: &Run, operation: &Operation, parameter: &Parameter, turn: usize) -> Option<Value> {
     let shape = Shape::of(&run.adapter, parameter);
     let fit = |name: &str| -> Vec<Value> {
@@ -209,7 +210,7 @@ fn seen(run: &Run, operation: &Operation, parameter: &Parameter, turn: usize) ->
     };
     let rotated =
         |values: Vec<Value>, turn: usize| values.get(turn.checked_rem(values.len())?).cloned();
-    // `link_beds` with `bed_id` and `target_id` needs another bed. Only harmless operations may guess.
+    // `link_beds` with `bed_id` and `target_id` needs two different beds. Only harmless operations may guess.
     let may_guess = matches!(operation.category, Some(Category::Create | Category::Read));
     let own = fit(&parameter.name);
     let others = operation
@@ -219,7 +220,7 @@ fn seen(run: &Run, operation: &Operation, parameter: &Parameter, turn: usize) ->
         .filter(|other| other.name.ends_with("_id") && parameter.name.ends_with("_id"));
     for other in others {
         let known = fit(&other.name);
-        // The identifiers have the same form. Numbers are ambiguous.
+        // Equal strings show that both parameters identify the same kind of item. Numbers are ambiguous.
         let is_same = own.iter().all(|value| value.is_string() && known.contains(value));
         if is_same && known.len() > 1 {
             return rotated(known, turn + 1);
@@ -231,12 +232,12 @@ fn seen(run: &Run, operation: &Operation, parameter: &Parameter, turn: usize) ->
     if parameter.name != "id" {
         return None;
     }
-    // `get_bed` has the parameter `id`, but lists name it `bed_id`.
+    // The parameter of `get_bed` is `id`, but lists name it `bed_id`.
     let own = thing_of(&operation.name).map(|thing| fit(&format!("{thing}_id")));
     own.and_then(|values| rotated(values, turn))
 }
 
-/// An element with relationships: its type from examples, its name from results.
+/// Returns an element with relationships. Its type comes from examples, and its name from results.
 fn element(run: &Run, operation: &Operation, parameter: &Parameter, turn: usize) -> Option<Value> {
     let fields = Shape::of(&run.adapter, parameter).fields();
     let has = |name: &str| fields.iter().any(|field| field.name() == Some(name));
@@ -247,7 +248,7 @@ fn element(run: &Run, operation: &Operation, parameter: &Parameter, turn: usize)
         let kind = example.get("element_type")?.as_str()?;
         let names = [format!("{kind}_id"), format!("{kind}_name"), "element_name".to_owned()];
         let known = names.iter().map(|name| run.harvested(name)).find(|known| !known.is_empty())?;
-        // A name is a text, also where a number identifies the item.
+        // A name is a string, even if a number identifies the item.
         let name = match known.get(turn.checked_rem(known.len())?)? {
             Value::Number(number) => Value::from(number.to_string()),
             name => name.clone(),
@@ -256,8 +257,9 @@ fn element(run: &Run, operation: &Operation, parameter: &Parameter, turn: usize)
     })
 }
 
-/// A well-formed value that identifies no item; `None` if there are too few possible values. The value is
-/// reused as long as no item has it.
+/// Returns a well-formed value that identifies no item, or `None` if too few values are possible.
+///
+/// The value is reused until an item has it.
 pub(crate) fn missing_id(run: &Run, operation: &Operation, parameter: &Parameter) -> Option<Value> {
     let harvested = run.harvested(&parameter.name);
     let given = run.missing_ids(&operation.name, &parameter.name);
@@ -272,7 +274,7 @@ pub(crate) fn missing_id(run: &Run, operation: &Operation, parameter: &Parameter
     Some(value)
 }
 
-/// A value of this form that differs from all samples and is most likely unused.
+/// Returns a value of this form that differs from all samples and is most likely unused.
 fn missing_id_like(shape: Shape<'_>, samples: &[Value]) -> Option<Value> {
     if shape.words().is_some() {
         return None;
@@ -287,11 +289,12 @@ fn missing_id_like(shape: Shape<'_>, samples: &[Value]) -> Option<Value> {
     named.chain(shape.rare()).find(|value| shape.accepts(value) && !samples.contains(value))
 }
 
-/// Invalid values of a parameter, except those that could match an item after a conversion in an operation
-/// that changes data.
+/// Returns invalid values of a parameter.
+///
+/// For operations that change data, leaves out values that could match an item after a conversion.
 pub(crate) fn wrong(run: &Run, operation: &Operation, parameter: &Parameter) -> Vec<InvalidValue> {
     let mut wrong = Shape::of(&run.adapter, parameter).wrong();
-    // Careless adapters take any value of another type as true.
+    // Careless adapters treat any value of another type as true.
     if widens_effect(&parameter.name) {
         wrong.retain(|wrong| operation.is_read() && wrong.value != true);
     } else if !operation.is_read() {
@@ -303,8 +306,8 @@ pub(crate) fn wrong(run: &Run, operation: &Operation, parameter: &Parameter) -> 
     wrong
 }
 
-/// Values at the bounds of a parameter, except for identifiers of changed items: the minimum may be the
-/// identifier of one.
+/// Returns values at the bounds of a parameter. Returns none for identifiers of changed items, because the minimum may
+/// identify an existing item.
 pub(crate) fn edges(run: &Run, operation: &Operation, parameter: &Parameter) -> Vec<Value> {
     match is_aim(operation, parameter) || is_withheld(operation, parameter) {
         true => Vec::new(),
@@ -312,14 +315,15 @@ pub(crate) fn edges(run: &Run, operation: &Operation, parameter: &Parameter) -> 
     }
 }
 
-/// Whether a parameter selects the changed or removed data.
+/// Returns `true` if a parameter selects the changed or removed data.
 pub(crate) fn is_aim(operation: &Operation, parameter: &Parameter) -> bool {
     let is_harmless = operation.is_read() || operation.category == Some(Category::Create);
     parameter.required && !is_harmless && is_identifier(&parameter.name)
 }
 
-/// Whether a value was generated: neither the adapter nor the configuration contains it. Such a value may
-/// violate rules that introspection cannot express.
+/// Returns `true` if a value was generated, so neither the adapter nor the configuration contains it.
+///
+/// A generated value may violate rules that introspection cannot express.
 pub(crate) fn is_generated(
     run: &Run,
     operation: &Operation,
@@ -337,7 +341,7 @@ pub(crate) fn is_generated(
     !is_known && !is_reported
 }
 
-/// Whether a value occurs inside another one, as a value or as a name of a member.
+/// Returns `true` if a value occurs inside another one, as a value or as the name of a member.
 pub(crate) fn mentions(whole: &Value, wanted: &Value) -> bool {
     whole == wanted
         || match whole {
@@ -353,7 +357,7 @@ pub(crate) fn mentions(whole: &Value, wanted: &Value) -> bool {
 mod tests {
     use super::*;
 
-    /// An unused value of a parameter with this definition.
+    /// Returns an unused value of a parameter with this definition.
     fn missing_id_of(raw: Value, samples: &[Value]) -> Option<Value> {
         missing_id_like(Shape::new(raw.as_object().unwrap(), &[]), samples)
     }

@@ -1,4 +1,4 @@
-//! Verbs in names of operations, which show whether an operation only reads.
+//! Classifies the verbs in names of operations. They show if an operation only reads.
 
 use std::collections::BTreeSet;
 
@@ -106,7 +106,7 @@ const READING: [&str; 12] = [
     "search",
     "show",
 ];
-/// Further verbs of operations that read data. Other words in texts also begin with them, such as
+/// Further verbs of operations that read data. They are separate because other names begin with them, too, such as
 /// `filter_keys`.
 const ALSO_READING: [&str; 16] = [
     "aggregate",
@@ -127,7 +127,7 @@ const ALSO_READING: [&str; 16] = [
     "view",
 ];
 
-/// Whether the first word of a name is a verb that operations begin with.
+/// Returns `true` if the first word of a name is a verb of an operation.
 pub(crate) fn starts_with_verb(name: &str) -> bool {
     /// Verbs that neither change nor read data.
     const OTHERS: [&str; 7] = ["abort", "complete", "execute", "link", "record", "retry", "verify"];
@@ -135,7 +135,11 @@ pub(crate) fn starts_with_verb(name: &str) -> bool {
     CHANGING.contains(&verb) || READING.contains(&verb) || OTHERS.contains(&verb)
 }
 
-/// The words of a name in snake case, camel case or kebab case, in lower case.
+/// Splits a name in snake case, camel case or kebab case into words in lower case.
+///
+/// ```text
+/// confirm-all_Items2  →  confirm, all, items2
+/// ```
 pub(crate) fn words_of(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut follows_lower = false;
@@ -155,7 +159,7 @@ pub(crate) fn words_of(name: &str) -> Vec<String> {
     words
 }
 
-/// Whether a name begins with a verb that reads. `more` are further such verbs of the configuration.
+/// Returns `true` if a name begins with a verb that reads. `more` contains further such verbs from the configuration.
 pub(crate) fn is_reading(name: &str, more: &BTreeSet<String>) -> bool {
     let words = words_of(name);
     let mut words = words.iter().map(String::as_str);
@@ -164,7 +168,7 @@ pub(crate) fn is_reading(name: &str, more: &BTreeSet<String>) -> bool {
         return false;
     }
     let rest: Vec<_> = words.collect();
-    // `check_out` borrows something, and another verb follows in `get_or_create` and `find_and_remove`.
+    // `check_out` borrows something. In `get_or_create` and `find_and_remove`, another verb follows.
     let is_phrasal = verb == "check" && matches!(rest.first(), Some(&("in" | "out" | "off")));
     !is_phrasal && !rest.iter().any(|word| matches!(*word, "and" | "or" | "then"))
 }
@@ -203,8 +207,8 @@ const WIDENING: [&str; 30] = [
     "wipe",
 ];
 
-/// Whether the name of a parameter suggests that its value removes a safeguard or extends a call to more
-/// data: `force`, `confirm_deletion`, `skip_backup`.
+/// Returns `true` if the name of a parameter suggests that its value removes a safeguard or extends a call to more
+/// data. Examples are `force`, `confirm_deletion` and `skip_backup`.
 pub(crate) fn widens_effect(parameter: &str) -> bool {
     words_of(parameter).iter().any(|word| WIDENING.contains(&word.as_str()))
 }

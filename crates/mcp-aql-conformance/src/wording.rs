@@ -1,8 +1,8 @@
-//! Parts of sentences in messages.
+//! Formats parts of sentences in messages.
 
 use std::fmt::Display;
 
-/// Lists names in a sentence: "`a`, `b` and `c`", or "none".
+/// Lists names for a sentence: "`a`, `b` and `c`", or "none".
 pub(crate) fn listed<T: Display>(names: impl IntoIterator<Item = T>) -> String {
     let mut names: Vec<_> = names.into_iter().map(|name| format!("`{name}`")).collect();
     match (names.pop(), names.is_empty()) {

@@ -1,4 +1,4 @@
-//! Items for generated code only: not part of the public interface.
+//! Items used only by generated code. They are not part of the public interface and may change in every version.
 
 pub use crate::observe::log_targets::{CALLS, QUOTING_TARGETS};
 pub use crate::operation::{Fallible, Payload, Plain, PlainForm, ReturnForm};
@@ -19,10 +19,9 @@ use crate::operation::update::{InputFieldSpec, Merge, UpdateInput};
 use crate::table::{InputSpec, ParameterSpec};
 use crate::text::{ConstText, const_eq};
 
-/// Stops the build when `input` can change what identifies the resource, with a message that can
-/// name it.
+/// Fails the build with `message` if `input` can change the parameter that identifies the resource.
 ///
-/// Source: MCP-AQL §4.5.3 (REQ-UPD-06).
+/// The message names the parameter, because the macro composes it. Source: MCP-AQL §4.5.3 (REQ-UPD-06).
 #[track_caller]
 pub const fn check_identifier(parameter: &str, input: &InputSpec, message: &str) {
     let mut fields = input.fields;
@@ -32,8 +31,10 @@ pub const fn check_identifier(parameter: &str, input: &InputSpec, message: &str)
     }
 }
 
-/// Stops the build when none of the groups brings a parameter of this name. A group without parameters
-/// is one with faults of its own.
+/// Fails the build with `message` if none of the groups has a parameter called `name`.
+///
+/// A group without parameters counts as a match. Its own errors were reported already, and a second error for the
+/// same mistake would only distract.
 #[track_caller]
 pub const fn check_known(name: &str, groups: &[&[ParameterSpec]], message: &str) {
     let mut rest = groups;
@@ -45,8 +46,8 @@ pub const fn check_known(name: &str, groups: &[&[ParameterSpec]], message: &str)
     assert!(found, "{}", message);
 }
 
-/// Stops the build when an example gives none of these names to a parameter of a group that every call
-/// must give.
+/// Fails the build with `message` if an example omits a required parameter of a group. `names` are the parameters
+/// that the example sets.
 #[track_caller]
 pub const fn check_given(group: &[ParameterSpec], names: &[&str], message: &str) {
     let mut parameters = group;
@@ -62,8 +63,8 @@ pub const fn check_given(group: &[ParameterSpec], names: &[&str], message: &str)
     }
 }
 
-/// Stops the build when `input` has no field of this name. An input without fields is one with faults of
-/// its own.
+/// Fails the build with `message` if `input` has no field called `name`. An input without fields counts as a match,
+/// because its own errors were reported already.
 #[track_caller]
 pub const fn check_field(name: &str, input: &InputSpec, message: &str) {
     let mut found = input.fields.is_empty();
@@ -75,16 +76,18 @@ pub const fn check_field(name: &str, input: &InputSpec, message: &str) {
     assert!(found, "{}", message);
 }
 
-/// The table of the fields at a path inside of an UPDATE's `input`. The path is `()` or a [`FieldStep`].
-/// `#[derive(UpdateInput)]` implements it for the fields that may be structs of their own. It has no associated type,
-/// because the type of a field may be private.
+/// The table of the fields at a path inside an UPDATE's `input`.
+///
+/// The path is `()` for the input itself, or a [`FieldStep`] that leads to one of its fields.
+/// `#[derive(UpdateInput)]` implements this trait for fields whose types may derive `UpdateInput` themselves. The
+/// trait has no associated type, because the type of a field may be private.
 #[diagnostic::on_unimplemented(
     message = "the fields inside of the fields of `{Self}` are not known while compiling",
     label = "needed by a confirmation message",
     note = "write `#[derive(UpdateInput)]` above `{Self}`, or show the whole field"
 )]
 pub trait InputAt<Path> {
-    /// The table.
+    /// The table at the end of the path.
     const INPUT: InputSpec;
 }
 
@@ -92,25 +95,28 @@ impl<T: UpdateInput> InputAt<()> for T {
     const INPUT: InputSpec = <T as UpdateInput>::INPUT;
 }
 
-/// A path that starts with the field of this index: for a field of type `Option<Box<T>>`, with the fields of `T`.
+/// A path that starts with the field at index `INDEX` and continues with `Rest`. If the field has the type
+/// `Option<Box<T>>`, `Rest` starts at the fields of `T`.
 #[derive(Debug)]
 pub struct FieldStep<const INDEX: usize, Rest>(PhantomData<Rest>);
 
-/// A placeholder of a confirmation message: `{input.address.city}`.
+/// A placeholder of a confirmation message, for example `{input.address.city}`.
 #[derive(Debug, Clone, Copy)]
 pub struct InputSlot<'a> {
-    /// The whole path.
+    /// Whole path: `input.address.city`.
     pub path: &'a str,
-    /// The path of the object: `input.address`.
+    /// Path of the object: `input.address`.
     pub object: &'a str,
-    /// The name of its field.
+    /// Name of the field in this object: `city`.
     pub field: &'a str,
-    /// Whether the path continues inside of the field.
+    /// If `true`, the path continues inside the field.
     pub goes_on: bool,
 }
 
-/// Returns the index of the field that a confirmation message shows. Stops the build if the field does not exist or is
-/// a secret. An input without fields has faults of its own.
+/// Returns the index of the field that a confirmation message shows.
+///
+/// Fails the build if the field does not exist or is a secret. An input without fields is accepted, because its own
+/// errors were reported already.
 #[track_caller]
 pub const fn shown_field(slot: InputSlot<'_>, input: &InputSpec) -> usize {
     let mut index = 0;
@@ -140,7 +146,7 @@ const fn check_shown(slot: InputSlot<'_>, field: &InputFieldSpec) {
     assert!(!slot.goes_on || matches!(field.merge, Merge::Fields(_)), "{}", part.as_str());
 }
 
-/// Returns the message about a field that does not exist, with those that do.
+/// Returns the error message for a field that does not exist. The message lists the fields that do.
 const fn no_field(slot: InputSlot<'_>, input: &InputSpec) -> ConstText {
     let mut text = ConstText::new()
         .push("`{")
@@ -163,7 +169,7 @@ const fn no_field(slot: InputSlot<'_>, input: &InputSpec) -> ConstText {
     text
 }
 
-/// The number of fields that a message may show.
+/// Returns the number of fields that a message may show.
 const fn count_shown(fields: &[InputFieldSpec]) -> usize {
     match fields {
         [] => 0,
@@ -178,12 +184,13 @@ const fn has(group: &[ParameterSpec], name: &str) -> bool {
     }
 }
 
-/// A field of an error as a detail for the client.
+/// Converts a field of an error into a detail of the reply.
 pub fn detail<T: Serialize + ?Sized>(value: &T) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }
 
-/// As [`detail`], shortened where it is a long text: it repeats what a caller wrote.
+/// Converts a field of an error like [`detail`], and shortens a long string. Use it for values that repeat the
+/// caller's input.
 pub fn echoed<T: Serialize + ?Sized>(value: &T) -> Value {
     match detail(value) {
         Value::String(text) => echo(&text).into(),
@@ -191,14 +198,16 @@ pub fn echoed<T: Serialize + ?Sized>(value: &T) -> Value {
     }
 }
 
-/// A field of an error as the text of a template's slot, shortened where it is long. A field without
-/// `Display` is written as the detail of this name would be.
+/// A field of an error, to be inserted into a message template.
+///
+/// Long values are shortened. A field without `Display` is written as [`detail`] would write it. The two traits below
+/// select the method with autoref specialization.
 #[derive(Debug)]
 pub struct Slot<'a, T: ?Sized>(pub &'a T);
 
-/// A slot of a type with `Display`.
+/// Formats a slot whose type has `Display`.
 pub trait SlotOfDisplay {
-    /// The text.
+    /// Returns the string to insert.
     fn text(self) -> String;
 }
 
@@ -208,9 +217,10 @@ impl<T: fmt::Display + ?Sized> SlotOfDisplay for Slot<'_, T> {
     }
 }
 
-/// Stands in for [`SlotOfDisplay`], as [`DropCause`] does for [`KeepCause`].
+/// Formats a slot whose type has no `Display`. It stands in for [`SlotOfDisplay`] in the same way as [`DropCause`]
+/// stands in for [`KeepCause`].
 pub trait SlotOfDetail {
-    /// The text.
+    /// Returns the string to insert.
     fn text(self) -> String;
 }
 
@@ -223,14 +233,14 @@ impl<T: Serialize + ?Sized> SlotOfDetail for &Slot<'_, T> {
     }
 }
 
-/// The code of a variant without one.
+/// Converts a variant without a code of its own into an `OperationError`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no error, and a variant of it has no code",
     label = "has no code",
     note = "write `#[operation_error(code = \"…\")]` above the variant, or make `{Self}` an error that can be logged with `#[derive(Debug, thiserror::Error)]`"
 )]
 pub trait Unmapped {
-    /// `INTERNAL_ERROR` with this cause.
+    /// Returns `INTERNAL_ERROR` with this error as its cause.
     fn internal(self) -> OperationError;
 }
 
@@ -241,23 +251,23 @@ impl<E: Into<Box<dyn Error + Send + Sync>>> Unmapped for E {
     }
 }
 
-/// `INTERNAL_ERROR` with this cause.
+/// Returns `INTERNAL_ERROR` with this error as its cause.
 pub fn internal<E: Unmapped>(error: E) -> OperationError {
     error.internal()
 }
 
-/// A literal detail, as JSON text that the macro has checked.
+/// Parses a literal detail. The macro has checked that it is valid JSON.
 pub fn literal(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-/// An error on its way into the log, if it can be a cause.
+/// An error to be logged as the cause of another error, if its type allows it.
 #[derive(Debug)]
 pub struct Cause<E>(pub E);
 
-/// Keeps an error as the cause of another.
+/// Attaches an error to another error as its cause.
 pub trait KeepCause {
-    /// Gives `error` this cause.
+    /// Returns `error` with this cause.
     fn of(self, error: OperationError) -> OperationError;
 }
 
@@ -267,10 +277,11 @@ impl<E: Error + Send + Sync + 'static> KeepCause for Cause<E> {
     }
 }
 
-/// Stands in for [`KeepCause`] where the type is no `Error`: method look-up tries the value before
-/// a reference to it.
+/// Discards an error whose type does not implement `Error`. Generated code calls `of` without knowing the type:
+/// method lookup prefers [`KeepCause`], implemented for the value, and tries this trait, implemented for a reference,
+/// afterwards.
 pub trait DropCause {
-    /// Leaves `error` as it is.
+    /// Returns `error` unchanged.
     fn of(self, error: OperationError) -> OperationError;
 }
 
@@ -280,18 +291,18 @@ impl<E> DropCause for &Cause<E> {
     }
 }
 
-/// An error of type `E` on its way out of `main`.
+/// Converts an error of type `E` into the error that `main` returns.
 #[derive(Debug)]
 pub struct Exit<E>(PhantomData<fn(E)>);
 
 impl<E> Exit<E> {
-    /// The only value.
+    /// The only value of this type.
     pub const NEW: Self = Self(PhantomData);
 }
 
-/// Takes an error out of `main` with its own words and causes.
+/// Keeps the message and the causes of an error that leaves `main`.
 pub trait ExitAsIs<E> {
-    /// The error that `main` returns.
+    /// Returns the error for `main`.
     fn with(self, error: E) -> crate::Error;
 }
 
@@ -301,10 +312,10 @@ impl<E: Error + Send + Sync + 'static> ExitAsIs<E> for Exit<E> {
     }
 }
 
-/// Stands in for [`ExitAsIs`] where the type is no `Error`, as [`DropCause`] does for [`KeepCause`]:
-/// the words are those that clients read.
+/// Converts an error whose type does not implement `Error`, with the message that clients would read. It stands in
+/// for [`ExitAsIs`] in the same way as [`DropCause`] stands in for [`KeepCause`].
 pub trait ExitMapped<E> {
-    /// The error that `main` returns.
+    /// Returns the error for `main`.
     fn with(self, error: E) -> crate::Error;
 }
 

@@ -1,5 +1,5 @@
-//! The extension point of adapters: a capability with its own settings, operations, gates and introspection
-//! queries.
+//! The extension point of adapters. An extension adds a capability with its own settings, operations, gates and
+//! introspection queries.
 
 use std::any::Any;
 use std::fmt;
@@ -22,22 +22,28 @@ use crate::services::Services;
 use crate::store::StateStore;
 use crate::util::future::BoxFuture;
 
-/// The settings of a capability that plugs into an adapter, such as rate limits. Each adapter that is built
-/// applies the configuration to its own copy of the settings, and then starts the extension.
+/// A capability that plugs into an adapter, such as rate limits. This type holds its settings.
 ///
-/// Methods add every problem to `problems`, so that all are reported together.
+/// Each built adapter copies the settings, applies the configuration to its copy, and starts the extension in these
+/// steps:
+///
+/// ```text
+/// Extension → prepare → PreparedExtension → start → StartedExtension → connect
+/// ```
+///
+/// If you find a problem, add it to `problems` and continue, so that all problems are reported together.
 pub trait Extension: Any + fmt::Debug + Send + Sync {
     /// Copies the settings.
     fn copy(&self) -> Box<dyn Extension>;
 
-    /// The tables of the configuration file that belong to this extension.
+    /// Returns the tables of the configuration file that belong to this extension.
     fn tables(&self) -> &'static [&'static str];
 
-    /// Applies the tables of a file that belongs to the operator. The file may be malformed.
+    /// Applies the tables of the operator's file. `file` is the source of the whole file and may be malformed.
     fn apply(&mut self, file: &str, problems: &mut Vec<String>)
     -> Result<(), toml_edit::de::Error>;
 
-    /// Applies the tables of a file in the working directory, which can only make an adapter stricter.
+    /// Applies the tables of a file in the working directory. Such a file can only make an adapter stricter.
     fn tighten(
         &mut self,
         file: &str,
@@ -59,12 +65,12 @@ pub trait Extension: Any + fmt::Debug + Send + Sync {
         Vec::new()
     }
 
-    /// The variables that [`apply_environment`](Self::apply_environment) reads, with the keys that they set.
+    /// Returns the variables read by [`apply_environment`](Self::apply_environment), with the keys they set.
     fn variables(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
 
-    /// The store that an adapter of this name uses if none is set; `None` if a store in memory suffices.
+    /// Returns the default store of an adapter with this name. Returns `None` if a store in memory is sufficient.
     fn default_store(
         &self,
         _adapter: &str,
@@ -73,7 +79,7 @@ pub trait Extension: Any + fmt::Debug + Send + Sync {
         None
     }
 
-    /// Whether the extension has a channel to people, who can confirm calls.
+    /// Returns `true` if the extension has a channel to people, who can confirm calls.
     fn reaches_people(&self) -> bool {
         false
     }
@@ -88,9 +94,9 @@ impl Clone for Box<dyn Extension> {
     }
 }
 
-/// An extension with checked settings, before the services that it uses exist.
+/// An extension with checked settings. The services of the adapter do not exist yet.
 pub trait PreparedExtension {
-    /// A receiver of audit entries.
+    /// Returns an additional destination for audit entries.
     fn audit_sink(&self) -> Option<Arc<dyn AuditSink>> {
         None
     }
@@ -101,12 +107,12 @@ pub trait PreparedExtension {
 
 /// A started extension of one adapter.
 pub trait StartedExtension {
-    /// The operations that the extension adds, whose names the protocol reserves.
+    /// Returns the operations added by the extension. Their names are reserved by the protocol.
     fn operations(&self) -> Vec<ExtensionOperation> {
         Vec::new()
     }
 
-    /// Adds the extension's parts to the adapter, after all operations are registered.
+    /// Adds the extension's parts to the adapter. Called after all operations are registered.
     fn connect(
         self: Box<Self>,
         adapter: &RegisteredAdapter<'_>,
@@ -115,23 +121,23 @@ pub trait StartedExtension {
     );
 }
 
-/// An operation that an extension adds.
+/// An operation added by an extension.
 pub struct ExtensionOperation {
-    /// The table of the operation.
+    /// Table of the operation.
     pub spec: OperationSpec,
-    /// The function of the operation.
+    /// Function of the operation.
     pub handler: Handler,
     /// A note for the description.
     pub note: Option<String>,
-    /// Renames alternative names of parameters that the protocol allows.
+    /// Renames parameters with alternative names. The protocol allows such names for some operations.
     pub rename_params: Option<RenameParams>,
 }
 
-/// The parts of an adapter that an extension may need once all operations are registered.
+/// The parts of an adapter available to extensions once all operations are registered.
 pub struct RegisteredAdapter<'a> {
     /// All operations: the built-in ones, then those of the author and those on executions.
     pub entries: &'a [Entry],
-    /// The number of built-in operations.
+    /// Number of built-in operations.
     pub built_ins: usize,
     /// The endpoint families.
     pub profile: &'a EndpointProfile,
@@ -142,25 +148,25 @@ pub struct RegisteredAdapter<'a> {
 /// The parts that extensions add to an adapter.
 #[derive(Default)]
 pub struct ExtensionParts {
-    /// Gates, which are sorted by their stage.
+    /// Gates. The gatekeeper sorts them by stage.
     pub gates: Vec<Arc<dyn Gate>>,
-    /// The approvals of people.
+    /// Approvals by people.
     pub approvals: Option<Arc<dyn Approvals>>,
     /// Introspection queries.
     pub queries: FurtherQueries,
-    /// Capabilities for introspection.
+    /// Capabilities to show in introspection.
     pub capabilities: Map<String, Value>,
-    /// Counts the usage that operations report.
+    /// Counts the usage reported by operations.
     pub usage: Option<Arc<dyn UsageRecorder>>,
-    /// Stores the limits that wrapped APIs report.
+    /// Stores the limits reported by wrapped APIs.
     pub upstream: Option<Arc<dyn UpstreamMemory>>,
-    /// Values that the extension's own code can look up on the adapter.
+    /// Values for the extension's own code. Look them up with `Adapter::extension_value`.
     pub values: Extensions,
-    /// The work beside a serving adapter.
+    /// Background work while the adapter serves clients.
     pub services: Vec<Box<dyn Service>>,
 }
 
-/// The work that an extension does while its adapter serves clients.
+/// Work that an extension does while its adapter serves clients.
 pub trait Service: Send + Sync {
     /// Called when an adapter begins to serve clients, before their first call.
     fn begin(&self) {}
@@ -170,7 +176,7 @@ pub trait Service: Send + Sync {
         Box::pin(std::future::ready(Ok(None)))
     }
 
-    /// Returns whether work of this session runs that the end of the session would stop.
+    /// Returns `true` if work of this session is running that would stop when the session ends.
     fn runs_work_of(&self, _session: &Session) -> bool {
         false
     }

@@ -1,18 +1,19 @@
-//! The core of mcp-aql: tables of operations, the pipeline of a call, gates, executions, introspection, and the
-//! adapter with its extension points.
+//! The core of mcp-aql: tables of operations, the call pipeline, gates, executions, introspection, and the adapter
+//! with its extension points.
 //!
-//! Authors of adapters use the crate `mcp-aql`, which re-exports what they need. The other items of this crate
-//! are for the crates of this workspace that extend an adapter, and may change in every version.
+//! If you write an adapter, use the crate `mcp-aql`. It re-exports everything that you need. All other items are for
+//! the crates of this workspace that extend an adapter, and they may change in every version.
 //!
 //! | to … | see |
 //! |---|---|
 //! | follow a call through its stages | the module `call` |
-//! | describe an operation | [`table`], [`operation`](mod@operation) |
-//! | add a capability to an adapter | [`extension`] |
-//! | add a gate | [`gatekeeper`] |
+//! | describe an operation | [`table`], the module `operation` |
+//! | add a capability to an adapter | the module `extension` |
+//! | add a gate | the module `gatekeeper` |
 //! | keep state | [`store`] |
 
-// Generated code names the runtime as `mcp_aql`, and the unit tests of this crate use the macros.
+// Generated code names the runtime `mcp_aql`. The unit tests of this crate use the macros, so they need this name,
+// too.
 #[cfg(test)]
 extern crate self as mcp_aql;
 
@@ -25,7 +26,7 @@ mod execution;
 mod extension;
 mod gatekeeper;
 mod introspection;
-/// The macros. They are in a module of their own, because the macro `operation` has the name of a module.
+/// The macros. They have a separate module, because the macro `operation` would share its name with a module.
 pub mod macros {
     #[doc = include_str!("macro_docs/operation.md")]
     pub use mcp_aql_derive::operation;
@@ -67,8 +68,8 @@ pub mod protocol {
         UnknownLevel,
     };
 }
-/// The tables of operations. The macros write them; code that generates operations without the macros writes them
-/// by hand.
+/// The tables of operations. The macros write them for you. Write them by hand only if your code generates operations
+/// without the macros.
 pub mod table {
     pub use crate::error::IntoOperationError;
     pub use crate::error::warning::Deprecation;
@@ -82,7 +83,7 @@ pub mod table {
         ParameterSpec, ParameterType, ReturnsSpec, SharedState, StateSpec,
     };
 }
-/// What a transport passes to [`Adapter::handle`] and receives from it.
+/// The types that a transport passes to [`Adapter::handle`] or receives from it.
 pub mod transport {
     pub use crate::caller::call_origin::{ActiveSpan, CallOrigin, TraceContext, TransportKind};
     pub use crate::caller::elicitation::{

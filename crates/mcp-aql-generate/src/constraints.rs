@@ -1,12 +1,17 @@
-//! The constraints of parameters, from the types and checks of columns.
+//! Derives the constraints of parameters from the types and CHECK constraints of columns.
+//!
+//! ```text
+//! CHECK (priority BETWEEN 1 AND 5) → #[param(minimum = 1, maximum = 5)]
+//! ```
 
 use serde_json::Value as Json;
 
 use crate::expression::{Check, Rule};
 use crate::table::{Column, ColumnKind};
 
-/// Adds the length of the column's type to its checks, and makes bounds of whole numbers without a gap. Checks that no
-/// value satisfies are left out.
+/// Returns the constraints of a column: its checks and the length of its type.
+///
+/// Integers without a gap become bounds. If no value can satisfy the checks, they are left out.
 pub(crate) fn of_column(column: &Column, rules: &[Check]) -> Vec<Check> {
     let length = match column.kind {
         ColumnKind::Text { max_length: Some(length) } => {
@@ -26,12 +31,13 @@ pub(crate) fn of_column(column: &Column, rules: &[Check]) -> Vec<Check> {
     if is_possible(&column.kind, &all) { all } else { Vec::new() }
 }
 
-/// The bounds of a column with these numbers, 0 and 1 for a flag, unless others are between them.
+/// Returns the bounds of a column whose values are these numbers, such as 0 and 1 for a flag. Returns `None` if the
+/// numbers have a gap.
 #[expect(clippy::cast_precision_loss, reason = "larger bounds are left out")]
 fn bounds(kind: &ColumnKind, numbers: &[i128]) -> Option<[Rule; 2]> {
     let (least, most) = (*numbers.first()?, *numbers.last()?);
     let has_all = usize::try_from(most.checked_sub(least)?).ok()? == numbers.len() - 1;
-    // A fractional number may be between two whole ones.
+    // A fractional column could contain a number between two integers.
     (has_all && matches!(kind, ColumnKind::Integer(_))).then_some([
         Rule::Minimum { bound: least as f64, is_strict: false },
         Rule::Maximum { bound: most as f64, is_strict: false },
@@ -52,7 +58,7 @@ pub(crate) fn express(kind: &ColumnKind, rule: &Rule) -> bool {
     }
 }
 
-/// Whether a default satisfies the checks.
+/// Returns `true` if a default satisfies the checks.
 #[expect(clippy::cast_precision_loss, clippy::float_cmp, reason = "the database compares again")]
 pub(crate) fn allow(value: &Json, rules: &[Check]) -> bool {
     let number = match value {
@@ -69,7 +75,7 @@ pub(crate) fn allow(value: &Json, rules: &[Check]) -> bool {
         }
         Rule::MinLength(least) => length.is_none_or(|length| length >= *least),
         Rule::MaxLength(most) => length.is_none_or(|length| length <= *most),
-        // With a gap: others have become bounds.
+        // These numbers have a gap. Numbers without a gap have become bounds.
         Rule::OneNumberOf(numbers) => {
             number.is_none_or(|number| numbers.iter().any(|known| *known as f64 == number))
         }
@@ -77,7 +83,7 @@ pub(crate) fn allow(value: &Json, rules: &[Check]) -> bool {
     })
 }
 
-/// Returns `true` if some value satisfies the options that the checks become.
+/// Returns `true` if any value satisfies the options derived from the checks.
 fn is_possible(kind: &ColumnKind, rules: &[Check]) -> bool {
     let (mut least, mut most) = (f64::NEG_INFINITY, f64::INFINITY);
     for Check { rule, .. } in rules {
@@ -90,7 +96,7 @@ fn is_possible(kind: &ColumnKind, rules: &[Check]) -> bool {
     least <= most
 }
 
-/// The name and the value of the option that a check becomes.
+/// Returns the name and the value of the option for a check.
 fn param(kind: &ColumnKind, rule: &Rule) -> Option<(&'static str, String)> {
     let is_text = matches!(kind, ColumnKind::Text { .. });
     Some(match *rule {
@@ -102,7 +108,7 @@ fn param(kind: &ColumnKind, rule: &Rule) -> Option<(&'static str, String)> {
     })
 }
 
-/// The options of `#[param(…)]` that follow from the type and the checks of a column.
+/// Returns the options of `#[param(…)]` for the type and the checks of a column.
 pub(crate) fn params(
     kind: &ColumnKind,
     variants: &[(String, String)],
@@ -113,16 +119,17 @@ pub(crate) fn params(
         return params;
     }
     for (name, bound) in rules.iter().filter_map(|check| param(kind, &check.rule)) {
-        // The check is at least as strict as the type.
+        // The check is at least as strict as the type, so it replaces the option.
         params.retain(|known: &String| !known.starts_with(name));
         params.push(format!("{name} = {bound}"));
     }
     params
 }
 
-/// The inclusive bound of a number, if there is one. `step` leads away from a strict bound.
+/// Returns the inclusive bound of a number, if there is one. `step` is 1 for a minimum and -1 for a maximum, and moves
+/// a strict bound inwards.
 fn limit(kind: &ColumnKind, bound: f64, is_strict: bool, step: i64) -> Option<String> {
-    /// The largest whole number that each program holds exactly.
+    /// The largest integer that every program represents exactly: 2⁵³ − 1.
     const LARGEST: f64 = 9_007_199_254_740_991.0;
     if bound.abs() > LARGEST {
         return None;
@@ -143,7 +150,7 @@ fn limit(kind: &ColumnKind, bound: f64, is_strict: bool, step: i64) -> Option<St
             };
             fits.then(|| limit.to_string())
         }
-        // A strict bound itself is refused by the database.
+        // The option cannot express a strict bound of a fraction. The database itself rejects the bound.
         ColumnKind::Number(_) => Some(format!("{bound:?}")),
         _ => None,
     }
@@ -180,7 +187,7 @@ mod tests {
             (&whole, "n >= 0.5 AND n <= 0.7", &[]),
             (&fraction, "n >= 0.5 AND n <= 0.7", &["minimum = 0.5", "maximum = 0.7"]),
             (&fraction, "n > 0.7 AND n < 0.5", &[]),
-            // The length of a number is no bound of it.
+            // The length of a number does not limit the number.
             (&whole, "n < 2 AND length(n) > 2", &["maximum = 1"]),
         ] {
             let rules = of_column(&column(kind.clone()), &checks(sql).unwrap());

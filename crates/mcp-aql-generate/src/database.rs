@@ -1,22 +1,26 @@
-//! Databases, requests and errors.
+//! The database URL, the request for an adapter, and the errors.
 
 use std::fmt;
 
-/// The number of tables that one adapter can have.
+/// The maximum number of tables in one adapter.
 pub(crate) const MAX_TABLES: usize = 16;
 
-/// A database, by its URL.
+/// A database, given by its URL. Parse it from a string:
+///
+/// ```text
+/// "sqlite:shop.db" → Database::Sqlite("shop.db")
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub enum Database {
-    /// `postgres://user:password@host/database`.
+    /// PostgreSQL: `postgres://user:password@host/database`.
     Postgres(String),
-    /// `sqlite:shop.db`, with the path of a file.
+    /// SQLite: `sqlite:shop.db`, with the path of a file.
     Sqlite(String),
 }
 
 impl fmt::Debug for Database {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A URL may contain a password.
+        // The output omits the URL, because it may contain a password.
         formatter.write_str(match self {
             Self::Postgres(_) => "Postgres",
             Self::Sqlite(_) => "Sqlite",
@@ -44,25 +48,25 @@ impl std::str::FromStr for Database {
 pub struct Request {
     /// The database.
     pub database: Database,
-    /// The schema of the tables in PostgreSQL; `None` stands for `public`.
+    /// The schema of the tables in PostgreSQL. `None` means `public`.
     pub schema: Option<String>,
-    /// The tables; if empty, all of the schema.
+    /// The tables. An empty list means all tables of the schema.
     pub tables: Vec<String>,
     /// The name of the adapter.
     pub name: String,
 }
 
-/// An error of reading a database, or of its tables.
+/// An error of generating an adapter.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The URL is neither one of PostgreSQL nor one of SQLite.
+    /// The URL is not one of PostgreSQL or SQLite.
     #[error("the database is a URL: write postgres://user@host/database or sqlite:file.db")]
     Url,
-    /// PostgreSQL cannot be read.
+    /// PostgreSQL returned an error.
     #[error("PostgreSQL: {}", with_causes(.0))]
     Postgres(#[from] tokio_postgres::Error),
-    /// SQLite cannot be read.
+    /// SQLite returned an error.
     #[error("SQLite: {0}")]
     Sqlite(#[from] rusqlite::Error),
     /// A requested table does not exist.
@@ -70,19 +74,19 @@ pub enum Error {
     NoTable {
         /// The requested name.
         table: String,
-        /// The tables that exist.
+        /// The existing tables.
         known: Vec<String>,
     },
     /// The schema has no tables.
     #[error("there are no tables")]
     NoTables,
-    /// There are more tables than one adapter can have.
+    /// The database has more tables than one adapter can have.
     #[error("there are {0} tables, and an adapter has at most {MAX_TABLES}: choose with --tables")]
     TooMany(usize),
-    /// No requested table can be a resource.
+    /// None of the requested tables can be a resource. The strings are the reasons.
     #[error("no table can be a resource:\n{}", .0.join("\n"))]
     NoResource(Vec<String>),
-    /// Two tables have the same name in Rust.
+    /// Two tables would have the same name in Rust.
     #[error("'{0}' and '{1}' would have the same name in Rust: choose one of them with --tables")]
     SameName(String, String),
 }
@@ -97,7 +101,7 @@ fn with_causes(error: &tokio_postgres::Error) -> String {
     text
 }
 
-/// Selects the requested tables among those that exist.
+/// Selects the requested tables. Returns an error if one of them does not exist.
 pub(crate) fn selected(known: Vec<String>, wanted: &[String]) -> Result<Vec<String>, Error> {
     if known.is_empty() {
         return Err(Error::NoTables);

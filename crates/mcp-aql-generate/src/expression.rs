@@ -1,4 +1,4 @@
-//! Reads CHECK constraints and defaults.
+//! Parses CHECK constraints and defaults of columns.
 
 use serde_json::Value as Json;
 use sqlparser::ast::{BinaryOperator, Expr, FunctionArguments, InTarget, UnaryOperator, Value};
@@ -6,31 +6,31 @@ use sqlparser::dialect::{Dialect, GenericDialect};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
-/// A condition that a CHECK constraint sets for one column.
+/// A condition of a CHECK constraint for one column.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Check {
     pub(crate) column: String,
     pub(crate) rule: Rule,
 }
 
-/// The condition.
+/// The condition of a check.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Rule {
-    /// At least this number, or above it.
+    /// At least `bound`, or more than `bound` if it is strict.
     Minimum {
         bound: f64,
         is_strict: bool,
     },
-    /// At most this number, or below it.
+    /// At most `bound`, or less than `bound` if it is strict.
     Maximum {
         bound: f64,
         is_strict: bool,
     },
     MinLength(u32),
     MaxLength(u32),
-    /// One of these texts.
+    /// One of these strings.
     OneOf(Vec<String>),
-    /// One of these whole numbers, in ascending order.
+    /// One of these integers, in ascending order.
     OneNumberOf(Vec<i128>),
 }
 
@@ -38,25 +38,25 @@ pub(crate) enum Rule {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Default {
     Value(Json),
-    /// The time of the change.
+    /// The time of the insertion.
     Now,
-    /// The day of the change.
+    /// The date of the insertion.
     Today,
-    /// An expression that only the database knows.
+    /// An expression that only the database can evaluate.
     Other,
 }
 
-/// The maximum length of an expression.
+/// The maximum length of an expression, in bytes.
 const MAX_BYTES: usize = 16 << 10;
 
-/// The maximum number of tokens between two commas. A chain of operators is a tree that is as deep as the chain is long,
-/// and functions that visit or drop it recurse.
+/// The maximum number of tokens between two commas. A chain of operators becomes a tree as deep as the chain is long,
+/// and the functions that visit or drop the tree are recursive.
 const MAX_TOKENS: usize = 400;
 
-/// Returns `true` if the syntax tree of some SQL is so shallow that functions can visit it.
+/// Returns `true` if the syntax tree of some SQL is shallow enough for recursive functions.
 pub(crate) fn is_shallow(dialect: &dyn Dialect, sql: &str) -> bool {
     let Ok(tokens) = Tokenizer::new(dialect, sql).tokenize() else { return false };
-    // Of each open bracket: the tokens of its longest item, and those of its last item.
+    // For each open bracket: the number of tokens in its longest item, and in its current item.
     let mut lists = vec![(0, 0)];
     for token in tokens {
         let count = match token {
@@ -87,7 +87,7 @@ fn parsed(sql: &str) -> Option<Expr> {
     Parser::new(&GenericDialect {}).try_with_sql(sql).ok()?.parse_expr().ok()
 }
 
-/// Returns the words of an expression, such as the names of its columns.
+/// Returns the words of an expression. They include the names of its columns.
 pub(crate) fn words(sql: &str) -> Vec<String> {
     let tokens = Tokenizer::new(&GenericDialect {}, sql).tokenize().unwrap_or_default();
     let word = |token| match token {
@@ -97,7 +97,11 @@ pub(crate) fn words(sql: &str) -> Vec<String> {
     tokens.into_iter().filter_map(word).collect()
 }
 
-/// Returns the conditions of a CHECK constraint, if all of them are known.
+/// Returns the conditions of a CHECK constraint. Returns `None` if one of them is not understood.
+///
+/// ```text
+/// age >= 18 AND status IN ('open', 'done') → age: Minimum(18), status: OneOf("open", "done")
+/// ```
 pub(crate) fn checks(sql: &str) -> Option<Vec<Check>> {
     let mut found = Vec::new();
     conditions(&parsed(sql)?, &mut found)?;
@@ -135,7 +139,7 @@ fn one_of(expression: &Expr, list: &[Expr], found: &mut Vec<Check>) -> Option<()
         return Some(());
     }
     let whole = |value: &Json| match value {
-        // PostgreSQL writes a negative number and one outside of `bigint` as `'-1'::integer`.
+        // PostgreSQL writes a negative number, and a number outside of `bigint`, as `'-1'::integer`.
         Json::String(text) => text.parse().ok(),
         other => other.as_i64().map(i128::from).or_else(|| other.as_u64().map(i128::from)),
     };
@@ -201,7 +205,7 @@ fn length_of(operator: &BinaryOperator, length: u32) -> Option<Rule> {
     })
 }
 
-/// An expression without parentheses and conversions around it.
+/// Returns an expression without the parentheses and casts around it.
 fn bare(mut expression: &Expr) -> &Expr {
     while let Expr::Nested(inner) | Expr::Cast { expr: inner, .. } = expression {
         expression = inner;
@@ -209,7 +213,7 @@ fn bare(mut expression: &Expr) -> &Expr {
     expression
 }
 
-/// The name of the column, if the expression is one.
+/// Returns the name of the column if the expression is a column.
 fn column(expression: &Expr) -> Option<String> {
     match bare(expression) {
         Expr::Identifier(name) => Some(name.value.clone()),
@@ -218,7 +222,7 @@ fn column(expression: &Expr) -> Option<String> {
     }
 }
 
-/// The column whose characters the expression counts.
+/// Returns the column whose characters the expression counts: `title` for `length(title)`.
 fn measured(expression: &Expr) -> Option<String> {
     let Expr::Function(function) = bare(expression) else { return None };
     let name = function.name.to_string().to_lowercase();
@@ -234,7 +238,7 @@ fn measured(expression: &Expr) -> Option<String> {
     }
 }
 
-/// The value of a literal.
+/// Returns the value of a literal.
 fn literal(expression: &Expr) -> Option<Json> {
     match bare(expression) {
         Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match literal(expr)? {
@@ -294,7 +298,7 @@ mod tests {
     #[test]
     fn the_depth_of_an_expression_is_limited() {
         let numbers = format!("{}1", "1, ".repeat(2_000));
-        // These are visited in the small stack of a test.
+        // These trees must be visited within the small stack of a test.
         for sql in [
             ["a > 1"; 100].join(" AND "),
             format!("a{}", " NOTNULL".repeat(399)),

@@ -1,4 +1,4 @@
-//! The way from a request to a source file.
+//! Generates the source of an adapter: reads the tables, decides about resources, and renders the source.
 
 use crate::database::{Database, Error, MAX_TABLES, Request};
 use crate::resource::Resource;
@@ -9,19 +9,35 @@ use crate::{postgres, render, sqlite};
 #[cfg(test)]
 mod planned;
 
-/// The generated source, and remarks about tables and columns that it leaves out.
+/// A generated source, with remarks about the tables and columns that it leaves out.
 #[derive(Debug, Clone)]
 pub struct Generated {
     /// A complete `main.rs`.
     pub source: String,
-    /// The parts that are missing, one sentence each.
+    /// Remarks about missing parts, one sentence each. Read them before you use the source.
     pub remarks: Vec<String>,
 }
 
-/// Reads the tables and writes the source of an adapter.
+/// Reads the tables of a database, and returns the source of an adapter for them.
+///
+/// ```no_run
+/// use mcp_aql_generate::{Request, generate};
+///
+/// # async fn sample() -> Result<(), mcp_aql_generate::Error> {
+/// let request = Request {
+///     database: "sqlite:shop.db".parse()?,
+///     schema: None,
+///     tables: Vec::new(),
+///     name: "shop".to_owned(),
+/// };
+/// let generated = generate(&request).await?;
+/// println!("{}", generated.source);
+/// # Ok(()) }
+/// ```
 ///
 /// # Errors
-/// If the database cannot be read, a requested table does not exist, or no table can be a resource.
+/// Returns an error if the database cannot be read, if a requested table does not exist, or if no table can be a
+/// resource.
 pub async fn generate(request: &Request) -> Result<Generated, Error> {
     let (tables, views) = match &request.database {
         Database::Postgres(url) => {
@@ -76,7 +92,7 @@ mod tests {
     use crate::table::{Column, ColumnKind, Table};
     use crate::test_util::generate_described;
 
-    /// Text that would leave the place where it is written, and names that mean something in the source.
+    /// Generates strings that could break out of their position in the source, and names with a meaning in the source.
     fn foreign_text() -> impl Strategy<Value = String> {
         let part = prop::sample::select(vec![
             "a",

@@ -2,18 +2,22 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `database` | databases, requests and errors |
-//! | `generation` | the way from a request to a source file |
+//! | `database` | the database URL, requests and errors |
+//! | `generation` | the steps from a request to a source file |
 //! | `table` | the description of a table that both databases share |
 //! | `postgres`, `sqlite` | read the description |
 //! | `odd_values` | counts stored values that the types of their columns do not allow |
 //! | `expression` | reads CHECK constraints and defaults |
 //! | `resource` | decides about the resource of a table: names, options, defaults |
-//! | `remarks` | says what a resource leaves out |
+//! | `remarks` | reports the parts that a resource leaves out |
 //! | `value_type`, `constraints` | the types of fields, and the constraints of parameters |
 //! | `render` | writes the source |
 //!
-//! The command `mcp-aql-generate` is the interface; see its `--help`.
+//! Use it through the command `mcp-aql-generate`; see its `--help`. If you call the library, start at [`generate`].
+//!
+//! ```console
+//! $ mcp-aql-generate --database sqlite:shop.db --name shop > src/main.rs
+//! ```
 #![forbid(unsafe_code)]
 
 mod constraints;

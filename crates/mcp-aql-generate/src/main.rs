@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     match run(Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // A database may have names that act on a terminal.
+            // The message may contain names from the database, so control characters are made visible.
             let error = error.to_string();
             let _ = writeln!(std::io::stderr(), "{}", visible_lines(&error));
             ExitCode::FAILURE

@@ -1,8 +1,12 @@
-//! Names of tables and columns as names in Rust.
+//! Converts names of tables and columns into names in Rust.
+//!
+//! ```text
+//! order_items → singular `order_item`, type `OrderItem`
+//! ```
 
 use heck::{ToSnakeCase as _, ToUpperCamelCase as _};
 
-/// Words whose singular follows no rule.
+/// Nouns with an irregular plural. If you find a wrong singular, add the noun here.
 const IRREGULAR: [(&str, &str); 6] = [
     ("people", "person"),
     ("children", "child"),
@@ -12,10 +16,10 @@ const IRREGULAR: [(&str, &str); 6] = [
     ("feet", "foot"),
 ];
 
-/// Words that end in `s` and are singular.
+/// The endings of singular words that end in `s`.
 const SINGULAR_ENDS: [&str; 3] = ["ss", "us", "is"];
 
-/// Returns the singular of a name in snake_case, whose last word is the noun.
+/// Returns the singular of a snake_case name. Its last word is the noun.
 pub(crate) fn singular_of(plural: &str) -> String {
     let (before, noun) = match plural.rfind('_') {
         Some(at) => plural.split_at(at + 1),
@@ -41,14 +45,14 @@ fn hisses(stem: &str) -> bool {
     ["ss", "x", "ch", "sh", "zz", "tus", "rus", "bus"].iter().any(|end| stem.ends_with(end))
 }
 
-/// Returns a name in snake_case that starts with a letter.
+/// Returns a snake_case name that starts with a letter.
 pub(crate) fn snake(name: &str) -> String {
     public(name.to_snake_case())
 }
 
-/// Returns a name in CamelCase that starts with a letter.
+/// Returns a CamelCase name that starts with a letter.
 pub(crate) fn camel(name: &str) -> String {
-    // What remains gets its capitals, so that no keyword remains.
+    // Other characters are removed before the capitals are set, so that the result cannot be a keyword.
     let name: String = name.chars().filter(char::is_ascii).collect();
     let name: String =
         name.to_upper_camel_case().chars().filter(char::is_ascii_alphanumeric).collect();
@@ -58,7 +62,8 @@ pub(crate) fn camel(name: &str) -> String {
     format!("V{name}")
 }
 
-/// The maximum length of a name. Those of operations have a verb before it, and replies shorten longer ones than 64.
+/// The maximum length of a name. The names of operations add a verb to it, and replies shorten names with more than 64
+/// characters.
 const MAX_CHARACTERS: usize = 48;
 
 fn public(name: String) -> String {
@@ -72,13 +77,13 @@ fn public(name: String) -> String {
     }
 }
 
-/// Returns the name of a type. A name that the source uses itself gets an ending.
+/// Returns the name of a type. If the source itself uses the name, the name gets the ending `Row`.
 pub(crate) fn type_name(name: &str) -> String {
     let name = camel(name);
     if RESERVED.contains(&name.as_str()) { format!("{name}Row") } else { name }
 }
 
-/// The types that the source names, and the prelude of Rust.
+/// The types that the source uses, and those of Rust's prelude. If you let the source use another type, add it here.
 const RESERVED: &[&str] = &[
     "Adapter",
     "AsMut",
@@ -162,12 +167,12 @@ const RESERVED: &[&str] = &[
     "WithSafetyLoop",
 ];
 
-/// Returns a name as an identifier of Rust.
+/// Returns a name as an identifier of Rust, with `r#` if it is a keyword.
 pub(crate) fn identifier(name: &str) -> String {
     if KEYWORDS.contains(&name) { format!("r#{name}") } else { name.to_owned() }
 }
 
-/// The keywords of Rust that an identifier can be with `r#`.
+/// The keywords of Rust that become valid identifiers with `r#`.
 const KEYWORDS: [&str; 48] = [
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do", "dyn",
     "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let",
@@ -176,7 +181,7 @@ const KEYWORDS: [&str; 48] = [
     "virtual", "where", "while", "yield",
 ];
 
-/// Returns a comment of the database as lines of documentation, or `None` if it is blank.
+/// Returns a comment of the database as documentation lines. Returns `None` for a blank comment.
 pub(crate) fn lines(comment: &str) -> Option<String> {
     let line = |line: &str| line.replace(mcp_aql_text::is_hidden, " ").trim().to_owned();
     let lines: Vec<_> = comment.split(['\n', '\r']).map(line).collect();
@@ -184,7 +189,7 @@ pub(crate) fn lines(comment: &str) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Returns a name as words that start a sentence.
+/// Returns a name as a sentence: `Order items.` for `order_items`.
 pub(crate) fn sentence(name: &str) -> String {
     let words = snake(name).replace('_', " ");
     let mut letters = words.chars();

@@ -1,6 +1,7 @@
-//! Counts the stored values that the types of their columns do not allow.
+//! Counts stored values that the types of their columns do not allow.
 //!
-//! The database counts them, so that no value is read.
+//! SQLite accepts values of any type, and PostgreSQL has values such as `infinity`. The database counts them itself, so
+//! that no value is read into this process.
 
 use std::time::Duration;
 
@@ -8,18 +9,18 @@ use mcp_aql_text::visible;
 
 use crate::table::{ColumnKind, Table};
 
-/// The number of rows that are checked at each end of a table: the formats of values change in the course of time.
+/// The number of rows to check at each end of a table. Both ends are checked, because formats change over time.
 const ROWS_AT_EACH_END: usize = 500;
 
-/// The time that checking one table may take.
+/// The time limit for the check of one table.
 pub(crate) const MAX_TIME: Duration = Duration::from_secs(5);
 
 /// A kind of value that a type does not allow.
 #[derive(Debug, Clone, Copy)]
 struct Oddity {
-    /// The condition of SQL, in which `{}` stands for the column.
+    /// The SQL condition. `{}` is replaced by the column.
     condition: &'static str,
-    /// The values, in the plural.
+    /// The noun for the values, in the plural.
     values: &'static str,
     advice: &'static str,
 }
@@ -34,7 +35,7 @@ const NO_KEY: Oddity = Oddity {
     advice: "Give each row an identifier: without one, it can neither be read nor changed.",
 };
 
-/// What SQLite may have in a column of instants.
+/// The odd values that a column of instants may have in SQLite.
 const INSTANTS: [Oddity; 3] = [
     Oddity {
         condition: "typeof({}) IN ('integer', 'real')",
@@ -57,7 +58,7 @@ const INSTANTS: [Oddity; 3] = [
     },
 ];
 
-/// What SQLite, which checks no type, may have in a column of this kind.
+/// Returns the odd values that a column of this kind may have in SQLite. SQLite does not check types.
 fn in_sqlite(kind: &ColumnKind) -> &'static [Oddity] {
     match kind {
         ColumnKind::Boolean => &[Oddity {
@@ -102,7 +103,7 @@ fn in_sqlite(kind: &ColumnKind) -> &'static [Oddity] {
     }
 }
 
-/// What PostgreSQL may have in a column of this kind.
+/// Returns the odd values that a column of this kind may have in PostgreSQL.
 fn in_postgres(kind: &ColumnKind) -> &'static [Oddity] {
     match kind {
         ColumnKind::Number(_) => &[Oddity {
@@ -119,23 +120,23 @@ fn in_postgres(kind: &ColumnKind) -> &'static [Oddity] {
     }
 }
 
-/// The check of a table.
+/// The check of one table.
 #[derive(Debug)]
 pub(crate) struct ValueCheck {
-    /// A statement with one row: the number of rows, and that of each kind of value.
+    /// A statement that returns one row: the number of checked rows, and the count for each kind of value.
     pub(crate) sql: String,
-    /// The columns with the kinds of values.
+    /// The columns, with the kinds of values to count in them.
     counted: Vec<(String, Oddity)>,
     table: String,
 }
 
 impl ValueCheck {
-    /// Returns the check of a table in SQLite, unless it may have any values.
+    /// Returns the check of a table in SQLite. Returns `None` if its columns allow any values.
     pub(crate) fn of_sqlite(table: &Table) -> Option<Self> {
         Self::of(table, in_sqlite, &[NO_KEY], "main")
     }
 
-    /// Returns the check of a table in PostgreSQL, unless its types allow all values.
+    /// Returns the check of a table in PostgreSQL. Returns `None` if its types allow all possible values.
     pub(crate) fn of_postgres(table: &Table) -> Option<Self> {
         Self::of(table, in_postgres, &[], "public")
     }
@@ -176,7 +177,7 @@ impl ValueCheck {
         Some(Self { sql, counted, table: table.name.clone() })
     }
 
-    /// The sentences about the values, from the numbers in the statement's row.
+    /// Returns the remarks about odd values, from the counts in the statement's row.
     pub(crate) fn remarks(&self, counts: &[i64]) -> Vec<String> {
         let Some((rows, counts)) = counts.split_first() else { return Vec::new() };
         let table = visible(&self.table);
@@ -191,7 +192,7 @@ impl ValueCheck {
         found.map(remark).collect()
     }
 
-    /// The sentence about a check that has failed.
+    /// Returns the remark about a failed check.
     pub(crate) fn failed(&self) -> String {
         format!("The values of the table '{}' could not be checked.", visible(&self.table))
     }

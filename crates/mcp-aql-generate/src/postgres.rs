@@ -9,14 +9,14 @@ use crate::database::{Error, selected};
 use crate::odd_values::{MAX_TIME, ValueCheck};
 use crate::table::{Column, ColumnKind, Table};
 
-/// Reads the requested tables of a schema, or all, and the number of its views.
+/// Reads the requested tables of a schema, or all of them. Also returns the number of views.
 pub(crate) async fn tables(
     url: &str,
     schema: &str,
     wanted: &[String],
 ) -> Result<(Vec<Table>, i64), Error> {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
-    // The task ends with the client.
+    // The task ends when the client is dropped.
     tokio::spawn(connection);
     let known = client.query(TABLES, &[&schema]).await?;
     let known = known.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
@@ -34,13 +34,13 @@ const TABLES: &str =
 const VIEWS: &str = "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = $1 AND c.relkind IN ('v', 'm')";
 
-/// The table with a name, its comment, and whether it has the rows of other tables, which are no partitions.
+/// Selects a table, its comment, and `true` if it has the rows of other tables by inheritance. Partitions do not count.
 const TABLE: &str = "SELECT c.oid, obj_description(c.oid, 'pg_class'),
         c.relkind = 'r' AND EXISTS (SELECT 1 FROM pg_inherits i WHERE i.inhparent = c.oid)
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = $1 AND c.relname = $2";
 
-/// The columns. A domain is described by the type below it, which may be a domain as well.
+/// Selects the columns. A domain is replaced by its base type, repeatedly, because that may be a domain as well.
 const COLUMNS: &str = "WITH RECURSIVE types(number, type, modifier, is_required) AS (
         SELECT attnum, atttypid, atttypmod, attnotnull FROM pg_attribute WHERE attrelid = $1
         UNION ALL SELECT c.number, u.typbasetype, u.typtypmod, c.is_required OR u.typnotnull
@@ -55,11 +55,11 @@ const COLUMNS: &str = "WITH RECURSIVE types(number, type, modifier, is_required)
         LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
     WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum";
 
-/// The values of an enum type.
+/// Selects the values of an enum type.
 const VALUES: &str =
     "SELECT enumlabel::text FROM pg_enum WHERE enumtypid = $1 ORDER BY enumsortorder";
 
-/// The primary key, and foreign keys that refer to the primary key of another table by one column.
+/// Selects the primary key, and the foreign keys of one column that refer to the primary key of another table.
 const KEYS: &str = "SELECT k.contype = 'p', k.conkey, r.relname::text, n.nspname::text
     FROM pg_constraint k LEFT JOIN pg_class r ON r.oid = k.confrelid
         LEFT JOIN pg_namespace n ON n.oid = r.relnamespace
@@ -128,7 +128,7 @@ async fn table(client: &Client, schema: &str, name: String) -> Result<Table, Err
     Ok(table)
 }
 
-/// The numbers in the only row of a statement, unless it takes too long.
+/// Returns the numbers in the only row of a statement, or an error if it exceeds the time limit.
 async fn counts(client: &Client, sql: &str) -> Result<Vec<i64>, tokio_postgres::Error> {
     let limit = format!("SET statement_timeout = {}", MAX_TIME.as_millis());
     client.batch_execute(&limit).await?;
@@ -156,7 +156,7 @@ async fn column(client: &Client, row: &Row) -> Result<Column, Error> {
             }
             _ => kind(name.strip_suffix("[]").unwrap_or(entry), entry),
         };
-        // With the length of its entries: `character(2)[]`.
+        // The name includes the length of the entries: `character(2)[]`.
         ColumnKind::Array { name, entries: Box::new(entries) }
     } else {
         kind(&name, &bare)
@@ -174,7 +174,7 @@ async fn column(client: &Client, row: &Row) -> Result<Column, Error> {
     })
 }
 
-/// The sentence about the digits of a type such as `numeric(10,2)`.
+/// Returns a sentence about the digits of a type such as `numeric(10,2)`.
 fn digits(full: &str) -> Option<String> {
     let (precision, scale) = full.strip_prefix("numeric(")?.strip_suffix(')')?.split_once(',')?;
     let (precision, scale): (u32, u32) = (precision.parse().ok()?, scale.parse().ok()?);
@@ -182,7 +182,8 @@ fn digits(full: &str) -> Option<String> {
     Some(format!("At most {before} digits before the decimal point and {scale} after it."))
 }
 
-/// The kind of a type: `character varying(80)`, and its name without the length.
+/// Returns the kind of a type. `full` is, for example, `character varying(80)`, and `bare` is its name without the
+/// length.
 fn kind(full: &str, bare: &str) -> ColumnKind {
     match bare {
         "boolean" => ColumnKind::Boolean,
@@ -202,7 +203,7 @@ fn kind(full: &str, bare: &str) -> ColumnKind {
         "timestamp without time zone" => ColumnKind::LocalInstant("timestamp"),
         "json" | "jsonb" => ColumnKind::Json,
         "bytea" | "tsvector" | "tsquery" => ColumnKind::Unsupported(bare.to_owned()),
-        // With its length: `bit(3)`.
+        // The name includes the length: `bit(3)`.
         _ => ColumnKind::Other(full.to_owned()),
     }
 }
@@ -219,7 +220,7 @@ mod tests {
         ] {
             assert_eq!(digits(full).as_deref(), Some(expected));
         }
-        // The others have no such form.
+        // These types do not have the form of the sentence.
         for full in ["numeric", "numeric(2,5)", "numeric(3,-2)", "numeric(5,1)[]", "bit(3)"] {
             assert_eq!(digits(full), None);
         }

@@ -1,4 +1,4 @@
-//! Remarks about the columns of a resource.
+//! Remarks about the columns that a resource changes or leaves out.
 
 use mcp_aql_text::visible;
 
@@ -6,7 +6,7 @@ use crate::resource::Resource;
 use crate::table::{Column, ColumnKind};
 
 impl Resource {
-    /// Says that a default does not apply.
+    /// Adds the remark that a default does not apply.
     pub(crate) fn lose_default(&mut self, column: &Column) {
         let (table, name) = (visible(&self.table), visible(&column.name));
         let instead = if column.is_nullable { "has no value" } else { "is an error" };
@@ -15,7 +15,7 @@ impl Resource {
         ));
     }
 
-    /// Says that a column is left out.
+    /// Adds the remark that a column is left out.
     pub(crate) fn leave_out(&mut self, column: &Column) {
         let (table, name) = (visible(&self.table), visible(&column.name));
         let mut remark = if column.is_generated {
@@ -39,7 +39,7 @@ impl Resource {
         self.remarks.push(remark);
     }
 
-    /// Says that callers cannot set a column that new records need.
+    /// Adds the remark that records cannot be created, because callers cannot set a required column.
     pub(crate) fn lose_create(&mut self, column: &Column) {
         self.has_create = false;
         let (table, name) = (visible(&self.table), visible(&column.name));
@@ -48,7 +48,7 @@ impl Resource {
         ));
     }
 
-    /// Says that SQLite changes texts of a column.
+    /// Adds the remark that SQLite converts some strings of a column into numbers.
     pub(crate) fn warn_of_numbers(&mut self, column: &Column, type_name: &str) {
         let Some(kind) = &column.numeric_type else { return };
         let (table, name, kind) = (visible(&self.table), visible(&column.name), visible(kind));

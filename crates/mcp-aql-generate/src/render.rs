@@ -1,4 +1,4 @@
-//! Writes the source of an adapter.
+//! Renders the source of an adapter.
 
 use std::fmt::Write as _;
 
@@ -10,10 +10,10 @@ use crate::names::identifier;
 use crate::resource::{Field, Resource};
 use crate::value_type::Enum;
 
-/// The length of a line.
+/// The maximum length of a line.
 const WIDTH: usize = 100;
 
-/// The parts that depend on the database.
+/// The parts of the source that depend on the database.
 struct Target {
     dialect: &'static str,
     database: &'static str,
@@ -41,7 +41,7 @@ const SQLITE: Target = Target {
     example: "shop.db",
 };
 
-/// Writes the source of an adapter with these resources.
+/// Renders the source of an adapter with these resources.
 pub(crate) fn source(request: &Request, resources: &[Resource]) -> String {
     let target = match request.database {
         Database::Postgres(_) => POSTGRES,
@@ -57,7 +57,7 @@ pub(crate) fn source(request: &Request, resources: &[Resource]) -> String {
     parts.join("\n")
 }
 
-/// Whether a type occurs among the fields.
+/// Returns `true` if a type occurs among the fields.
 fn has(resources: &[Resource], name: &str) -> bool {
     let mut fields = resources.iter().flat_map(|resource| &resource.fields);
     fields.any(|field| {
@@ -98,7 +98,7 @@ fn head(target: &Target, resources: &[Resource]) -> String {
          //! $ {variable}={example} cargo run -- introspect\n\
          //! ```\n\
          //!\n\
-         //! A text is searched if its field is marked `search`. Give a large table a column for it, with\n\
+         //! A string is searched if its field is marked `search`. Give a large table a column for it, with\n\
          //! `SqlTable::search_column`.\n\
          //!\n\
          //! Every caller may read, change and refer to all rows. If rows belong to tenants, give each store\n\
@@ -126,9 +126,11 @@ fn head(target: &Target, resources: &[Resource]) -> String {
     text
 }
 
-/// Writes lines of documentation. A hidden character of the database would end the comment or hide a part of it, the
-/// samples in documentation are compiled and run, and a browser that shows documentation runs its scripts. Text behind
-/// several spaces is a sample as well, also if they follow the mark of a list or of a quotation.
+/// Appends a string of the database as documentation lines.
+///
+/// The string must not become anything else: a hidden character could end the comment or hide a part of it,
+/// documentation tests compile and run code samples, and a browser runs scripts. Words after several spaces are a code
+/// sample, too, even after the mark of a list or quotation.
 fn doc(text: &str, indent: &str, out: &mut String) {
     for line in text.trim().lines() {
         let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -138,12 +140,12 @@ fn doc(text: &str, indent: &str, out: &mut String) {
     }
 }
 
-/// Separates each `<` from a letter or sign that would make a tag of it.
+/// Adds a space after each `<` that would start a tag.
 fn without_tags(line: &str) -> String {
     let mut parts = line.split('<');
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        // `<U+202E>`, the number of a hidden character, is not a tag.
+        // The number of a hidden character, such as `<U+202E>`, is not a tag.
         let is_tag = part.starts_with(|next: char| next.is_alphabetic() || "/!?".contains(next))
             && !part.starts_with("U+");
         text.push_str(if is_tag { "< " } else { "<" });
@@ -152,7 +154,7 @@ fn without_tags(line: &str) -> String {
     text
 }
 
-/// Writes `#[name(items)]`, on several lines if it is long.
+/// Appends `#[name(items)]`. A long attribute is written on several lines.
 fn attribute(name: &str, items: &[String], indent: &str, out: &mut String) {
     if items.is_empty() {
         return;
@@ -192,7 +194,7 @@ fn structure(resource: &Resource) -> String {
         let update = has_update.then_some("update, ").unwrap_or_default();
         format!("operations({create}get, list, {update}delete)")
     }];
-    // The derive makes words of a type's name in its own way.
+    // The derive macro splits the type's name into words in its own way, so the name is given if it differs.
     if *singular != type_name.to_snake_case() || !singular.chars().all(|it| it.is_ascii_lowercase())
     {
         options.push(format!("singular = \"{singular}\""));
@@ -226,7 +228,7 @@ fn member(field: &Field, has_create: bool, has_update: bool, text: &mut String) 
     if field.identifier.trim_start_matches("r#") != field.name {
         attribute("serde", &[format!("rename = {:?}", field.name)], INDENT, text);
     }
-    // Only inputs have constraints, and only a new record has defaults.
+    // Only inputs use constraints, and only new records use defaults.
     let mut params = field.params.clone();
     let has_update = has_update && !field.is_chosen;
     params.retain(|param| has_create || has_update && !param.starts_with("default"));
@@ -246,7 +248,7 @@ fn enumeration(values: &Enum) -> String {
     let _ = writeln!(text, "enum {} {{", values.name);
     for (variant, value) in &values.variants {
         doc(&format!("The value `{}`.", visible(value)), "    ", &mut text);
-        // Serde's form of a variant.
+        // The attribute is needed if serde's name for the variant differs.
         if variant.to_snake_case() != *value || !value.chars().all(|it| it.is_ascii_lowercase()) {
             let _ = writeln!(text, "    #[serde(rename = {value:?})]");
         }
@@ -256,9 +258,9 @@ fn enumeration(values: &Enum) -> String {
     text
 }
 
-/// The name of the function that returns a store.
+/// Returns the name of the function that returns a store.
 fn function(resource: &Resource) -> String {
-    // The names of other functions, and words that no name in Rust can be.
+    // The names of other functions in the source, and words that cannot be names in Rust.
     const TAKEN: [&str; 5] = ["adapter", "main", "self", "super", "crate"];
     match TAKEN.contains(&resource.plural.as_str()) {
         true => format!("{}_rows", resource.plural),

@@ -1,4 +1,4 @@
-//! Decides about the resource of a table: names, types and options.
+//! Decides about the resource of a table: its names, types and options.
 
 use std::fmt::Write as _;
 
@@ -12,13 +12,13 @@ use crate::names::{identifier, lines, sentence, singular_of, snake};
 use crate::table::{Column, ColumnKind, Table};
 use crate::value_type::{Enum, Enums, TypeNames, ValueType};
 
-/// Names that no field can have, beside those of a call: they mean something else in a query or in Rust.
+/// Names that fields cannot have in addition to those of a call, because queries or Rust use them for something else.
 const REFUSED: [&str; 6] = ["and", "or", "not", "self", "super", "crate"];
 
-/// The field with the version of a resource.
+/// The name of the field with the version of a record.
 const VERSION: &str = "_version";
 
-/// Whether a column counts the changes of its row.
+/// Returns `true` if a column counts the changes of its row.
 fn is_version(column: &Column) -> bool {
     let names = [VERSION, "row_version", "lock_version"];
     names.contains(&column.name.as_str())
@@ -26,12 +26,12 @@ fn is_version(column: &Column) -> bool {
         && !column.is_nullable
 }
 
-/// The name of the relationship that a foreign key makes.
+/// Returns the name of the relationship for a foreign key.
 fn relationship(field: &str) -> &str {
     field.strip_suffix("_id").unwrap_or(field)
 }
 
-/// The option of a field with identifiers of another table.
+/// Returns the option for a field with identifiers of another table.
 fn references(other: &str) -> String {
     format!("references = \"{}\"", singular_of(&snake(other)))
 }
@@ -45,12 +45,13 @@ pub(crate) struct Resource {
     pub(crate) singular: String,
     pub(crate) plural: String,
     pub(crate) doc: String,
-    /// Whether records can be created and updated.
+    /// If `true`, records can be created.
     pub(crate) has_create: bool,
+    /// If `true`, records can be updated.
     pub(crate) has_update: bool,
     pub(crate) fields: Vec<Field>,
     pub(crate) enums: Vec<Enum>,
-    /// The parts that are missing, one sentence each.
+    /// Remarks about missing parts, one sentence each.
     pub(crate) remarks: Vec<String>,
 }
 
@@ -65,22 +66,22 @@ pub(crate) struct Field {
     pub(crate) doc: String,
     /// The options of `#[resource(…)]`.
     pub(crate) marks: Vec<String>,
-    /// The value of a new record, if callers do not set it.
+    /// The value in a new record. `None` if callers set it.
     pub(crate) new_value: Option<String>,
-    /// If `true`, the store does not write the column, because the database does.
+    /// If `true`, the database writes the column, and the store does not.
     pub(crate) is_computed: bool,
-    /// Whether callers choose the identifier of a new record.
+    /// If `true`, callers choose the identifier of a new record.
     pub(crate) is_chosen: bool,
     /// The options of `#[param(…)]`.
     pub(crate) params: Vec<String>,
-    /// The column, if it has another name.
+    /// The name of the column, if it differs from the field's name.
     pub(crate) column: Option<String>,
-    /// The type of the column, if the field's type suggests another.
+    /// The type of the column, if the field's type implies another one.
     pub(crate) column_type: Option<String>,
 }
 
 impl Resource {
-    /// Describes the resource of a table, or says why there can be none.
+    /// Decides about the resource of a table. The error is the reason why the table cannot be a resource.
     pub(crate) fn of(table: &Table, names: &mut TypeNames) -> Result<Self, String> {
         if let Some(obstacle) = &table.obstacle {
             return Err(obstacle.clone());
@@ -131,8 +132,8 @@ impl Resource {
         Ok(resource)
     }
 
-    /// Adds the rules that no constraint of a parameter expresses to the descriptions of their columns: the database refuses
-    /// values that violate them.
+    /// Adds rules to the descriptions of their columns if constraints of parameters cannot express them. The database
+    /// rejects values that violate these rules.
     fn describe_rules(&mut self, table: &Table) {
         const MAX_CHARACTERS: usize = 200;
         let is_expressed = |check: &Check| {
@@ -164,7 +165,7 @@ impl Resource {
         rules: &[Check],
         refers_to: Option<&String>,
     ) -> Result<(), String> {
-        // A new record may have the identifier of its own row only.
+        // A reference to the same table is ignored, because a new record could only refer to itself.
         let refers_to = refers_to.filter(|other| **other != self.table);
         let (type_name, is_made) = match &column.kind {
             ColumnKind::Integer(8) => ("i64", column.is_numbered),
@@ -178,7 +179,7 @@ impl Resource {
                 ));
             }
         };
-        // SQLite would change some of the identifiers that callers choose.
+        // SQLite would convert some identifiers of callers into numbers.
         let is_changed = type_name == "String" && column.numeric_type.is_some();
         self.warn_of_numbers(column, type_name);
         if is_changed || !is_made && refers_to.is_none() {
@@ -193,7 +194,7 @@ impl Resource {
         if column.comment.is_none() {
             field.doc = format!("Identifier of the {}.", self.singular.replace('_', " "));
         }
-        // The identifier of another record is chosen among those.
+        // If the identifier is the one of another record, callers choose among those records.
         let is_text = matches!(column.kind, ColumnKind::Text { .. });
         field.is_chosen = !is_changed && (is_text || refers_to.is_some());
         field.marks.extend(refers_to.map(|other| references(other)));
@@ -208,7 +209,7 @@ impl Resource {
         Ok(())
     }
 
-    /// Describes a field without its values.
+    /// Returns a field without the options that depend on its values.
     fn field(&self, column: &Column, type_name: String) -> Field {
         let mut name = snake(&column.name);
         let is_known = |name: &str| {
@@ -261,7 +262,7 @@ impl Resource {
         }
         self.warn_of_numbers(column, &value.type_name);
         let rules = constraints::of_column(column, rules);
-        // A `serial` has a default, so that callers may set it.
+        // A `serial` column has a default, so callers may set it.
         let is_identity = column.is_numbered && column.default.is_none();
         if is_identity && matches!(column.kind, ColumnKind::Integer(_)) {
             field.marks.insert(0, "read_only".to_owned());
@@ -281,7 +282,7 @@ impl Resource {
         self.fields.push(field);
     }
 
-    /// Makes the version of the resource, which `if_match` compares.
+    /// Adds the field with the version of a record. `if_match` compares it.
     fn add_version(&mut self, column: &Column, type_name: String) {
         let mut field = self.field(column, type_name);
         field.identifier = "version".to_owned();
@@ -295,7 +296,7 @@ impl Resource {
         self.fields.push(field);
     }
 
-    /// Makes a field of a foreign key.
+    /// Adds the reference of a foreign key to a field.
     fn refer(&self, field: &mut Field, column: &Column, other: &str) {
         field.marks.retain(|mark| mark == "filter");
         field.marks.push("group".to_owned());
@@ -311,7 +312,7 @@ impl Resource {
         }
     }
 
-    /// Gives a field that callers do not set the value of a new record.
+    /// Sets the value that a field has in a new record if callers cannot set it.
     fn add_fixed(&mut self, field: &mut Field, column: &Column, value: &ValueType) {
         field.marks.insert(0, "read_only".to_owned());
         let default = match column.default.as_deref().map(default) {
@@ -331,7 +332,7 @@ impl Resource {
         };
     }
 
-    /// Sets the value of a field that a new record does not have.
+    /// Sets the default of a field that a call may omit.
     fn add_default(
         &mut self,
         field: &mut Field,

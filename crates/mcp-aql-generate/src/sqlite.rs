@@ -14,7 +14,7 @@ use crate::expression::is_shallow;
 use crate::odd_values::{MAX_TIME, ValueCheck};
 use crate::table::{Column, ColumnKind, Table};
 
-/// Reads the requested tables of a file, or all, and the number of its views.
+/// Reads the requested tables of a file, or all of them. Also returns the number of views.
 pub(crate) fn tables(path: &str, wanted: &[String]) -> Result<(Vec<Table>, i64), Error> {
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let known = {
@@ -61,7 +61,7 @@ fn table(connection: &Connection, name: String) -> Result<Table, Error> {
     Ok(table)
 }
 
-/// The columns of a table, and the names of those in its primary key.
+/// Returns the columns of a table, and the names of those in its primary key.
 fn columns(
     connection: &Connection,
     table: &str,
@@ -85,12 +85,12 @@ fn columns(
             kind: kind(&declared),
             is_nullable: !is_required && place == 0,
             default: row.get(3)?,
-            // A column declared like this is the number of the row.
+            // A column with this declaration is an alias of SQLite's row id, so SQLite numbers new rows.
             is_numbered: place > 0 && declared.eq_ignore_ascii_case("integer"),
             is_generated: hidden >= 2,
             comment: None,
             note: None,
-            // The type `ANY` of a strict table changes no value.
+            // In a strict table, no type converts values, not even `ANY`.
             numeric_type: (!is_strict && is_numeric(&declared)).then_some(declared),
         });
     }
@@ -101,7 +101,7 @@ fn columns(
     Ok((columns, primary_key))
 }
 
-/// The tables to whose primary keys single columns refer.
+/// Returns the tables to whose primary keys single columns refer, by column.
 fn foreign_keys(connection: &Connection, table: &str) -> Result<BTreeMap<String, String>, Error> {
     let mut statement = connection.prepare(
         "SELECT \"from\", \"table\" FROM pragma_foreign_key_list(?1) AS key
@@ -113,7 +113,7 @@ fn foreign_keys(connection: &Connection, table: &str) -> Result<BTreeMap<String,
     Ok(keys.collect::<Result<_, _>>()?)
 }
 
-/// The numbers in the only row of a statement, unless it takes too long.
+/// Returns the numbers in the only row of a statement, or an error if it exceeds the time limit.
 fn counts(connection: &Connection, sql: &str) -> Result<Vec<i64>, rusqlite::Error> {
     let handle = connection.get_interrupt_handle();
     let (end, is_over) = mpsc::channel::<()>();
@@ -125,12 +125,19 @@ fn counts(connection: &Connection, sql: &str) -> Result<Vec<i64>, rusqlite::Erro
     let numbers = |row: &Row<'_>| (0..row.as_ref().column_count()).map(|at| row.get(at)).collect();
     let counts = connection.query_row(sql, [], numbers);
     drop(end);
-    // It may not interrupt the next statement.
+    // The thread must have ended before the next statement, because it would interrupt that one.
     let _ = watch.join();
     counts
 }
 
-/// The expressions of the CHECK constraints in a statement that creates a table, or `None` if it cannot be read.
+/// Returns the expressions of the CHECK constraints in a `CREATE TABLE` statement. Returns `None` if the statement
+/// cannot be parsed.
+///
+/// The result for this statement is `priority BETWEEN 1 AND 5`:
+///
+/// ```sql
+/// CREATE TABLE task (priority INTEGER CHECK (priority BETWEEN 1 AND 5))
+/// ```
 fn checks(sql: &str) -> Option<Vec<String>> {
     if !is_shallow(&SQLiteDialect {}, sql) {
         return None;
@@ -154,7 +161,7 @@ fn checks(sql: &str) -> Option<Vec<String>> {
     Some(of_columns.chain(of_table).collect())
 }
 
-/// Parts of declared types that decide the affinity of a column, in SQLite's order.
+/// The parts of declared types that decide the affinity of a column, in the order in which SQLite tests them.
 const WHOLE: &[&str] = &["int"];
 const TEXT: &[&str] = &["char", "clob", "text"];
 const BYTES: &[&str] = &["blob"];
@@ -164,13 +171,14 @@ fn has_part(declared: &str, parts: &[&str]) -> bool {
     parts.iter().any(|part| declared.contains(part))
 }
 
-/// Returns `true` if SQLite makes a number of each text in the column that looks like one: the affinity is NUMERIC.
+/// Returns `true` if SQLite converts strings in the column that look like numbers, because the column has the affinity
+/// NUMERIC.
 fn is_numeric(declared: &str) -> bool {
     let lower = declared.trim().to_lowercase();
     !lower.is_empty() && ![WHOLE, TEXT, BYTES, FRACTION].iter().any(|parts| has_part(&lower, parts))
 }
 
-/// The kind of a declared type.
+/// Returns the kind of a declared type.
 fn kind(declared: &str) -> ColumnKind {
     let lower = declared.trim().to_lowercase();
     let (name, length) = match lower.split_once('(') {
@@ -188,7 +196,7 @@ fn kind(declared: &str) -> ColumnKind {
         name if has_part(name, BYTES) => ColumnKind::Unsupported(declared.to_owned()),
         name if has_part(name, FRACTION) => ColumnKind::Number(8),
         name if name.starts_with("dec") || name.starts_with("num") => ColumnKind::Number(8),
-        // SQLite stores any value in a column of any other type.
+        // SQLite stores any value in a column of another type.
         _ => ColumnKind::Text { max_length: None },
     }
 }

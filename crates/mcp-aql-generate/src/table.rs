@@ -6,18 +6,18 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Table {
     pub(crate) name: String,
-    /// The schema, unless it is the default one.
+    /// The schema. `None` for the default one.
     pub(crate) schema: Option<String>,
     pub(crate) comment: Option<String>,
     pub(crate) columns: Vec<Column>,
     pub(crate) primary_key: Vec<String>,
-    /// The tables to whose primary keys single columns refer.
+    /// The tables to whose primary keys single columns refer, by column.
     pub(crate) foreign_keys: BTreeMap<String, String>,
     /// The expressions of the CHECK constraints.
     pub(crate) checks: Vec<String>,
-    /// The sentence that says why it cannot be a resource.
+    /// The reason why the table cannot be a resource, as a sentence.
     pub(crate) obstacle: Option<String>,
-    /// Sentences about the values of its rows.
+    /// Remarks about the values of its rows.
     pub(crate) remarks: Vec<String>,
 }
 
@@ -27,16 +27,16 @@ pub(crate) struct Column {
     pub(crate) name: String,
     pub(crate) kind: ColumnKind,
     pub(crate) is_nullable: bool,
-    /// The expression of the default.
+    /// The SQL expression of the default.
     pub(crate) default: Option<String>,
-    /// Whether the database numbers new rows.
+    /// If `true`, the database numbers new rows.
     pub(crate) is_numbered: bool,
-    /// Whether the database computes the value.
+    /// If `true`, the database computes the value.
     pub(crate) is_generated: bool,
     pub(crate) comment: Option<String>,
-    /// A sentence about its values, which follows the comment.
+    /// A sentence about the values. It is appended to the comment.
     pub(crate) note: Option<String>,
-    /// The declared type, if SQLite makes numbers of texts with it.
+    /// The declared type, if SQLite converts strings into numbers because of it.
     pub(crate) numeric_type: Option<String>,
 }
 
@@ -44,9 +44,9 @@ pub(crate) struct Column {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ColumnKind {
     Boolean,
-    /// A whole number with this number of bytes.
+    /// An integer with this number of bytes.
     Integer(u8),
-    /// A fractional number with this number of bytes.
+    /// A floating-point number with this number of bytes.
     Number(u8),
     Text {
         max_length: Option<u32>,
@@ -54,21 +54,21 @@ pub(crate) enum ColumnKind {
     Uuid,
     Date,
     Instant,
-    /// An instant without a time zone, in a column of this type.
+    /// An instant without a time zone. The string is the type of the column.
     LocalInstant(&'static str),
     Json,
-    /// A type of the database with these values.
+    /// An enum type of the database, with its values.
     Enum {
         name: String,
         values: Vec<String>,
     },
-    /// An array with this type.
+    /// An array. `name` is its type in the database.
     Array {
         name: String,
         entries: Box<ColumnKind>,
     },
-    /// A type with this name whose values are converted to text and back.
+    /// A type with this name whose values are converted to strings and back.
     Other(String),
-    /// A type with this name whose values no field can contain.
+    /// A type with this name whose values no field can represent.
     Unsupported(String),
 }

@@ -1,4 +1,4 @@
-//! Generates from the description of a schema, without a database, for a fuzz target.
+//! Generates a source from a description of tables, without a database, for a fuzz target.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,14 @@ use crate::database::{Database, Error, Request};
 use crate::generation::{Generated, write};
 use crate::table::{Column, ColumnKind, Table};
 
-/// Generates from tables that are separated by form feeds. The parts of a table are separated by vertical tabs: its name,
-/// its comment, a CHECK constraint, the table of a foreign key, and each column in four parts: its kind with flags, its
-/// name, its default and its comment.
+/// Generates a source from a description of tables.
+///
+/// Tables are separated by form feeds, and the parts of a table by vertical tabs. The first parts are the name, the
+/// comment, a CHECK constraint, and the table of a foreign key. Each column follows with four parts: its kind with
+/// flags, its name, its default and its comment.
 ///
 /// # Errors
-/// Like those of [`generate`](crate::generate).
+/// The same errors as [`generate`](crate::generate).
 pub fn generate_described(name: &str, tables: &str) -> Result<Generated, Error> {
     let request = Request {
         database: Database::Sqlite(String::new()),

@@ -1,4 +1,4 @@
-//! Chooses the types of fields.
+//! Chooses the Rust types of fields.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,11 @@ use crate::expression::{Check, Rule};
 use crate::names::{camel, singular_of, snake, type_name};
 use crate::table::{Column, ColumnKind, Table};
 
-/// The types that `#[resource(operations)]` makes for a type: their names are its name with one of these endings.
+/// The endings of the types that `#[resource(operations)]` generates: `TaskFilter`, `TaskUpdate`, `TaskPage`,
+/// `TaskList`.
 const MADE_TYPES: [&str; 4] = ["Filter", "Update", "Page", "List"];
 
-/// The names of the types in one source.
+/// The names of all types in one source.
 #[derive(Debug, Default)]
 pub(crate) struct TypeNames {
     resources: BTreeSet<String>,
@@ -19,7 +20,7 @@ pub(crate) struct TypeNames {
 }
 
 impl TypeNames {
-    /// Reserves the names of the resources of all tables.
+    /// Reserves the names of the resources for all tables.
     pub(crate) fn of(tables: &[Table]) -> Self {
         let singular = |table: &Table| singular_of(&snake(&table.name));
         let resources = tables.iter().map(|table| type_name(&singular(table))).collect();
@@ -35,13 +36,13 @@ impl TypeNames {
         if self.is_made(&name) { format!("{name}Row") } else { name }
     }
 
-    /// Returns `true` if a type with this name is made for another one.
+    /// Returns `true` if a type with this name is generated for another type.
     fn is_made(&self, name: &str) -> bool {
         let mut stems = MADE_TYPES.iter().filter_map(|end| name.strip_suffix(end));
         stems.any(|stem| self.resources.contains(stem))
     }
 
-    /// Reserves the name of an enum, with an ending if another type has it.
+    /// Reserves the name of an enum. It gets an ending if another type has the same name.
     fn add_enum(&mut self, mut name: String) -> String {
         while self.resources.contains(&name) || self.enums.contains(&name) || self.is_made(&name) {
             name.push_str("Value");
@@ -60,11 +61,13 @@ pub(crate) struct ValueType {
     pub(crate) variants: Vec<(String, String)>,
 }
 
-/// The maximum depth of a default in JSON, which the macro `json!` expands by recursion.
+/// The maximum depth of a default in JSON, because the macro `json!` expands it by recursion.
 const MAX_JSON_DEPTH: usize = 16;
 
-/// Writes a value for `json!`, or returns `None` if it is deeper than this. The escapes of JSON are not those of Rust,
-/// and a number without a suffix is an `i32`.
+/// Returns a value as source for `json!`, or `None` if it is deeper than `depth`.
+///
+/// Strings are escaped for Rust, because JSON's escapes differ. Numbers need a suffix, because a number without one is
+/// an `i32`.
 fn json_literal(json: &Json, depth: usize) -> Option<String> {
     let depth = depth.checked_sub(1)?;
     Some(match json {
@@ -107,7 +110,7 @@ impl ValueType {
             || !self.variants.is_empty()
     }
 
-    /// The expression for the current time.
+    /// Returns the expression for the current time.
     pub(crate) fn now(&self, kind: &ColumnKind) -> Option<String> {
         Some(match kind {
             ColumnKind::Instant | ColumnKind::LocalInstant(_) => "Utc::now()".to_owned(),
@@ -119,7 +122,7 @@ impl ValueType {
         })
     }
 
-    /// The option with the default.
+    /// Returns the option with the default: `default = 3`.
     pub(crate) fn default(&self, kind: &ColumnKind, json: &Json) -> Option<String> {
         let text = match json {
             Json::String(text) => text.clone(),
@@ -157,9 +160,9 @@ impl ValueType {
     }
 }
 
-/// The enums of a resource.
+/// The registry of enums for one resource.
 pub(crate) struct Enums<'a> {
-    /// The singular of the resource.
+    /// The singular name of the resource.
     pub(crate) singular: &'a str,
     pub(crate) names: &'a mut TypeNames,
     pub(crate) known: &'a mut Vec<Enum>,
@@ -171,7 +174,7 @@ impl Enums<'_> {
         let name = self.names.add_enum(name);
         let mut variants: Vec<(String, String)> = Vec::new();
         for value in values {
-            // A rule may name a value twice.
+            // A rule may list a value twice.
             if variants.iter().any(|(_, known)| known == value) {
                 continue;
             }
@@ -189,17 +192,17 @@ impl Enums<'_> {
     }
 }
 
-/// An enum with the values of a column.
+/// An enum for the values of a column.
 #[derive(Debug, Clone)]
 pub(crate) struct Enum {
     pub(crate) name: String,
     pub(crate) doc: String,
-    /// The variants with their values.
+    /// The names of the variants, with their values.
     pub(crate) variants: Vec<(String, String)>,
 }
 
 impl ValueType {
-    /// Chooses the type of a field, or `None` if there is none.
+    /// Chooses the type of a field. Returns `None` if no type fits.
     pub(crate) fn of(column: &Column, rules: &[Check], enums: &mut Enums<'_>) -> Option<Self> {
         let texts = rules.iter().find_map(|check| match &check.rule {
             Rule::OneOf(texts) => Some(texts),

@@ -1,4 +1,4 @@
-//! The counters and histograms, and the recorder that updates them.
+//! The counters and histograms of calls, executions, confirmations, sessions and the store.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -17,17 +17,17 @@ use crate::labels::{
     StoreLabels,
 };
 
-/// The upper bounds of the buckets for calls, in seconds.
+/// Upper bounds of the buckets for calls, in seconds.
 const CALL_BUCKETS: [f64; 14] =
     [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0];
-/// The upper bounds of the buckets for executions, in seconds.
+/// Upper bounds of the buckets for executions, in seconds. Executions run in the background and can take hours.
 const EXECUTION_BUCKETS: [f64; 10] =
     [0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3_600.0, 14_400.0];
-/// The upper bounds of the buckets for accesses to the store, in seconds.
+/// Upper bounds of the buckets for store accesses, in seconds.
 const STORE_BUCKETS: [f64; 10] =
     [0.000_1, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.05, 0.25, 1.0, 5.0];
 
-/// Creates histograms with these buckets.
+/// Creates histograms with these bucket bounds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Buckets(&'static [f64]);
 
@@ -39,7 +39,7 @@ impl MetricConstructor<Histogram> for Buckets {
 
 type Histograms<L> = Family<L, Histogram, Buckets>;
 
-/// What is counted. Clones share their values.
+/// The instruments of an adapter. Clones share the same values.
 #[derive(Clone)]
 pub(crate) struct Instruments {
     calls: Family<CallLabels, Counter>,
@@ -53,7 +53,7 @@ pub(crate) struct Instruments {
     store_errors: Family<StoreLabels, Counter>,
     sessions: Gauge,
     sessions_opened: Counter,
-    /// The executions of this process that have not ended. Set before each page.
+    /// Number of unfinished executions of this process, by state. Updated whenever the page is rendered.
     pub(crate) executions: Family<StateLabels, Gauge>,
 }
 
@@ -75,7 +75,7 @@ impl Instruments {
         }
     }
 
-    /// Adds the instruments to a registry. It appends `_total` to the names of counters.
+    /// Registers the instruments. The registry appends `_total` to the names of counters.
     pub(crate) fn register(&self, registry: &mut Registry) {
         registry.register("calls", "Calls of operations", self.calls.clone());
         registry.register("errors", "Calls that were refused or failed", self.errors.clone());
@@ -114,7 +114,8 @@ impl Instruments {
             "Time of an access to the store of the adapter's state",
             self.store_duration.clone(),
         );
-        // A counter that is missing until its first error hides the increase from 0 to 1.
+        // Create the error counters with the value 0: Prometheus cannot see the increase from 0 to 1 if a counter
+        // only appears with its first error.
         for access in StoreAccess::ALL {
             self.store_errors.get_or_create_owned(&StoreLabels { access: access.as_str() });
         }
@@ -132,7 +133,8 @@ impl Instruments {
     }
 }
 
-/// The end of an open session. It is part of the session's state, which is dropped with the session.
+/// Decrements the number of open sessions when the session ends. It is part of the session's state, so it is dropped
+/// together with the session.
 #[derive(Default)]
 struct SessionEnd(OnceLock<OpenSession>);
 

@@ -1,11 +1,11 @@
-//! The labels of metrics. All have few values, which the adapter determines and not its callers.
+//! The label sets of the metrics. Only the adapter determines label values, never a caller, so each has few values.
 
 use prometheus_client::encoding::EncodeLabelSet;
 
-/// Stands for the names of unknown operations, which are texts of the caller.
+/// Replaces the names of unknown operations in labels, because callers choose these names.
 pub(crate) const OTHER: &str = "_OTHER";
 
-/// The labels of calls.
+/// Labels of calls.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct CallLabels {
     pub(crate) operation: &'static str,
@@ -13,46 +13,46 @@ pub(crate) struct CallLabels {
     pub(crate) outcome: &'static str,
 }
 
-/// The labels of errors.
+/// Labels of errors.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct ErrorLabels {
     pub(crate) operation: &'static str,
     pub(crate) code: &'static str,
 }
 
-/// The labels of an operation.
+/// Labels of durations, and of started executions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct OperationLabels {
     pub(crate) operation: &'static str,
 }
 
-/// The labels of executions that have ended.
+/// Labels of finished executions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct EndLabels {
     pub(crate) operation: &'static str,
     pub(crate) outcome: &'static str,
 }
 
-/// The labels of running executions.
+/// Labels of unfinished executions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct StateLabels {
     pub(crate) state: &'static str,
 }
 
-/// The labels of confirmations.
+/// Labels of confirmations.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct ConfirmationLabels {
     pub(crate) step: &'static str,
     pub(crate) by: &'static str,
 }
 
-/// The labels of accesses to the store.
+/// Labels of store accesses.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct StoreLabels {
     pub(crate) access: &'static str,
 }
 
-/// The labels of the build.
+/// Labels of `build_info`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct BuildLabels {
     pub(crate) adapter: String,

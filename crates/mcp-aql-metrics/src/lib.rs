@@ -1,7 +1,12 @@
-//! A page of metrics for Prometheus about an adapter: calls, errors, latencies, sessions, executions, confirmations and
-//! the store. Authors of adapters use this crate as the feature `metrics` of the crate `mcp-aql`.
+//! Prometheus metrics of an adapter: calls, errors, latencies, sessions, executions, confirmations and the store.
 //!
-//! The page never contains the values of arguments, results, names that only a caller knows, or the identity of callers.
+//! As the author of an adapter, enable the feature `metrics` of the crate `mcp-aql` instead of depending on this crate.
+//!
+//! The page never contains argument values, results, operation names invented by callers, or the identity of callers.
+//!
+//! ```text
+//! mcp_aql_calls_total{operation="get_count",category="READ",outcome="succeeded"} 1
+//! ```
 
 mod instruments;
 mod labels;

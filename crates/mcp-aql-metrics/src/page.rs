@@ -1,4 +1,4 @@
-//! The page of metrics.
+//! The metrics page of an adapter.
 
 use std::sync::Arc;
 
@@ -12,10 +12,11 @@ use crate::instruments::Instruments;
 use crate::labels::{BuildLabels, StateLabels};
 use crate::safety::SafetyGauges;
 
-/// The metrics of an adapter, as a page in Prometheus' text format.
+/// Collects the metrics of an adapter and renders them as a page in Prometheus' text format.
 ///
-/// The command line serves the page with `serve --metrics ADDRESS`. A program that serves its adapter itself can add
-/// the page to its own server, or call [`serve`](Self::serve).
+/// You need this type only if your program serves its adapter itself: the command line serves the page with
+/// `serve --metrics ADDRESS`. Call [`page`](Self::page) to add the page to your own server, or [`serve`](Self::serve)
+/// to run a separate one.
 ///
 /// ```
 /// use mcp_aql::observe::Metrics;
@@ -44,10 +45,10 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Begins to count what this adapter and its clones do.
+    /// Starts to record the calls of this adapter and its clones.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the adapter is counted already.
+    /// Returns [`Error::Usage`] if the adapter already has metrics.
     pub fn of(adapter: &Adapter) -> Result<Self> {
         let instruments = Instruments::new();
         if !adapter.add_recorder(Arc::new(instruments.clone())) {
@@ -67,7 +68,7 @@ impl Metrics {
         Ok(Self { adapter: adapter.clone(), instruments, registry, safety })
     }
 
-    /// Returns the page in Prometheus' text format, version 0.0.4.
+    /// Renders the page in Prometheus' text format, version 0.0.4.
     pub async fn page(&self) -> String {
         let (pending, running) = self.adapter.execution_table().count();
         for (state, count) in [("pending", pending), ("running", running)] {

@@ -1,11 +1,11 @@
-//! The open requests to operators and the blocked agents, with the feature `safety`.
+//! Gauges of the safety loop: open requests to operators and blocked agents. Requires the feature `safety`.
 
 use mcp_aql_core::Adapter;
 use mcp_aql_safety::operator::{Operator, OperatorAccess as _};
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-/// The gauges of an adapter with a safety loop.
+/// The gauges of the safety loop. Empty if the adapter has none.
 pub(crate) struct SafetyGauges(Option<Shown>);
 
 struct Shown {
@@ -15,7 +15,7 @@ struct Shown {
 }
 
 impl SafetyGauges {
-    /// Adds the gauges, if the adapter has a safety loop.
+    /// Registers the gauges if the adapter has a safety loop.
     pub(crate) fn register(adapter: &Adapter, registry: &mut Registry) -> Self {
         let Some(operator) = adapter.operator() else { return Self(None) };
         let (requests, blocks) = (Gauge::default(), Gauge::default());
@@ -32,7 +32,7 @@ impl SafetyGauges {
         Self(Some(Shown { operator, requests, blocks }))
     }
 
-    /// Reads the values from the store. If it fails, the gauges keep their last values.
+    /// Reads the values from the store. On an error, the gauges keep their last values.
     pub(crate) async fn update(&self) {
         let Some(Shown { operator, requests, blocks }) = &self.0 else { return };
         match operator.overview().await {

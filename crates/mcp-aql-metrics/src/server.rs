@@ -1,4 +1,4 @@
-//! Serves the page of metrics over HTTP.
+//! The HTTP server of the metrics page.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -17,19 +17,21 @@ use tokio_util::sync::CancellationToken;
 
 use crate::Metrics;
 
-/// The path of the page.
+/// Path of the page.
 const PATH: &str = "/metrics";
-/// The maximum number of connections.
+/// Maximum number of connections.
 const MAX_CONNECTIONS: usize = 16;
-/// The time limit of a scraper for sending a request and reading the page.
+/// Time limit for a scraper to send a request and to read the page.
 const SCRAPER_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Metrics {
-    /// Serves the page at `/metrics` until `stop` completes. On a loopback address, only requests to this machine are
-    /// answered, so that a web page cannot read it through a name of its own.
+    /// Serves the page at `/metrics` until `stop` completes.
+    ///
+    /// On a loopback address, requests must have this machine's name in `Host`. Otherwise, a website could point its
+    /// own domain at the loopback address and read the page from a browser (DNS rebinding).
     ///
     /// # Errors
-    /// [`Error::Io`](mcp_aql_core::Error::Io) if the listener has no address.
+    /// Returns [`Error::Io`](mcp_aql_core::Error::Io) if the listener has no local address.
     ///
     /// ```no_run
     /// use mcp_aql::observe::Metrics;
@@ -49,7 +51,7 @@ impl Metrics {
         let page = Page { metrics: Arc::new(self), is_local };
         let router = Router::new().route(PATH, get(answer)).with_state(page);
         let stopped = CancellationToken::new();
-        // Dropping this future stops the listener too.
+        // Also stop the listener if this future is dropped.
         let _stop = stopped.clone().drop_guard();
         let bounds = (MAX_CONNECTIONS, SCRAPER_TIMEOUT);
         let serving = mcp_aql_server::serve_connections(listener, router, bounds, stopped.clone());
@@ -76,7 +78,7 @@ async fn answer(State(page): State<Page>, headers: HeaderMap) -> Response {
     (fields, page.metrics.page().await).into_response()
 }
 
-/// Whether the header `Host` names the loopback interface.
+/// Returns `true` if the header `Host` names the loopback interface.
 fn names_this_machine(headers: &HeaderMap) -> bool {
     let Some(host) = headers.get(HOST).and_then(|host| host.to_str().ok()) else { return false };
     let name = match host.rsplit_once(':') {

@@ -1,6 +1,6 @@
 //! The five semantic categories and the permission flags of each.
 
-/// What an operation does to stored state. Every operation has exactly one.
+/// The effect of an operation on stored state. Every operation has exactly one category.
 ///
 /// ```
 /// use mcp_aql_protocol::SemanticCategory;
@@ -12,15 +12,15 @@
 /// Source: MCP-AQL §6.1, §8.1 (REQ-EPT-02, REQ-CLS-01).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SemanticCategory {
-    /// Adds data; removes and overwrites nothing.
+    /// Adds data. Removes and overwrites nothing.
     Create,
-    /// Reads; changes nothing and is safe to repeat.
+    /// Reads data. Changes nothing and is safe to repeat.
     Read,
-    /// Overwrites data that exists.
+    /// Overwrites existing data.
     Update,
     /// Removes data.
     Delete,
-    /// Starts, stops or steers something at run time; may have outside effects.
+    /// Starts, stops or controls something at run time. May have effects outside of the adapter.
     Execute,
 }
 
@@ -29,7 +29,7 @@ impl SemanticCategory {
     pub const ALL: [Self; 5] =
         [Self::Create, Self::Read, Self::Update, Self::Delete, Self::Execute];
 
-    /// The name on the wire: `CREATE`, `READ`, `UPDATE`, `DELETE` or `EXECUTE`.
+    /// Returns the name in requests and replies: `CREATE`, `READ`, `UPDATE`, `DELETE` or `EXECUTE`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Create => "CREATE",
@@ -40,17 +40,24 @@ impl SemanticCategory {
         }
     }
 
-    /// Returns the category of this name on the wire. Names are case-sensitive.
+    /// Parses the name of a category. Names are case-sensitive.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|category| category.as_str() == name)
     }
 
-    /// Returns the first word of an operation's name and the category that this verb announces, if the
-    /// protocol lists the verb (§8.5.1, REQ-CLS-07).
+    /// Returns the first word of an operation's name and the category implied by this verb. Returns `None` if the
+    /// protocol does not list the verb (§8.5.1, REQ-CLS-07).
+    ///
+    /// ```
+    /// use mcp_aql_protocol::SemanticCategory;
+    ///
+    /// assert_eq!(SemanticCategory::of_verb("list_tasks"), Some(("list", SemanticCategory::Read)));
+    /// assert_eq!(SemanticCategory::of_verb("settle_account"), None);
+    /// ```
     pub fn of_verb(operation: &str) -> Option<(&str, Self)> {
         let mut words = operation.split('_');
         let verb = words.next()?;
-        // A room is not read by `check_in_guest`.
+        // "Check in" and "check out" change state: `check_in_guest` does not read a guest.
         if verb == "check" && matches!(words.next(), Some("in" | "out")) {
             return None;
         }
@@ -67,8 +74,8 @@ impl SemanticCategory {
         Some((verb, category))
     }
 
-    /// Returns the category that a name suggests: that of its verb, EXECUTE for the usual commands of a business, and
-    /// otherwise READ.
+    /// Suggests a category for an operation: the one implied by its verb, or EXECUTE for common business commands such
+    /// as `approve` or `refund`. All other names suggest READ.
     pub fn suggested_for(operation: &str) -> Self {
         if let Some((_, category)) = Self::of_verb(operation) {
             return category;
@@ -77,7 +84,7 @@ impl SemanticCategory {
         if COMMANDS.contains(&verb) { Self::Execute } else { Self::Read }
     }
 
-    /// The family of the CRUDE profile that contains this category: `create`, `read`, …
+    /// Returns the family of the CRUDE profile that contains this category: `create`, `read`, …
     pub const fn crude_family(self) -> &'static str {
         match self {
             Self::Create => "create",
@@ -88,7 +95,7 @@ impl SemanticCategory {
         }
     }
 
-    /// The permission flags of the category (REQ-EPT-06).
+    /// Returns the permission flags of the category (REQ-EPT-06).
     pub const fn permissions(self) -> EndpointPermissions {
         match self {
             Self::Create => EndpointPermissions { read_only: false, destructive: false },
@@ -100,8 +107,8 @@ impl SemanticCategory {
     }
 }
 
-/// Verbs of commands that do more than change stored fields. They announce no category, because some mean an UPDATE or a
-/// CREATE in other businesses.
+/// Verbs of commands that do more than change stored fields. They suggest a category but do not imply one, because some
+/// mean an UPDATE or a CREATE in other domains.
 const COMMANDS: [&str; 24] = [
     "accept",
     "approve",
@@ -136,14 +143,14 @@ impl serde::Serialize for SemanticCategory {
     }
 }
 
-/// Whether an operation only reads, and whether it removes or overwrites (REQ-INT-12).
+/// The permission flags of a category: read-only, destructive, or neither (REQ-INT-12).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct EndpointPermissions {
-    /// The operation only reads.
+    /// If `true`, the operation only reads.
     #[cfg_attr(feature = "serde", serde(rename = "readOnly"))]
     pub read_only: bool,
-    /// The operation may remove or overwrite data.
+    /// If `true`, the operation may remove or overwrite data.
     pub destructive: bool,
 }
 

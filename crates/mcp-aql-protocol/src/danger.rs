@@ -39,12 +39,12 @@ levels!(
 );
 
 impl DangerLevel {
-    /// The number of the level in audit entries: 0 to 4.
+    /// Returns the number of the level in audit entries, from 0 (`safe`) to 4 (`forbidden`).
     pub const fn number(self) -> u8 {
         self as u8
     }
 
-    /// The level of an operation of this category that declares none (REQ-DNG-02, choice C-45).
+    /// Returns the level of an operation that declares none, from its category alone (REQ-DNG-02, choice C-45).
     pub const fn of_category(category: SemanticCategory) -> Self {
         match category {
             SemanticCategory::Read => Self::Safe,
@@ -57,8 +57,17 @@ impl DangerLevel {
 }
 
 impl DangerLevel {
-    /// The level of an operation that declares none, and the pattern that raised it above the level of
-    /// its category, if one did. A pattern never lowers the level (REQ-DNG-02, REQ-DNG-08).
+    /// Returns the level of an operation that declares none, from its name and category.
+    ///
+    /// The second value is the name pattern that raised the level above the level of the category. It is `None` if no
+    /// pattern did. A pattern never lowers the level (REQ-DNG-02, REQ-DNG-08).
+    ///
+    /// ```
+    /// use mcp_aql_protocol::{DangerLevel, SemanticCategory};
+    ///
+    /// let (level, pattern) = DangerLevel::inferred("purge_cache", SemanticCategory::Execute);
+    /// assert_eq!((level, pattern), (DangerLevel::Dangerous, Some("purge_*")));
+    /// ```
     pub fn inferred(name: &str, category: SemanticCategory) -> (Self, Option<&'static str>) {
         let default = Self::of_category(category);
         let found = DANGER_PATTERNS.iter().find_map(|(level, patterns)| {
@@ -72,8 +81,8 @@ impl DangerLevel {
     }
 }
 
-/// The name patterns that imply a level for an operation that declares none, the most dangerous first.
-/// A `*` at one end matches any text (REQ-DNG-08, choice C-48).
+/// Name patterns that imply a level for an operation that declares none, from the most dangerous level down.
+/// A `*` at either end matches any string (REQ-DNG-08, choice C-48).
 pub const DANGER_PATTERNS: &[(DangerLevel, &[&str])] = &[
     (
         DangerLevel::Forbidden,
@@ -94,7 +103,15 @@ pub const DANGER_PATTERNS: &[(DangerLevel, &[&str])] = &[
     (DangerLevel::Safe, &["get_*", "list_*", "search_*", "count_*", "check_*", "introspect*"]),
 ];
 
-/// Whether a name matches a pattern, which has at most one `*`, at one end.
+/// Returns `true` if a name matches a pattern of [`DANGER_PATTERNS`]. A pattern has at most one `*`, at either end.
+///
+/// ```
+/// use mcp_aql_protocol::pattern_matches;
+///
+/// assert!(pattern_matches("drop_*", "drop_table"));
+/// assert!(pattern_matches("*_production", "restart_production"));
+/// assert!(!pattern_matches("drop_*", "undrop_table"));
+/// ```
 pub fn pattern_matches(pattern: &str, name: &str) -> bool {
     match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
         (Some(end), _) => name.ends_with(end),

@@ -24,14 +24,14 @@ macro_rules! codes {
             /// Every code, in the registry's order.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The code on the wire, such as `NOT_FOUND_RESOURCE`.
+            /// Returns the code as sent to clients, for example `NOT_FOUND_RESOURCE`.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text,)*
                 }
             }
 
-            /// What the code means, in a sentence.
+            /// Returns a one-sentence description of the code.
             pub const fn meaning(self) -> &'static str {
                 match self {
                     $(Self::$variant => $doc.trim_ascii(),)*
@@ -103,14 +103,14 @@ codes! {
 }
 
 impl ErrorCode {
-    /// Whether a model can do better with another call. Everything but `INTERNAL_ERROR` is.
+    /// Returns `true` if the model can correct the failure with another call. Only `INTERNAL_ERROR` is not recoverable.
     ///
-    /// A recoverable failure goes out with `isError: false` (REQ-MCP-10, REQ-MCP-11, choice C-11).
+    /// Replies with a recoverable error have `isError: false` (REQ-MCP-10, REQ-MCP-11, choice C-11).
     pub const fn is_recoverable(self) -> bool {
         !matches!(self, Self::InternalError)
     }
 
-    /// The code that stands for the HTTP status of a wrapped API, or `None` below 400.
+    /// Maps the HTTP status of a wrapped API to an error code. Returns `None` below 400.
     ///
     /// ```
     /// use mcp_aql_protocol::ErrorCode;

@@ -1,6 +1,6 @@
-//! The formats of text parameters.
+//! The formats of string parameters.
 
-/// A form of text that `format = "…"` names and the runtime checks.
+/// A string format that you name with `format = "…"` and that the runtime validates.
 ///
 /// ```
 /// use mcp_aql_protocol::Format;
@@ -13,18 +13,17 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {
-    /// A calendar day, `2031-05-06`. It has no time zone: it means that day wherever the adapter's
-    /// user is.
+    /// A calendar day such as `2031-05-06`. It has no time zone: the day is meant in the zone of the adapter's user.
     Date,
-    /// An instant, `2031-05-06T07:08:09Z` or with an offset such as `+05:30`.
+    /// An instant such as `2031-05-06T07:08:09Z`, in UTC or with an offset such as `+05:30`.
     DateTime,
-    /// A time of day, `07:08:09`.
+    /// A time of day such as `07:08:09`.
     Time,
     /// An e-mail address.
     Email,
     /// An absolute URI.
     Uri,
-    /// A UUID in its hyphenated form.
+    /// A hyphenated UUID.
     Uuid,
     /// An IPv4 address.
     Ipv4,
@@ -35,7 +34,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Every format, in alphabetical order of the names.
+    /// All formats, in alphabetical order of their names.
     pub const ALL: &'static [Self] = &[
         Self::Byte,
         Self::Date,
@@ -48,7 +47,7 @@ impl Format {
         Self::Uuid,
     ];
 
-    /// The name in `format` and in introspection.
+    /// Returns the name used in `format = "…"` and in introspection.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Date => "date",
@@ -63,12 +62,12 @@ impl Format {
         }
     }
 
-    /// Returns the format of this name.
+    /// Returns the format with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|format| format.as_str() == name)
     }
 
-    /// Text of this form, for generated examples and for error messages.
+    /// Returns a valid value, for generated examples and for error messages.
     pub const fn example(self) -> &'static str {
         match self {
             Self::Date => "2031-05-06",

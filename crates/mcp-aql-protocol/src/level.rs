@@ -1,8 +1,8 @@
-//! What danger levels and trust levels have in common: an order, and a word for each level.
+//! The code shared by danger levels and trust levels: ordered enums with a word for each level.
 
 use std::fmt;
 
-/// Returned when a word does not name a level.
+/// Returned if a string is not the word of a level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownLevel {
     pub(crate) given: String,
@@ -25,7 +25,7 @@ macro_rules! levels {
             /// All levels, in ascending order.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
-            /// The word on the wire.
+            /// Returns the word for the level in JSON and in configuration files.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word),*

@@ -1,7 +1,7 @@
-//! The vocabulary of MCP-AQL: the lists that the macros and the runtime must agree on.
+//! The vocabulary of MCP-AQL: categories, error codes, levels, formats, limits and reserved names.
 //!
-//! The macros check an operation against these lists while it is compiled, and the runtime checks and
-//! publishes the same lists. Every list exists once, here.
+//! The macros check an operation against these lists at compile time, and the runtime enforces and publishes the same
+//! lists. Each list exists only here, so the two cannot disagree.
 //!
 //! ```
 //! use mcp_aql_protocol::{DangerLevel, SemanticCategory};
@@ -34,7 +34,7 @@ pub use names::{
 };
 pub use trust::TrustLevel;
 
-/// Version of the MCP-AQL text that is implemented, as `_protocol.version` shows it.
+/// Version of the MCP-AQL specification that this crate implements, as published in `_protocol.version`.
 ///
 /// Source: REQ-INT-05.
 pub const PROTOCOL_VERSION: &str = "1.0.0-draft";

@@ -2,23 +2,23 @@
 
 use std::fmt;
 
-/// The number of items in a page where neither the operation nor the call says one (REQ-PAG-08).
+/// Page size if neither the operation nor the call sets one (REQ-PAG-08).
 pub const DEFAULT_PAGE_SIZE: usize = 20;
 
-/// The largest page that a call gets where the operation does not say another (REQ-PAG-08).
+/// Largest page size that a call can request, unless the operation sets another maximum (REQ-PAG-08).
 pub const DEFAULT_MAX_PAGE_SIZE: usize = 100;
 
-/// The largest page that an operation may allow (REQ-PAG-08).
+/// Largest maximum page size that an operation can declare (REQ-PAG-08).
 pub const MAX_PAGE_SIZE: usize = 1_000;
 
-/// The number of bytes after which a page ends by default.
+/// Default size in bytes at which a page ends.
 pub(crate) const DEFAULT_RESULT_BUDGET: usize = 64 << 10;
 
 /// Payload limits of an adapter, published in `_protocol.limits`.
 ///
-/// All but `max_response_size` and `result_budget` are enforced on requests. `max_response_size` is the
-/// limit of a reply, and `result_budget` is the size at which its pages end. Data that was stored within the limits of a request never exceeds the depth and length limits of the
-/// replies that return it.
+/// `max_response_size` limits a reply, and `result_budget` is the size at which a page of results ends. All other
+/// limits are enforced on requests. Data stored by a request within its limits never exceeds the limits on depth and
+/// length when a reply returns it.
 ///
 /// ```
 /// use mcp_aql_protocol::SizeLimits;
@@ -31,20 +31,21 @@ pub(crate) const DEFAULT_RESULT_BUDGET: usize = 64 << 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct SizeLimits {
-    /// Bytes of the serialised tool arguments. Default 1 MiB; 64 KiB to 10 MiB.
+    /// Maximum size of the serialized tool arguments, in bytes. Default 1 MiB; 64 KiB to 10 MiB.
     pub max_request_size: usize,
-    /// Bytes of the JSON reply. Default 10 MiB; 1 MiB to 100 MiB.
+    /// Maximum size of the JSON reply, in bytes. Default 10 MiB; 1 MiB to 100 MiB.
     pub max_response_size: usize,
-    /// Bytes of UTF-8 in one string. Default 1 MiB; 64 KiB to 10 MiB.
+    /// Maximum length of one string, in bytes of UTF-8. Default 1 MiB; 64 KiB to 10 MiB.
     pub max_string_length: usize,
-    /// Elements of one array. Default 10,000; 100 to 100,000.
+    /// Maximum number of elements in one array. Default 10,000; 100 to 100,000.
     pub max_array_elements: usize,
-    /// Nested objects and arrays, the root included. Default 32; 8 to 64.
+    /// Maximum depth of nested objects and arrays, including the root. Default 32; 8 to 64.
     pub max_nesting_depth: usize,
-    /// Operations in one batch. Default 100; 1 to 1,000. This one is ours (REQ-BAT-01 names none).
+    /// Maximum number of operations in one batch. Default 100; 1 to 1,000. This limit is specific to this
+    /// implementation, because REQ-BAT-01 names none.
     pub max_batch_operations: usize,
-    /// Bytes of the JSON reply after which a page ends, so that clients do not cut the reply. Results
-    /// that are not pages may be larger. Default 64 KiB; 1 KiB to 100 MiB. This one is ours
+    /// Size of the JSON reply at which a page ends, in bytes, so that clients do not truncate the reply. Results
+    /// without pages can be larger. Default 64 KiB; 1 KiB to 100 MiB. This limit is specific to this implementation
     /// (REQ-INT-30).
     pub result_budget: usize,
 }
@@ -64,10 +65,10 @@ impl Default for SizeLimits {
 }
 
 impl SizeLimits {
-    /// Checks every limit against the protocol's range.
+    /// Checks all limits against the ranges of the protocol.
     ///
     /// # Errors
-    /// Returns the limits that lie outside of their range.
+    /// Returns every limit outside its range.
     pub fn check(&self) -> Result<(), Vec<LimitOutOfRange>> {
         let faults: Vec<_> = [
             ("max_request_size", self.max_request_size, 64 << 10, 10 << 20),
@@ -86,17 +87,17 @@ impl SizeLimits {
     }
 }
 
-/// Returned when a limit lies outside of the range that the protocol allows.
+/// Returned if a limit is outside the range allowed by the protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LimitOutOfRange {
     /// The limit's name, as in `_protocol.limits`.
     pub limit: &'static str,
-    /// The value that was set.
+    /// The configured value.
     pub value: usize,
-    /// The smallest value that the protocol allows.
+    /// The smallest allowed value.
     pub low: usize,
-    /// The largest value that the protocol allows.
+    /// The largest allowed value.
     pub high: usize,
 }
 

@@ -1,8 +1,8 @@
-//! Names that the protocol reserves, the pattern of public names, and suggestions for unknown names.
+//! Names reserved by the protocol, the pattern of public names, and suggestions for unknown names.
 
 use std::borrow::Cow;
 
-/// The operation names that the protocol reserves (REQ-CLS-10).
+/// Operation names reserved by the protocol (REQ-CLS-10).
 pub const RESERVED_OPERATIONS: [&str; 7] = [
     "introspect",
     "execute_agent",
@@ -13,10 +13,10 @@ pub const RESERVED_OPERATIONS: [&str; 7] = [
     "verify_challenge",
 ];
 
-/// The members of a request, which parameters cannot be named after (MCP-AQL §4.1).
+/// The members of a request. A parameter cannot have one of these names (MCP-AQL §4.1).
 pub const RESERVED_PARAMETERS: [&str; 3] = ["operation", "operations", "params"];
 
-/// Whether `name` matches `^[a-z][a-z0-9_]*$`, the pattern of operation and parameter names.
+/// Returns `true` if `name` matches `^[a-z][a-z0-9_]*$`, the pattern of operation and parameter names.
 ///
 /// ```
 /// assert!(mcp_aql_protocol::is_public_name("create_task"));
@@ -39,7 +39,8 @@ pub const fn is_public_name(name: &str) -> bool {
     true
 }
 
-/// Whether a text is a single OAuth scope: printable ASCII characters without spaces, quotes and backslashes.
+/// Returns `true` if the string is a single OAuth scope: printable ASCII characters without spaces, quotes and
+/// backslashes.
 ///
 /// ```
 /// assert!(mcp_aql_protocol::is_scope("tasks:delete"));
@@ -58,10 +59,11 @@ pub const fn is_scope(scope: &str) -> bool {
     !scope.is_empty()
 }
 
-/// The maximum length of a name that is compared, in bytes. Comparing takes quadratic time, and clients choose the name.
+/// Maximum length of an unknown name to compare with known ones, in bytes. Comparing takes quadratic time, and clients
+/// choose the name.
 const MAX_COMPARED_BYTES: usize = 128;
 
-/// Returns the candidate that is most similar to `name`, if it is similar enough to be suggested.
+/// Returns the candidate most similar to `name`, or `None` if none is similar enough to be suggested.
 ///
 /// ```
 /// use mcp_aql_protocol::nearest_name;
@@ -83,7 +85,8 @@ pub fn nearest_name<'a>(
         .map(|(_, candidate)| candidate)
 }
 
-/// Names that other APIs use for the same parameter.
+/// Groups of parameter names that different APIs use for the same purpose. The first name of a group is the one used by
+/// this framework.
 const SYNONYMS: [&[&str]; 11] = [
     &["first", "limit", "page_size", "per_page", "count", "max_results", "size", "top"],
     &["after", "cursor", "page_token", "next_token", "next_page", "end_cursor"],
@@ -98,8 +101,10 @@ const SYNONYMS: [&[&str]; 11] = [
     &["aggregate", "aggregates", "aggregation", "aggregations", "group_by"],
 ];
 
-/// Returns the parameter that a caller probably means by an unknown name: the most similar one, or else the only one that
-/// other APIs call like that, or for `id` the only identifier.
+/// Returns the parameter that the caller probably meant by an unknown name.
+///
+/// The most similar name is preferred. If no name is similar enough, the result is the only parameter that other APIs
+/// call by the unknown name, or for `id` the only identifier.
 ///
 /// ```
 /// use mcp_aql_protocol::probable_parameter;
@@ -123,7 +128,7 @@ pub fn probable_parameter<'a>(
     };
     let same = candidates.clone().into_iter().find(|candidate| *candidate == snake);
     let group = SYNONYMS.iter().find(|group| group.contains(&&*snake));
-    // A control that this list lacks is not a misspelling of another one.
+    // The name of another control, for example `filter` where only `after` exists, is not a misspelling.
     let is_control = group.and_then(|group| group.first()).is_some_and(|first| *first == snake);
     let nearest = || {
         let near = nearest_name(name, candidates.clone()).filter(|_| !is_control)?;
@@ -141,7 +146,7 @@ pub fn probable_parameter<'a>(
         let mut meant = candidates.clone().into_iter().filter(is_meant);
         meant.next().filter(|_| meant.next().is_none())
     };
-    // A short name with two letters swapped is less similar than a longer one.
+    // Two swapped letters make a short name too dissimilar for `nearest_name`, for example `izp` for `zip`.
     let is_one_typo = |candidate: &&str| {
         candidate.len() >= MIN_TYPO_BYTES
             && candidate.len().abs_diff(name.len()) <= 1
@@ -150,8 +155,8 @@ pub fn probable_parameter<'a>(
     only(&is_meant).or_else(|| only(&is_one_typo))
 }
 
-/// Whether a name may mean another identifier than the most similar one: `to_id` is as far from `task_id` as from
-/// `target_id`.
+/// Returns `true` if the unknown name may stand for a different identifier than the most similar one. For example,
+/// `to_id` is as close to `task_id` as to `target_id`.
 fn is_other_identifier<'a>(
     name: &str,
     near: &str,
@@ -163,13 +168,13 @@ fn is_other_identifier<'a>(
         && candidates.into_iter().filter(is_identifier).nth(1).is_some()
 }
 
-/// The maximum number of typing errors in a name.
+/// Maximum number of typing errors in a name.
 const MAX_TYPOS: usize = 2;
 
-/// The minimum length of a name of which another one is a typing error.
+/// Minimum length of a name to look for typing errors in, in bytes.
 const MIN_TYPO_BYTES: usize = 3;
 
-/// Verbs that begin the names of operations with the same purpose.
+/// Groups of verbs with the same meaning in operation names.
 const VERBS: [&[&str]; 7] = [
     &["create", "add", "new", "insert", "make"],
     &["get", "read", "show", "fetch", "view", "retrieve"],
@@ -180,9 +185,10 @@ const VERBS: [&[&str]; 7] = [
     &["execute", "run", "start", "launch"],
 ];
 
-/// Returns the operation that a caller probably means by an unknown name: the only one with a verb of the same purpose and
-/// the same object, or else the most similar one whose words are the same but for typing errors and words that one
-/// of them omits.
+/// Returns the operation that the caller probably meant by an unknown name.
+///
+/// The first choice is the only operation on the same object whose verb has the same meaning. The second is the most
+/// similar operation with the same words. Typing errors are allowed, and either name may omit words of the other.
 ///
 /// ```
 /// use mcp_aql_protocol::probable_operation;
@@ -223,13 +229,13 @@ pub fn probable_operation<'a>(
         .or_else(|| only(&|words| !sent.is_empty() && all_in(&sent, words)))
 }
 
-/// The words of a name in snake_case, without the `s` of the plural.
+/// Splits a snake_case name into words and removes the plural `s`, for example `list_orders` → `["list", "order"]`.
 fn words(name: &str) -> Vec<&str> {
     let words = name.split('_').filter(|word| !word.is_empty());
     words.map(|word| word.strip_suffix('s').filter(|one| one.len() > 1).unwrap_or(word)).collect()
 }
 
-/// Whether the first words have the same purpose and the others are the same.
+/// Returns `true` if the verbs have the same meaning and all other words are equal.
 fn is_same_command(left: &[&str], right: &[&str]) -> bool {
     match (left, right) {
         ([left, rest @ ..], [right, other @ ..]) => {
@@ -239,21 +245,21 @@ fn is_same_command(left: &[&str], right: &[&str]) -> bool {
     }
 }
 
-/// The group of verbs that has this one.
+/// Returns the index of the synonym group that contains `verb`.
 fn purpose(verb: &str) -> Option<usize> {
     VERBS.iter().position(|verbs| verbs.contains(&verb))
 }
 
-/// Whether two words differ in typing errors only.
+/// Returns `true` if the words are equal except for typing errors.
 fn is_same_word(left: &str, right: &str) -> bool {
     let errors = left.len().max(right.len()) / MIN_TYPO_BYTES;
-    // `set` is not a misspelling of `get`.
+    // Verbs are short, so a different verb looks like a typing error: `set` is not a misspelling of `get`.
     let are_verbs = purpose(left).is_some() && purpose(right).is_some();
     left == right || !are_verbs && strsim::osa_distance(left, right) <= errors.min(MAX_TYPOS)
 }
 
-/// Returns the operation that searches what `name` lists: the only one whose name has a verb of searching
-/// and the same object.
+/// Returns the operation that searches the objects listed by `name`: the only one with a verb of searching and the same
+/// object.
 ///
 /// ```
 /// use mcp_aql_protocol::search_operation;
@@ -282,7 +288,7 @@ pub fn search_operation<'a>(
     found.next().filter(|_| found.next().is_none())
 }
 
-/// Whether other APIs use this name for the text to search for.
+/// Returns `true` if other APIs use this name for the full-text search string.
 ///
 /// ```
 /// assert!(mcp_aql_protocol::is_text_name("q"));
@@ -292,8 +298,8 @@ pub fn is_text_name(name: &str) -> bool {
     SYNONYMS.iter().any(|group| group.contains(&"query") && group.contains(&name))
 }
 
-/// Returns the parts of a name that is a path, as other APIs write the place of a member: `place.floor` or
-/// `priority__gt`.
+/// Splits a name written as a path, such as `place.floor` or `priority__gt`, into its parts. Returns `None` for all
+/// other names.
 ///
 /// ```
 /// use mcp_aql_protocol::path_parts;
@@ -308,7 +314,7 @@ pub fn path_parts(name: &str) -> Option<Vec<&str>> {
     is_path.then_some(parts)
 }
 
-/// Returns a name in snake_case.
+/// Converts a name to snake_case.
 ///
 /// ```
 /// use mcp_aql_protocol::snake_case;

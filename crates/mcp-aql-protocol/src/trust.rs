@@ -1,8 +1,8 @@
-//! Trust levels: how much an adapter has been reviewed.
+//! Trust levels: how thoroughly an adapter has been reviewed.
 
 use crate::level::levels;
 
-/// How much an adapter is trusted, in ascending order.
+/// How far an adapter is trusted. Levels are in ascending order.
 ///
 /// ```
 /// use mcp_aql_protocol::TrustLevel;

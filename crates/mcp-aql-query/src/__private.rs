@@ -1,19 +1,19 @@
-//! What generated code needs and nobody else: not part of the public interface.
+//! Items for generated code. They are not part of the public API.
 
 pub use mcp_aql_core::__private::*;
 
-/// What derived tables of resources need.
+/// Items that the derived table of a resource uses.
 pub mod column {
     pub use crate::column::*;
 }
 
-/// Stops the build when a computed field is called like a stored one.
+/// Fails the build if a computed field has the same name as a stored one.
 #[track_caller]
 pub const fn check_computed<T: crate::ComputedFields>(name: &str, message: &str) {
     assert!(!T::RESOURCE.has_field(name), "{}", message);
 }
 
-/// Stops the build when a field cannot be what its marks say, with a message that can name it.
+/// Fails the build with `message` if a field's type does not support one of its `#[resource(…)]` options.
 #[track_caller]
 pub const fn check_mark(fits: bool, message: &str) {
     assert!(fits, "{}", message);

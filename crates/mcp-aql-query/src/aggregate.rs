@@ -1,4 +1,4 @@
-//! Results of aggregates (REQ-AGG-04).
+//! The results of aggregates, `data.aggregations` (REQ-AGG-04).
 
 use mcp_aql_core::OperationError;
 use mcp_aql_core::internal::text::clean;
@@ -9,10 +9,10 @@ use super::model::ResourceSchema;
 use super::plan::{Aggregate, Function};
 use super::value::{Scalar, ValueKind};
 
-/// The maximum number of groups of an aggregate.
+/// Maximum number of groups of an aggregate.
 pub(crate) const MAX_GROUPS: usize = 10_000;
 
-/// The error for a `group_by` with too many groups.
+/// Returns the error for a `group_by` with too many groups.
 pub(crate) fn too_many_groups(label: &str) -> OperationError {
     let label = clean(label);
     OperationError::new(
@@ -26,38 +26,43 @@ pub(crate) fn too_many_groups(label: &str) -> OperationError {
     .with_detail("limit", MAX_GROUPS)
 }
 
-/// The error for a sum that no number of the reply can hold.
+/// Returns the error for a sum outside the range of JSON numbers.
 pub(crate) fn too_large() -> OperationError {
     let message = "A number of 'aggregate' is too large: aggregate fewer records, or another field";
     OperationError::new(ErrorCode::ValidationInvalidValue, message)
         .with_detail("param_name", "aggregate")
 }
 
-/// The results of all aggregates by label: `data.aggregations`.
+/// The results of all aggregates by label, reported as `data.aggregations`:
+///
+/// ```json
+/// { "all": 12, "by_status": { "open": 7, "closed": 5 } }
+/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Aggregations(Vec<(String, Computed)>);
 
 /// The result of one aggregate.
 #[derive(Debug, Clone, PartialEq)]
 enum Computed {
-    /// Over all rows.
+    /// One result over all rows.
     Whole(Values),
-    /// For each group.
+    /// One result for each group.
     Groups(Vec<(String, Values)>),
 }
 
-/// The values of an aggregate's functions: a single value, or an object keyed by function (choice
-/// G-06).
+/// The values of an aggregate's functions. They are reported as a single value, or as an object keyed by
+/// function (choice G-06).
 #[derive(Debug, Clone, PartialEq)]
 struct Values(Vec<(&'static str, Scalar)>);
 
 impl Aggregations {
-    /// Adds the result of an aggregate: for each group its key, or [`Scalar::Null`] for rows
-    /// without a value, and the values of the aggregate's functions in order. Without `group_by`
-    /// there is one group.
+    /// Adds the result of an aggregate.
+    ///
+    /// `groups` contains one entry per group: the key, or [`Scalar::Null`] for rows without a value, and the
+    /// values of the aggregate's functions in order. Without `group_by`, pass one group.
     ///
     /// # Errors
-    /// If a sum is beyond the numbers of JSON.
+    /// If a sum is outside the range of JSON numbers.
     pub fn add(
         &mut self,
         aggregate: &Aggregate,
@@ -99,7 +104,7 @@ impl Aggregations {
     }
 }
 
-/// The value of a function over no rows.
+/// Returns the value of a function over no rows.
 pub(crate) fn of_no_rows(function: Function) -> Scalar {
     match function {
         Function::Count | Function::Sum(_) => Scalar::Int(0),
@@ -107,7 +112,8 @@ pub(crate) fn of_no_rows(function: Function) -> Scalar {
     }
 }
 
-/// The name of a group. Rows without a value form the group `null`; the text `null` is quoted.
+/// Returns the name of a group in the reply. Rows without a value form the group `null`, so a group for the
+/// string `null` is quoted.
 fn key_of(key: &Scalar) -> String {
     match key {
         Scalar::Null => "null".to_owned(),

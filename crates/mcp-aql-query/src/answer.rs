@@ -1,4 +1,4 @@
-//! The reply to a collection query, independent of the executor.
+//! Builds the reply to a collection query, for every executor.
 
 use std::sync::Arc;
 
@@ -11,19 +11,21 @@ use super::aggregate::Aggregations;
 use super::plan::{PageWindow, Plan, Seal};
 use super::value::Scalar;
 
-/// The places of a page's rows in the collection, for the cursors of a shortened page.
+/// The positions of a page's rows in the collection.
+///
+/// If a reply is too long and its page is shortened, its cursors are computed from these values.
 #[derive(Debug)]
 struct RowPlaces {
     /// The values of the plan's sort keys, for each row.
     values: Vec<Vec<Scalar>>,
     seal: Arc<Seal>,
-    /// Whether the page ends before a place instead of starting after one.
+    /// If `true`, the page ends before a cursor instead of starting after one.
     from_end: bool,
 }
 
 impl Plan {
-    /// The number of rows an executor should fetch: one more than the page size, to detect further
-    /// rows.
+    /// Returns the number of rows an executor should fetch: one more than the page size, to detect whether
+    /// more rows follow.
     pub fn fetch_count(&self) -> usize {
         self.window.count().saturating_add(1)
     }
@@ -31,8 +33,8 @@ impl Plan {
     /// Builds the reply from an executor's result.
     ///
     /// `rows` are up to [`fetch_count`](Self::fetch_count) rows in the plan's order, or in reverse order for
-    /// the last rows before a place. Each comes with the values of the plan's sort keys. `total` is
-    /// the number of matching rows, if it was counted.
+    /// a page of the last rows. Each row comes with the values of the plan's sort keys. `total` is the number
+    /// of matching rows, if it was counted.
     pub(crate) fn build_page<T>(
         &self,
         mut rows: Vec<(T, Vec<Scalar>)>,
@@ -105,6 +107,6 @@ impl RowCursors for RowPlaces {
 
 /// Serializes a part of the reply.
 fn raw<T: serde::Serialize>(part: &T) -> Box<RawValue> {
-    // These parts consist of texts, numbers and lists of them, which can always be serialized.
+    // These parts consist of strings, numbers and lists of them, so serialization cannot fail.
     to_raw_value(part).unwrap_or_default()
 }

@@ -1,13 +1,17 @@
-//! The controls that a reply reports as applied.
+//! The controls that a reply reports as applied (REQ-COL-10).
 
 use serde_json::Value;
 
 use mcp_aql_core::internal::schema::ReportedFields;
 
-/// The controls that the reply reports as applied (REQ-COL-10).
+/// The controls reported as applied (REQ-COL-10), for example:
+///
+/// ```json
+/// { "filter": { "status": "open" }, "sort": [{ "field": "due", "order": "asc" }], "first": 20 }
+/// ```
 #[derive(Debug, Clone, Default, serde::Serialize)]
 pub(crate) struct Applied {
-    /// The search terms; a row matches one of them or more.
+    /// The search terms. A row matches if it contains at least one of them.
     #[serde(rename = "query", skip_serializing_if = "Option::is_none")]
     pub(crate) terms: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]

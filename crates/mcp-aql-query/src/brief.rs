@@ -1,4 +1,4 @@
-//! The short form of a query's parameters, for lists of operations with their parameters.
+//! The short form of a query's parameters, used in lists of operations.
 
 use mcp_aql_core::internal::operation::BriefParameters;
 
@@ -8,17 +8,18 @@ use super::options::QueryControl;
 use super::read::{QuerySurface, preset_names};
 use super::value::ValueKind;
 
-/// The parameters that every query has, unless its text says that it lacks them.
+/// The parameters that every query is assumed to have. The short form names the ones an operation lacks.
 const COMMON: [&str; 9] =
     ["filter", "sort", "fields", "aggregate", "include_items", "first", "after", "last", "before"];
 
-/// The parts of a query that an operation may lack, each the name of a parameter.
+/// The parts of a query that an operation can lack. Each is the name of a parameter.
 const PARTS: [&str; 4] = ["filter", "sort", "fields", "aggregate"];
 
-/// The presets of every resource, which the meaning of `fields` names.
+/// The presets of every resource. They are explained once, in the meaning of `fields`.
 const STANDARD_PRESETS: [&str; 3] = ["minimal", "standard", "full"];
 
-/// The meanings of the parameters. They name the parameters of all queries and no resource.
+/// The meanings of the parameters, shared by all queries. They therefore contain no names of a particular
+/// resource.
 const MEANINGS: [(&str, &str); 9] = [
     (
         "filter",
@@ -39,7 +40,13 @@ const MEANINGS: [(&str, &str); 9] = [
     ("page", "page with page_size"),
 ];
 
-/// The short form of a query's parameters. The text to search for keeps its own line.
+/// Returns the short form of a query's parameters, for example:
+///
+/// ```text
+/// query parameters without aggregate over title, status open|closed; sort also priority
+/// ```
+///
+/// The parameter `query` is not part of it: its description depends on the resource.
 pub(super) fn of(surface: &QuerySurface<'_>, table: &QueryTable) -> BriefParameters {
     let names: Vec<_> =
         table.parameters.iter().map(|it| it.name).filter(|name| *name != "query").collect();
@@ -61,7 +68,7 @@ pub(super) fn of(surface: &QuerySurface<'_>, table: &QueryTable) -> BriefParamet
     BriefParameters { meanings: meanings.map(|(_, meaning)| *meaning).collect(), names, text }
 }
 
-/// The fields of the resource that a query accepts, with their types.
+/// Lists the fields accepted by a query, with their types.
 fn fields(surface: &QuerySurface<'_>) -> String {
     let all = &surface.table.fields;
     let filtered = surface.has(QueryControl::Filter);

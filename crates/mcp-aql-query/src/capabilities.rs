@@ -1,7 +1,10 @@
 //! The query capabilities of a backend.
 
-/// The query capabilities of a backend. Unsupported controls and fields are missing from
-/// introspection and rejected by name.
+/// The query capabilities of a backend.
+///
+/// Use this if your database or search engine cannot answer every query that the resource allows. Unsupported
+/// controls and fields are omitted from introspection, and requests that use them are rejected with an error
+/// that names them.
 ///
 /// ```
 /// use mcp_aql::query::Capabilities;
@@ -21,7 +24,7 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    /// Everything that the resource allows.
+    /// Supports everything that the resource allows.
     pub const fn all() -> Self {
         Self {
             no_search: false,
@@ -34,14 +37,14 @@ impl Capabilities {
         }
     }
 
-    /// Reports an invalid configuration of the backend when the adapter is built.
+    /// Adds a configuration problem of the backend. It is reported when the adapter is built.
     #[must_use]
     pub fn with_build_error(mut self, problem: impl Into<String>) -> Self {
         self.problems.push(problem.into());
         self
     }
 
-    /// The problems with the backend's configuration.
+    /// Returns the problems with the backend's configuration.
     pub fn problems(&self) -> &[String] {
         &self.problems
     }
@@ -53,10 +56,10 @@ impl Capabilities {
         self
     }
 
-    /// Passes the search text to a search engine as it was written: a question or a sentence of up
-    /// to 10,000 characters, which is not split into words and phrases.
+    /// Passes the search string to your search engine unchanged instead of splitting it into words and
+    /// phrases. The caller can then send a question or a sentence of up to 10,000 characters.
     ///
-    /// Find the rows with [`TextQuery::as_written`](super::TextQuery::as_written), and answer with
+    /// Search with [`TextQuery::as_written`](super::TextQuery::as_written), and answer with
     /// [`CollectionQuery::run_ranked`](super::CollectionQuery::run_ranked).
     #[must_use]
     pub fn with_free_text(mut self) -> Self {
@@ -85,39 +88,39 @@ impl Capabilities {
         self
     }
 
-    /// Excludes a field, and everything inside it, from `fields`.
+    /// Excludes a field and everything inside it from `fields`.
     #[must_use]
     pub fn without_field(mut self, path: &'static str) -> Self {
         self.no_select.push(path);
         self
     }
 
-    /// Whether text search is supported.
+    /// Returns `true` if text search is supported.
     pub const fn can_search(&self) -> bool {
         !self.no_search
     }
 
-    /// Whether the search text is passed on as it was written.
+    /// Returns `true` if the search string is passed on unchanged.
     pub const fn has_free_text(&self) -> bool {
         self.free_text
     }
 
-    /// Whether aggregates are supported.
+    /// Returns `true` if aggregates are supported.
     pub const fn can_aggregate(&self) -> bool {
         !self.no_aggregate
     }
 
-    /// Whether `filter` supports this field.
+    /// Returns `true` if `filter` supports this field.
     pub fn can_filter(&self, path: &str) -> bool {
         !self.no_filter.contains(&path)
     }
 
-    /// Whether `sort` supports this field.
+    /// Returns `true` if `sort` supports this field.
     pub fn can_sort(&self, path: &str) -> bool {
         !self.no_sort.contains(&path)
     }
 
-    /// Whether `fields` supports this field.
+    /// Returns `true` if `fields` supports this field.
     pub fn can_select(&self, path: &str) -> bool {
         !self.no_select.iter().any(|known| {
             path.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))

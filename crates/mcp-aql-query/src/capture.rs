@@ -1,7 +1,7 @@
-//! Captures plain values of any `Serialize` type without an intermediate JSON value.
+//! Converts values of any `Serialize` type to [`Scalar`], without an intermediate JSON value.
 
 use std::borrow::Cow;
-// The error for a value that is not plain.
+// The error for objects and for lists of anything but plain values.
 use std::fmt::Error as NotPlain;
 
 use serde::Serialize;
@@ -9,14 +9,14 @@ use serde::ser::{Impossible, SerializeSeq, SerializeTuple, Serializer};
 
 use super::value::Scalar;
 
-/// A captured value.
+/// A captured value or list of values.
 #[derive(Debug)]
 pub(crate) enum CapturedValue {
     One(Scalar),
     Many(Vec<Scalar>),
 }
 
-/// Captures a value. Returns `None` for objects and for lists of anything but plain values.
+/// Captures a value or a list of plain values. Returns `None` for objects and nested lists.
 pub(crate) fn capture<V: Serialize + ?Sized>(value: &V) -> Option<CapturedValue> {
     value.serialize(CaptureSerializer).ok()
 }
@@ -31,7 +31,7 @@ pub(crate) fn capture_one<V: Serialize + ?Sized>(value: &V) -> Option<Scalar> {
 
 struct CaptureSerializer;
 
-/// The methods for integers.
+/// Implements the serializer's methods for integers.
 macro_rules! whole_numbers {
     ($($method:ident: $from:ty),*) => {
         $(fn $method(self, value: $from) -> Result<CapturedValue, NotPlain> {
@@ -179,12 +179,12 @@ impl Serializer for CaptureSerializer {
     }
 }
 
-/// Widens a float to the number that JSON shows: 0.1, not the nearest `f32` 0.10000000149.
+/// Widens a float to the number shown in JSON: 0.1, not the nearest `f32` 0.10000000149.
 pub(crate) fn widened(value: f32) -> f64 {
     value.to_string().parse().unwrap_or_else(|_| value.into())
 }
 
-/// Normalizes a number for comparison: -0 is 0, and NaN and infinities are null, as in JSON.
+/// Normalizes a number for comparison. As in JSON, -0 becomes 0, and NaN and infinities become null.
 pub(crate) fn float(value: f64) -> Scalar {
     if value.is_finite() { Scalar::Float(value + 0.0) } else { Scalar::Null }
 }

@@ -19,10 +19,10 @@ use super::read::{QuerySurface, read_plan};
 use super::resource::{IdentifiedResource, Resource};
 use super::value::Scalar;
 
-/// A query of a collection of `T`: text search, filter, sort, fields, aggregates, page.
+/// A query of a collection of `T`: text search, filter, sort, fields, aggregates and pages.
 ///
-/// Declare it as an argument of a READ operation. The operation then has all query parameters of
-/// the protocol that `T` supports, and receives a parsed and validated query.
+/// Declare it as an argument of a READ operation. The operation then offers all query parameters of the
+/// protocol that `T` supports, and your function receives a parsed and validated query.
 ///
 /// ```
 /// use mcp_aql::prelude::*;
@@ -31,13 +31,13 @@ use super::value::Scalar;
 /// /// A book on the shelf.
 /// #[derive(Clone, Serialize, JsonSchema, Resource)]
 /// struct Book {
-///     /// Its number on the shelf.
+///     /// Number on the shelf.
 ///     #[resource(id)]
 ///     book_id: u32,
-///     /// Its title.
+///     /// Title.
 ///     #[resource(search, sort)]
 ///     title: String,
-///     /// How many pages it has.
+///     /// Number of pages.
 ///     #[resource(filter, sort, numeric)]
 ///     pages: u32,
 /// }
@@ -86,7 +86,7 @@ impl<T> Clone for CollectionQuery<T> {
 }
 
 impl<T: Resource> CollectionQuery<T> {
-    /// Parses a query outside of an operation, for instance from a configuration file or in a test.
+    /// Parses a query outside of an operation, for example in a test or from your own configuration file.
     ///
     /// # Errors
     /// The error that a client would receive for the same parameters.
@@ -101,12 +101,12 @@ impl<T: Resource> CollectionQuery<T> {
         super::read::read_map::<Self>(options, params, key)
     }
 
-    /// A query that no request contains.
+    /// Creates a query for a plan that does not come from a request.
     pub(crate) const fn of_plan(plan: Plan) -> Self {
         Self { plan, resource: PhantomData }
     }
 
-    /// Adds a condition that the request does not contain. It is not reported as applied.
+    /// Adds a condition from outside of the request, such as a row filter. It is not reported as applied.
     pub(crate) fn add_condition(&mut self, condition: Filter) {
         self.plan.filter = Some(match self.plan.filter.take() {
             Some(filter) => Filter::All(vec![condition, filter]),
@@ -114,18 +114,18 @@ impl<T: Resource> CollectionQuery<T> {
         });
     }
 
-    /// The parsed query, for a custom executor.
+    /// Returns the parsed query. You only need it if you write your own executor.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Builds the page from the result of a custom executor of the [plan](Self::plan).
+    /// Builds the page from the result of your own executor of the [plan](Self::plan).
     ///
-    /// `rows` are the rows of the [window](crate::plan::Plan::window) in the plan's order,
-    /// and up to [one more](crate::plan::Plan::fetch_count), which shows that others follow. For
-    /// the last rows before a place they are in reverse order. Each row comes with its values of
-    /// the plan's sort keys, which form its cursor. `total` is the number of matching rows, if it
-    /// was counted.
+    /// - `rows` are the rows of the [window](crate::plan::Plan::window) in the plan's order, and up to [one
+    ///   more](crate::plan::Plan::fetch_count). The additional row shows that others follow. For a page of
+    ///   the last rows (`last`), pass them in reverse order.
+    /// - Each row comes with its values of the plan's sort keys. They form its cursor.
+    /// - `total` is the number of matching rows, if you counted them.
     ///
     /// ```
     /// use mcp_aql::prelude::*;
@@ -140,7 +140,7 @@ impl<T: Resource> CollectionQuery<T> {
     ///     code: String,
     /// }
     ///
-    /// /// Answers from an index that knows nothing but codes in their order.
+    /// /// Answers from an index of sorted codes.
     /// fn list(query: &CollectionQuery<Country>, codes: &[&'static str]) -> Page<Country> {
     ///     let rows = codes.iter().take(query.plan().fetch_count()).map(|code| {
     ///         (Country { code: (*code).to_owned() }, vec![Scalar::from(*code)])
@@ -164,8 +164,10 @@ impl<T: Resource> CollectionQuery<T> {
         self.plan.build_page(rows, total, aggregations, Some(view))
     }
 
-    /// Answers from rows in memory: a slice, or any iterator of rows or references. It needs one
-    /// pass, and its memory use grows with the page size.
+    /// Answers from rows in memory. Pass a slice, or any iterator of rows or references.
+    ///
+    /// The query makes one pass over the rows. Its memory use grows with the page size, not with the number
+    /// of rows.
     ///
     /// # Errors
     /// `VALIDATION_INVALID_VALUE` if `group_by` produces more than 10,000 groups.
@@ -176,28 +178,28 @@ impl<T: Resource> CollectionQuery<T> {
         self.answered(memory::run::<T, R>(&self.plan, T::model(), rows)?)
     }
 
-    /// Answers like [`run`](Self::run), from rows that a search engine has found for [the caller's
-    /// text](crate::TextQuery::as_written). The rows are not searched again. They must be in
-    /// order of relevance, the best first, and keep this order unless the caller requests another.
-    /// Without a search text they are ordered as by [`run`](Self::run). The rows are found again
-    /// for the next page, so the search should be deterministic.
+    /// Answers like [`run`](Self::run), from rows that your search engine found for [the caller's search
+    /// string](crate::TextQuery::as_written).
     ///
-    /// With [`with_free_text`](crate::Capabilities::with_free_text) the caller may write a
-    /// whole question. Only this method supports it: [`run`](Self::run) searches for its first
-    /// words.
+    /// The rows are not searched again. Pass them in order of relevance, best first. They keep this order
+    /// unless the caller requests another. Without a search string they are ordered as by [`run`](Self::run).
+    /// The search runs again for the next page, so it should be deterministic.
+    ///
+    /// With [`with_free_text`](crate::Capabilities::with_free_text) the caller can send a whole question. Use
+    /// this method for it, because [`run`](Self::run) only searches for its first words.
     ///
     /// ```
     /// use mcp_aql::prelude::*;
     /// use mcp_aql::query::Capabilities;
     /// # use serde::Serialize;
     ///
-    /// /// A page that was found.
+    /// /// A web page.
     /// #[derive(Clone, Serialize, JsonSchema, Resource)]
     /// struct Finding {
-    ///     /// Where it is.
+    ///     /// Address of the page.
     ///     #[resource(id)]
     ///     address: String,
-    ///     /// What it says.
+    ///     /// Content of the page.
     ///     #[resource(search)]
     ///     text: String,
     /// }
@@ -210,7 +212,7 @@ impl<T: Resource> CollectionQuery<T> {
     ///     let words = query.plan().text.as_ref().map_or("", |text| text.as_written());
     ///     query.run_ranked(engine(words))
     /// }
-    /// # /// It knows what is meant.
+    /// # /// A search engine that knows synonyms.
     /// # fn engine(_words: &str) -> Vec<Finding> {
     /// #     [("b", "Cats"), ("a", "A cat")]
     /// #         .map(|(address, text)| Finding { address: address.into(), text: text.into() })
@@ -241,12 +243,12 @@ impl<T: Resource> CollectionQuery<T> {
     }
 }
 
-/// Returns how rows of a resource are displayed according to the selection.
+/// Returns a view that shows rows of a resource according to the selection.
 pub(crate) fn view_of<T: Resource>(selection: Arc<Selection>) -> View<T> {
     View { selection, computed: computed::<T> }
 }
 
-/// The values of a selection's computed fields.
+/// Computes the values of a selection's computed fields.
 fn computed<T: Resource>(
     row: &T,
     selection: &Selection,
@@ -265,7 +267,8 @@ fn computed<T: Resource>(
         .collect()
 }
 
-/// Restores the short spelling of 32-bit numbers, which JSON values hold in 64 bits.
+/// Restores the short form of 32-bit numbers, because JSON values hold them in 64 bits: 0.1 instead of
+/// 0.10000000149.
 fn shorten(value: &mut Value) {
     match value {
         Value::Array(entries) => entries.iter_mut().for_each(shorten),

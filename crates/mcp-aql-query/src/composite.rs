@@ -1,4 +1,4 @@
-//! Queries as composite arguments of operations.
+//! Binds queries to operations as composite arguments.
 
 use mcp_aql_core::OperationError;
 use mcp_aql_core::internal::caller::Principal;
@@ -13,7 +13,8 @@ use serde_json::Value;
 use super::capabilities::Capabilities;
 use super::entry::{QueryEntry, QueryParameter, QueryParams, QueryTable};
 
-/// The parameters that make a reply smaller, with the advice in the error for a reply that is too large.
+/// The parameters that make a reply smaller, and the advice for each in the error for a reply that is too
+/// large.
 const REDUCTIONS: [(&str, &str); 3] = [
     ("first", "a smaller 'first'"),
     ("fields", "fewer 'fields'"),
@@ -87,7 +88,7 @@ impl CompositeReader for BoundQuery {
     }
 
     fn nested_names(&self, sent: &[&str]) -> Vec<NestedName> {
-        // A direction alone is not a `sort`, which needs a field.
+        // A direction alone is not a `sort`, because a sort key needs a field.
         let has_field = sent.contains(&"sort") || sent.contains(&"field");
         let fits = |nested: &&NestedName| nested.parameter != "sort" || has_field;
         self.nested_names.iter().filter(fits).cloned().collect()

@@ -1,8 +1,8 @@
-//! The contents of cursors: values of sort keys in a compact binary form.
+//! Encodes and decodes the contents of cursors: values of sort keys in a compact binary form.
 //!
-//! A cursor contains the values of the sort keys of one row and no server state. It therefore needs
-//! no memory on the server, and rows that are added or removed around it do not move it. A keyed
-//! checksum detects modifications and binds a cursor to its query (REQ-PAG-09, REQ-PAG-10).
+//! A cursor contains the values of the sort keys of one row. It needs no memory on the server, and rows added
+//! or removed around it do not move it. A keyed checksum detects modifications and binds a cursor to its
+//! query (REQ-PAG-09, REQ-PAG-10).
 
 use std::borrow::Cow;
 
@@ -10,13 +10,18 @@ use chrono::{DateTime, NaiveDate, Utc};
 
 use super::value::Scalar;
 
-/// Encodes values: a letter for the kind, followed by the value.
+/// Encodes values: a letter for the kind, then the length and the bytes of the value. For example, the string
+/// `ab` and null become:
+///
+/// ```text
+/// 's' 2 'a' 'b'  'n'
+/// ```
 pub(crate) fn pack(values: &[Scalar]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for value in values {
         match value {
             Scalar::Null => bytes.push(b'n'),
-            // A letter before the value.
+            // A prefix: the letter of the inner value follows.
             Scalar::Stored(value) => {
                 bytes.push(b'x');
                 bytes.extend(pack(std::slice::from_ref(value)));
@@ -41,7 +46,7 @@ pub(crate) fn pack(values: &[Scalar]) -> Vec<u8> {
     bytes
 }
 
-/// The bytes of an integer without redundant sign bytes.
+/// Returns the bytes of an integer without redundant sign bytes, so that small numbers make short cursors.
 fn trimmed(value: i64) -> Vec<u8> {
     let mut bytes = value.to_le_bytes().to_vec();
     let filler = if value < 0 { 0xff } else { 0 };
@@ -54,6 +59,7 @@ fn trimmed(value: i64) -> Vec<u8> {
     bytes
 }
 
+/// Appends the kind, the length as a variable-length integer (LEB128), and the value.
 fn packed(bytes: &mut Vec<u8>, kind: u8, value: &[u8]) {
     bytes.push(kind);
     let mut length = value.len();
@@ -65,7 +71,7 @@ fn packed(bytes: &mut Vec<u8>, kind: u8, value: &[u8]) {
     bytes.extend_from_slice(value);
 }
 
-/// Decodes the values encoded by [`pack`].
+/// Decodes the values encoded by [`pack`]. Returns `None` for any other bytes.
 pub(crate) fn unpack(bytes: &[u8]) -> Option<Vec<Scalar>> {
     let mut rest = bytes;
     let mut values = Vec::new();

@@ -1,4 +1,4 @@
-//! The description of a query's parameters for introspection (REQ-COL-08, REQ-COL-11, REQ-COL-12).
+//! Describes a query's parameters for introspection (REQ-COL-08, REQ-COL-11, REQ-COL-12).
 
 use mcp_aql_core::constraint::Bound;
 use mcp_aql_core::internal::schema::shape::{Checks, Kind, Members, ObjectShape, Rest, Shape};
@@ -14,7 +14,7 @@ use super::options::{QueryControl, QueryOptions, TextSearch};
 use super::read::{QuerySurface, filter_form, noun, operators, preset_names, sort_form};
 use super::value::ValueKind;
 
-/// An optional parameter.
+/// Creates an optional parameter.
 fn optional(name: &'static str, shape: Shape, description: impl Into<String>) -> QueryParameter {
     let description = description.into();
     QueryParameter { name, required: false, description, shape, type_name: None, default: None }
@@ -31,12 +31,12 @@ fn text() -> Shape {
     Shape::of(Kind::String)
 }
 
-/// The shape of an object whose members the query itself validates.
+/// Returns the shape of an object whose members are validated by the query itself.
 fn open_object() -> Shape {
     Shape::of(Kind::Object(Box::new(ObjectShape { rest: Rest::Open, ..ObjectShape::default() })))
 }
 
-/// The shape of a number of rows.
+/// Returns the shape of a row count.
 fn count(least: i128) -> Shape {
     let checks =
         Checks { counts: least == 0, minimum: Some(Bound::Int(least)), ..Checks::default() };
@@ -51,7 +51,7 @@ fn array_of(entry: Shape) -> Shape {
     Shape::of(Kind::Array(Box::new(entry)))
 }
 
-/// The parameters of a collection query.
+/// Returns the parameters of a collection query.
 pub(super) fn collection(surface: &QuerySurface<'_>) -> QueryTable {
     let table = surface.table;
     let name = table.name();
@@ -105,7 +105,7 @@ pub(super) fn collection(surface: &QuerySurface<'_>) -> QueryTable {
     table
 }
 
-/// The parameter `query`.
+/// Returns the parameter `query`.
 fn query_parameter(surface: &QuerySurface<'_>) -> QueryParameter {
     let searched = surface.paths(|field| field.search).join(", ");
     let (longest, description) = if surface.free_text() {
@@ -124,7 +124,7 @@ fn query_parameter(surface: &QuerySurface<'_>) -> QueryParameter {
     optional("query", shape, description)
 }
 
-/// The parameter of an operation that returns a single resource.
+/// Returns the parameter of an operation that returns a single resource.
 pub(super) fn fields(surface: &QuerySurface<'_>) -> QueryTable {
     let mut table = QueryTable { problems: surface.problems(), ..QueryTable::default() };
     select(surface, "full", &mut table);
@@ -139,7 +139,7 @@ fn filter_description(surface: &QuerySurface<'_>) -> String {
     )
 }
 
-/// One member of a type.
+/// Describes one member of a type.
 fn member(name: &str, type_name: &str, description: String) -> Members {
     let mut field = Members::new();
     field.put("name", name);
@@ -283,7 +283,7 @@ fn computed_field(surface: &QuerySurface<'_>, field: &FieldInfo) -> Members {
     info
 }
 
-/// The type of `fields`.
+/// Describes the type of `fields`.
 fn field_selection() -> Members {
     let fields = ["presets", "fields", "computed_fields"].map(|name| {
         let mut field = Members::new();

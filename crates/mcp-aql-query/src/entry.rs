@@ -1,4 +1,4 @@
-//! Arguments that consist of several parameters, which are parsed together.
+//! Arguments that consist of several parameters and are parsed together.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -28,16 +28,17 @@ pub struct QueryEntry {
 /// A parsed query with its type erased.
 pub(crate) type Prepared = Box<dyn Any + Send>;
 
-/// An argument type with several parameters: [`CollectionQuery`](super::CollectionQuery),
-/// [`Fields`](super::Fields), [`RelationshipQuery`](super::RelationshipQuery).
+/// An argument type with several parameters. It is implemented by
+/// [`CollectionQuery`](super::CollectionQuery), [`Fields`](super::Fields) and
+/// [`RelationshipQuery`](super::RelationshipQuery).
 pub trait QueryArgument: Send + Sized + 'static {
-    /// The parameters and their description for introspection.
+    /// Returns the parameters and their description for introspection.
     fn table(options: &QueryOptions) -> QueryTable;
 
-    /// Parses the parameters of a call, whose names and JSON types are already validated.
+    /// Parses the parameters of a call. Their names and JSON types are already validated.
     ///
     /// # Errors
-    /// All faults of the parameters, in one error.
+    /// One error that lists all mistakes in the parameters.
     fn read(options: &QueryOptions, given: &mut QueryParams<'_>) -> Result<Self, OperationError>;
 }
 
@@ -56,7 +57,8 @@ pub struct QueryParams<'a> {
 }
 
 impl QueryParams<'_> {
-    /// The values of other types in the rows of the reply, which are reported with it.
+    /// Registers a collector for stored values whose type differs from their field's. They are reported in a
+    /// warning of the reply.
     pub(crate) fn odd_values(&mut self) -> Arc<OddValues> {
         let odd = Arc::new(OddValues::default());
         self.late_warnings.push(Arc::clone(&odd) as _);
@@ -75,16 +77,16 @@ impl QueryParams<'_> {
 #[derive(Debug, Default)]
 pub struct QueryTable {
     pub(crate) parameters: Vec<QueryParameter>,
-    /// Types that the parameters refer to and that have no Rust type.
+    /// Types without a Rust type, to which the parameters refer.
     pub(crate) types: Vec<(String, shape::Members)>,
     /// Members of the operation's details, such as `aggregation_support`.
     pub(crate) details: BTreeMap<&'static str, shape::Members>,
     pub(crate) computed: Vec<shape::Members>,
-    /// A sentence for the operation's description about unsupported controls.
+    /// A sentence about unsupported controls for the operation's description.
     pub(crate) note: Option<String>,
-    /// The parameters of an example call that combines the controls, as JSON text.
+    /// The parameters of an example call with several controls, as JSON.
     pub(crate) example: Option<String>,
-    /// The names that callers send as parameters although they belong inside one.
+    /// Names that callers send as parameters although they belong inside one.
     pub(crate) nested_names: Vec<NestedName>,
     /// Capabilities to list in `_protocol`.
     pub(crate) capabilities: Vec<&'static str>,
@@ -108,7 +110,7 @@ pub(crate) struct QueryParameter {
 }
 
 impl QueryEntry {
-    /// An argument of type `Q` with these options.
+    /// Creates an argument of type `Q` with these options.
     pub const fn of<Q: QueryArgument>(options: QueryOptions) -> Self {
         Self { options, table: Q::table, read: read::<Q> }
     }

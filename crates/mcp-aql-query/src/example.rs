@@ -1,4 +1,4 @@
-//! An example call of a collection query, for introspection.
+//! Builds an example call of a collection query, for introspection.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,11 @@ use super::options::{QueryControl, TextSearch};
 use super::read::QuerySurface;
 use super::value::ValueKind;
 
-/// The parameters of an example call that combines the controls.
+/// Returns the parameters of an example call with several controls, for example:
+///
+/// ```json
+/// { "filter": { "status": "open" }, "sort": { "field": "due", "order": "desc" }, "fields": "minimal", "first": 10 }
+/// ```
 pub(super) fn of(surface: &QuerySurface<'_>) -> Option<String> {
     let table = surface.table;
     let mut params = Vec::new();
@@ -16,7 +20,7 @@ pub(super) fn of(surface: &QuerySurface<'_>) -> Option<String> {
         add("query", &json!("some words"));
     }
     let filters = table.fields.iter().filter(|field| surface.filters(field));
-    // Kinds with more expressive values come first.
+    // Prefer the kinds of fields whose example says most.
     let telling = |field: &&FieldInfo| match field.kind {
         ValueKind::Choice => 0,
         ValueKind::Integer | ValueKind::Number | ValueKind::Date | ValueKind::Instant => 1,
@@ -42,7 +46,7 @@ pub(super) fn of(surface: &QuerySurface<'_>) -> Option<String> {
     Some(format!("{{{}}}", params.join(",")))
 }
 
-/// A valid operand for a filter on this field.
+/// Returns a valid operand for a filter on this field.
 fn sample(field: &FieldInfo) -> Option<Value> {
     Some(match field.kind {
         ValueKind::Choice => field.choices.first()?.clone().into(),

@@ -1,4 +1,4 @@
-//! A field of a resource, as queries know it.
+//! The description of a field for queries.
 
 use super::value::ValueKind;
 
@@ -6,49 +6,49 @@ use super::value::ValueKind;
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a mark that an author writes by itself")]
 pub struct FieldInfo {
-    /// The name in queries: `status`, `metadata.owner`, `_computed.age_days`.
+    /// Name in queries: `status`, `metadata.owner`, `_computed.age_days`.
     pub path: String,
-    /// The description.
+    /// Description for introspection.
     pub description: String,
-    /// The kind of the values, or of the entries of a list.
+    /// Kind of the values, or of the entries of a list.
     pub kind: ValueKind,
-    /// Whether the values are lists.
+    /// If `true`, the values are lists.
     pub list: bool,
-    /// Whether a row may have no value.
+    /// If `true`, a row can have no value.
     pub optional: bool,
-    /// Whether the value may be missing although the object around it exists.
+    /// If `true`, the value can be missing although the object around it exists.
     pub nullable: bool,
-    /// Whether the numbers have 32 bits.
+    /// If `true`, the numbers have 32 bits.
     pub single: bool,
-    /// The variant names of a [`Choice`](ValueKind::Choice), in declaration order.
+    /// Variant names of a [`Choice`](ValueKind::Choice), in declaration order.
     pub choices: Vec<String>,
-    /// The name of the type in introspection.
+    /// Name of the type in introspection.
     pub type_name: String,
-    /// Whether the field identifies the row.
+    /// If `true`, the field identifies the row.
     pub id: bool,
-    /// Whether `filter` supports the field.
+    /// If `true`, `filter` supports the field.
     pub filter: bool,
-    /// Whether `sort` supports the field.
+    /// If `true`, `sort` supports the field.
     pub sort: bool,
-    /// Whether `group_by` supports the field.
+    /// If `true`, `group_by` supports the field.
     pub group: bool,
-    /// Whether `sum`, `avg`, `min` and `max` support the field.
+    /// If `true`, `sum`, `avg`, `min` and `max` support the field.
     pub numeric: bool,
-    /// Whether `query` searches the field.
+    /// If `true`, `query` searches the field.
     pub search: bool,
-    /// Whether the JSON form may omit the field under a condition of the author's.
+    /// If `true`, the author's serialization omits the field under a condition.
     pub may_be_omitted: bool,
-    /// Whether the value is computed from the row.
+    /// If `true`, the value is computed from the row.
     pub computed: bool,
 }
 
 impl FieldInfo {
-    /// The rank of a choice among the others; unknown names come last.
+    /// Returns the position of a choice among the others. Unknown names come last.
     pub(crate) fn rank(&self, name: &str) -> usize {
         self.choices.iter().position(|choice| choice == name).unwrap_or(self.choices.len())
     }
 
-    /// Whether `min` and `max` support the field.
+    /// Returns `true` if `min` and `max` support the field.
     pub fn supports_min_max(&self) -> bool {
         !self.list
             && (self.numeric

@@ -6,13 +6,14 @@ use chrono::Datelike as _;
 
 use super::value::Scalar;
 
-/// Assigns numbers to groups.
+/// Assigns consecutive numbers to groups.
 #[derive(Debug, Default)]
 pub struct Groups {
     pub(super) keys: Vec<Scalar>,
     texts: HashMap<String, u32>,
     others: HashMap<Vec<u8>, u32>,
-    /// The group that was seen last for each [`hint`]; empty before the first group.
+    /// The last group found for each [`hint`], a cache in front of the maps. It is empty before the first
+    /// group.
     recent: Vec<u32>,
 }
 
@@ -20,14 +21,16 @@ pub struct Groups {
 const HINTS: usize = 1 << HINT_BITS;
 const HINT_BITS: u32 = 12;
 
-/// Reduces a hash to a small number that different values seldom share. Provoking collisions gains
-/// nothing: the maps behind it use secret keys.
+/// Reduces a hash to a small number that few different values share.
+///
+/// The hash needs no secret key: a client that provokes collisions only reaches the maps behind the cache,
+/// and these use secret keys.
 #[inline]
 fn hint(mixed: u64) -> usize {
     (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - HINT_BITS)) as usize
 }
 
-/// The hint of a text, from both of its ends, which differ for most texts.
+/// Returns the hint of a string, computed from both of its ends because most strings differ there.
 #[inline]
 fn text_hint(text: &str) -> usize {
     let bytes = text.as_bytes();
@@ -43,7 +46,7 @@ fn text_hint(text: &str) -> usize {
     hint(start ^ end.rotate_left(29) ^ bytes.len() as u64)
 }
 
-/// The hint of any other value.
+/// Returns the hint of any other value.
 #[inline]
 fn value_hint(value: &Scalar) -> usize {
     match value {
@@ -61,7 +64,7 @@ fn value_hint(value: &Scalar) -> usize {
 }
 
 impl Groups {
-    /// The number of a text's group.
+    /// Returns the number of a string's group.
     #[inline]
     pub(crate) fn of_text(&mut self, text: &str) -> u32 {
         let hint = text_hint(text);
@@ -71,7 +74,7 @@ impl Groups {
         }
     }
 
-    /// The number of a value's group.
+    /// Returns the number of a value's group.
     #[inline]
     pub(crate) fn of(&mut self, value: Scalar) -> u32 {
         let hint = value_hint(&value);
@@ -133,7 +136,7 @@ impl Groups {
     }
 }
 
-/// A sum that is exact for integers.
+/// A sum with an exact result for integers.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sum {
     count: u64,
@@ -165,7 +168,7 @@ impl Sum {
         self.float = sum;
     }
 
-    /// The sum. A float beyond all numbers is not finite.
+    /// Returns the sum. It is not finite if it exceeds the range of floats.
     pub(super) fn total(&self) -> Scalar {
         if self.is_float {
             Scalar::Float(self.float + self.lost + 0.0)
@@ -242,7 +245,7 @@ mod tests {
                 assert_eq!(groups.of_text(&name(number)), number);
             }
         }
-        // More values than hints, so some share one.
+        // Twice as many values as hints, so some values share one.
         let mut groups = Groups::default();
         for _ in 0..2 {
             for number in 0..2 * HINTS as u32 {

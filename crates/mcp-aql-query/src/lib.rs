@@ -9,9 +9,9 @@
 //! | follow relationships | [`RelationshipQuery`], [`RelationshipSource`] |
 //! | keep cursors valid across restarts | [`CursorKey`] |
 //!
-//! Authors of adapters use this crate as `mcp_aql::query`, with the feature `query` of `mcp-aql`.
+//! Use this crate as `mcp_aql::query`, with the feature `query` of `mcp-aql`.
 
-// Generated code names the runtime as `mcp_aql`, and the unit tests of this crate use the macros.
+// Generated code refers to the runtime as `mcp_aql`, and the unit tests of this crate use the macros.
 #[cfg(test)]
 extern crate self as mcp_aql;
 

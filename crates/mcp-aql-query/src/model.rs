@@ -43,18 +43,18 @@ pub struct ResourceSchema {
     pub(crate) presets: Vec<FieldPreset>,
     pub(crate) default_sort: Vec<DefaultSort>,
     pub(crate) relationships: &'static [RelationshipType],
-    /// The members of the JSON form, as far as the schema describes them.
+    /// The members of the JSON form that the schema describes.
     pub(crate) members: MemberTree,
-    /// Problems that only the schema reveals, reported when the adapter is built.
+    /// Problems that only the schema reveals. They are reported when the adapter is built.
     pub(crate) problems: Vec<String>,
 }
 
 /// The target of a path in `fields`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ShownPath {
-    /// A part of the row's own JSON form.
+    /// A member of every row.
     Stored,
-    /// A part that only some rows have: an entry of a map, or a part of free-form JSON.
+    /// A member of some rows only, such as an entry of a map or a part of free-form JSON.
     Open,
     /// A computed field.
     Computed(usize),
@@ -64,9 +64,9 @@ pub(crate) enum ShownPath {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct MemberTree {
     pub(crate) known: BTreeMap<String, MemberTree>,
-    /// Whether other members are possible: the object is a map, or its type is unknown.
+    /// If `true`, other members are possible: the object is a map, or its type is unknown.
     pub(crate) open: bool,
-    /// The members of the entries of a map, if they have one type.
+    /// The members of the entries of a map, if all entries have the same type.
     pub(crate) each: Option<Box<MemberTree>>,
 }
 
@@ -85,7 +85,7 @@ impl ResourceSchema {
         }
     }
 
-    /// Records problems that the macros cannot detect.
+    /// Records problems that the macros cannot detect, because they depend on the JSON schema.
     pub(super) fn check(&mut self) {
         let mut problems = Vec::new();
         let name = self.name.clone();
@@ -138,7 +138,7 @@ impl ResourceSchema {
         self.problems.append(&mut problems);
     }
 
-    /// Whether a field with this path exists, regardless of its capabilities.
+    /// Returns `true` if a field with this path exists, regardless of its capabilities.
     pub(crate) fn has(&self, path: &str) -> bool {
         let mut members = Some(&self.members);
         for name in path.split('.') {
@@ -156,46 +156,46 @@ impl ResourceSchema {
         self.members.leads(path)
     }
 
-    /// The resource's name, such as `Task`.
+    /// Returns the resource's name, such as `Task`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The fields that a query may name.
+    /// Returns the fields that a query may name.
     pub fn fields(&self) -> &[FieldInfo] {
         &self.fields
     }
 
-    /// The index of the field with this path.
+    /// Returns the index of the field with this path.
     pub fn index_of(&self, path: &str) -> Option<usize> {
         self.by_path.get(path).copied()
     }
 
-    /// The index of the identifier.
+    /// Returns the index of the identifier.
     pub fn id_index(&self) -> Option<usize> {
         self.id
     }
 
-    /// The field with this index.
+    /// Returns the field with this index.
     pub fn field(&self, place: usize) -> Option<&FieldInfo> {
         self.fields.get(place)
     }
 }
 
 impl<T> Model<T> {
-    /// The part that does not depend on the resource's type.
+    /// Returns the part that does not depend on the resource's type.
     pub fn schema(&self) -> &ResourceSchema {
         &self.table
     }
 
-    /// The fields with their columns.
+    /// Returns the fields with their columns.
     pub(crate) fn own_fields(
         &'static self,
     ) -> impl Iterator<Item = (&'static FieldInfo, &'static dyn Column<T>)> {
         self.table.fields.iter().zip(self.columns.iter().map(ColumnRef::get))
     }
 
-    /// The field with this index, and its column.
+    /// Returns the field with this index, and its column.
     pub(crate) fn at(
         &'static self,
         place: usize,
@@ -205,9 +205,9 @@ impl<T> Model<T> {
 }
 
 impl MemberTree {
-    /// The members of values of this shape.
+    /// Returns the members of values of this shape.
     pub(super) fn of(shape: &Shape, shapes: &Shapes, depth: usize) -> Self {
-        // Types may be recursive.
+        // A limit is necessary because types can be recursive.
         const MAX_MEMBER_DEPTH: usize = 8;
         let open = Self { open: true, ..Self::default() };
         if depth > MAX_MEMBER_DEPTH {
@@ -247,8 +247,11 @@ impl MemberTree {
         }
     }
 
-    /// Suggests a path, if the given one names a member of a map's entries instead of an entry:
-    /// `prices.KEY.amount` for `prices.amount`.
+    /// Suggests a path if the given one names a member of a map's entries, but no entry:
+    ///
+    /// ```text
+    /// prices.amount → prices.KEY.amount
+    /// ```
     pub(crate) fn near(&self, path: &str) -> Option<String> {
         let (head, rest) =
             path.split_once('.').map_or((path, None), |(head, rest)| (head, Some(rest)));
@@ -259,7 +262,7 @@ impl MemberTree {
         }
     }
 
-    /// All paths, as suggestions for a caller.
+    /// Returns all paths, as suggestions for a caller.
     pub(crate) fn paths(&self) -> Vec<String> {
         self.known
             .iter()

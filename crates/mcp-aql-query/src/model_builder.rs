@@ -18,7 +18,8 @@ use super::resource_spec::FieldSpec;
 use super::value::ValueKind;
 
 impl<T: Resource> Model<T> {
-    /// Builds the model of a resource. Use [`Resource::model`], which caches it.
+    /// Builds the model of a resource. Use [`Resource::model`] instead: it builds the model once and caches
+    /// it.
     pub fn new() -> Self {
         let _under_way = ModelInProgress::begin::<T>();
         let mut types = TypeRegistry::default();
@@ -36,7 +37,8 @@ impl<T: Resource> Model<T> {
             model.add(field.name.to_owned(), field, false, &mut kinds);
             if let Some(expand) = field.nested {
                 let problems = expand(&mut |nested| {
-                    // Paths to computed fields start with the prefix `_computed` (REQ-FLD-04).
+                    // A path to a computed field starts with the prefix `_computed`, so computed fields of
+                    // nested resources have no path (REQ-FLD-04).
                     if nested.info.computed {
                         return;
                     }
@@ -103,11 +105,12 @@ impl<T: Resource> Default for Model<T> {
 }
 
 thread_local! {
-    /// The resources whose models are being built on this thread, each nested in the one before.
+    /// The resources whose models are being built on this thread. Each is nested in the preceding one.
     static MODELS_IN_PROGRESS: RefCell<Vec<TypeId>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Whether a resource's model is being built, so that it is not available yet.
+/// Returns `true` if a resource's model is being built on this thread. In this case, the resource contains
+/// itself.
 pub(crate) fn is_in_progress<T: 'static>() -> bool {
     MODELS_IN_PROGRESS.with_borrow(|stack| stack.contains(&TypeId::of::<T>()))
 }
@@ -168,8 +171,9 @@ impl Kinds<'_> {
     }
 }
 
-/// Whether the numbers of a type, or of its entries, have 32 bits. Shapes do not contain this,
-/// since it does not affect validation.
+/// Returns `true` if the numbers of a type, or of its entries, have 32 bits.
+///
+/// Shapes do not contain this property, because it does not affect validation.
 fn is_single(schema: SchemaFn) -> bool {
     fn is_single_schema(schema: &Value) -> bool {
         let inside = |name| schema.get(name).into_iter();
@@ -182,7 +186,7 @@ fn is_single(schema: SchemaFn) -> bool {
     is_single_schema(schema(&mut settings.into_generator()).as_value())
 }
 
-/// The kind of values of this shape.
+/// Returns the kind of values of this shape.
 fn kind_of(shape: &Shape) -> ValueKind {
     use mcp_aql_protocol::Format;
     match &shape.kind {

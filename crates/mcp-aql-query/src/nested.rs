@@ -1,4 +1,4 @@
-//! Columns of a resource that is a field of another resource.
+//! Columns of a resource nested in a field of another resource.
 
 use std::cmp::Ordering;
 use std::marker::PhantomData;
@@ -14,14 +14,14 @@ use super::resource::Resource;
 use super::resource_spec::FieldSpec;
 use super::value::Scalar;
 
-/// Access to a resource in a field, which may be missing.
+/// Access to a resource in a field. The field may be empty.
 pub trait NestedAccess: 'static {
-    /// The resource that has the field.
+    /// The outer resource.
     type Row: 'static;
-    /// The resource in it.
+    /// The resource in its field.
     type Inner: Resource;
 
-    /// The inner resource, or `None` if the field is empty.
+    /// Returns the inner resource, or `None` if the field is empty.
     fn get(row: &Self::Row) -> Option<&Self::Inner>;
 }
 
@@ -39,8 +39,8 @@ fn expand<A: NestedAccess>(take: &mut dyn FnMut(NestedField<A::Row>)) -> Option<
 }
 
 impl<T> FieldSpec<T> {
-    /// Marks the field as a nested resource, whose fields a query may name after a dot. `A`
-    /// accesses it.
+    /// Marks the field as a nested resource. Queries name its fields after a dot, for example
+    /// `metadata.owner`. `A` accesses the inner resource.
     #[must_use]
     pub const fn nested<A: NestedAccess<Row = T>>(mut self) -> Self {
         self.nested = Some(expand::<A>);
@@ -54,7 +54,7 @@ struct NestedColumn<A: NestedAccess> {
     way: PhantomData<fn() -> A>,
 }
 
-/// The indexes of all rows of a list.
+/// Returns the indexes of all rows of a list.
 fn all<T>(rows: &[T]) -> Vec<u32> {
     (0..u32::try_from(rows.len()).unwrap_or(u32::MAX)).collect()
 }
@@ -167,7 +167,7 @@ impl<A: NestedAccess> Column<A::Row> for NestedColumn<A> {
 }
 
 impl<A: NestedAccess> NestedColumn<A> {
-    /// The inner resources of the selected rows, with the groups of these rows.
+    /// Returns the inner resources of the selected rows, with the groups of these rows.
     fn grouped<'a>(
         rows: &[&'a A::Row],
         selected: &[u32],

@@ -1,4 +1,4 @@
-//! Values of rows that have another type than their field.
+//! Collects stored values whose type differs from the type of their field.
 
 use std::sync::Mutex;
 
@@ -18,14 +18,14 @@ struct OddField {
     outcome: Outcome,
 }
 
-/// The part of a value that the reply shows.
+/// How the reply treats such a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// The value as it is.
+    /// The reply contains the value as stored.
     Shown,
-    /// The row without the value.
+    /// The reply contains the row without the value.
     Omitted,
-    /// Nothing, because the query computes with the row in memory.
+    /// The row is omitted, because the query computes with the row in memory.
     RowOmitted,
 }
 
@@ -44,14 +44,16 @@ impl OddFields {
         self.0.push(OddField { path: path.to_owned(), outcome });
     }
 
-    /// The names of the fields, without the members inside them.
+    /// Returns the names of the top-level fields.
     pub(crate) fn fields(&self) -> impl Iterator<Item = String> {
         self.0.iter().filter_map(|field| field.path.split('.').next().map(str::to_owned))
     }
 }
 
-/// The values in the rows of one reply that have another type than their field. A program that does not know the
-/// adapter has stored them: an epoch number in a column of dates, `infinity`, text in a number.
+/// The values in the rows of one reply whose type differs from the type of their field.
+///
+/// Such values come from programs that write to the same table. Examples are an epoch number in a date
+/// column, `infinity`, and a string in a numeric column.
 #[derive(Debug, Default)]
 pub(crate) struct OddValues {
     seen: Mutex<Seen>,
@@ -60,15 +62,15 @@ pub(crate) struct OddValues {
 #[derive(Debug, Default)]
 struct Seen {
     count: usize,
-    /// The first ones, each with the identifier of its row.
+    /// The first values, each with the identifier of its row.
     first: Vec<(String, OddField)>,
 }
 
-/// The maximum number of values that a warning names.
+/// Maximum number of values named in a warning.
 const MAX_NAMED: usize = 10;
 
 impl OddValues {
-    /// Records the fields of a row with this identifier.
+    /// Records the fields of the row with this identifier.
     pub(crate) fn add(&self, row: &str, fields: OddFields) {
         let mut seen = lock(&self.seen);
         for field in fields.0 {
@@ -81,12 +83,12 @@ impl OddValues {
 }
 
 impl LateWarning for OddValues {
-    /// Rows are read before the reply is written.
+    /// Returns `true` if a value was recorded. All rows are read before the reply is written.
     fn is_possible(&self) -> bool {
         lock(&self.seen).count > 0
     }
 
-    /// The warning that names the rows and fields.
+    /// Returns the warning that names the rows and fields.
     fn warning(&self) -> Option<Warning> {
         let seen = lock(&self.seen);
         let (row, field) = seen.first.first()?;

@@ -4,7 +4,17 @@ use mcp_aql_protocol::{DEFAULT_MAX_PAGE_SIZE, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE};
 
 use super::capabilities::Capabilities;
 
-/// The options of a query argument, set by `#[query(…)]` above the argument.
+/// The options of a query argument.
+///
+/// Set them with `#[query(…)]` above the argument. You only need this type to [parse a
+/// query](super::CollectionQuery::parse) outside of an operation:
+///
+/// ```
+/// use mcp_aql::query::{QueryOptions, TextSearch};
+///
+/// let options = QueryOptions::new().text(TextSearch::Required).page_size(50);
+/// assert_eq!(options.page_size, 50);
+/// ```
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 #[expect(
@@ -12,43 +22,43 @@ use super::capabilities::Capabilities;
     reason = "each is a form that an author accepts by itself"
 )]
 pub struct QueryOptions {
-    /// Whether the parameter `query` exists.
+    /// Availability of the parameter `query`.
     pub text: TextSearch,
-    /// Whether `limit` and `offset` are also accepted (REQ-PAG-11).
+    /// If `true`, `limit` and `offset` are also accepted (REQ-PAG-11).
     pub offset: bool,
-    /// Whether `page` and `page_size` are also accepted (REQ-PAG-11).
+    /// If `true`, `page` and `page_size` are also accepted (REQ-PAG-11).
     pub page: bool,
-    /// Whether `preset` is accepted in addition to `fields` (REQ-FLD-05).
+    /// If `true`, `preset` is accepted in addition to `fields` (REQ-FLD-05).
     pub preset: bool,
-    /// Whether `order` is accepted in addition to `sort` (REQ-COL-06).
+    /// If `true`, `order` is accepted in addition to `sort` (REQ-COL-06).
     pub order: bool,
-    /// The default number of rows per page.
+    /// Default number of rows per page.
     pub page_size: usize,
-    /// The maximum number of rows per page.
+    /// Maximum number of rows per page.
     pub max_page_size: usize,
-    /// Whether pages report the number of matching rows.
+    /// If `true`, pages report the number of matching rows.
     pub count: bool,
     /// Controls that the operation does not support.
     pub without: &'static [QueryControl],
-    /// The capabilities of the backend; all by default.
+    /// Returns the capabilities of the backend. If `None`, the backend supports everything.
     pub capabilities: Option<fn() -> Capabilities>,
-    /// The maximum depth of a relationship query.
+    /// Maximum depth of a relationship query.
     pub max_depth: usize,
 }
 
-/// Whether a collection query has the parameter `query`.
+/// The availability of the parameter `query` in a collection query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TextSearch {
-    /// No.
+    /// The parameter does not exist.
     None,
     /// The parameter is optional.
     Optional,
-    /// The parameter is required: the operation is a search.
+    /// The parameter is required, because the operation is a search.
     Required,
 }
 
-/// A control of a collection query that can be disabled.
+/// A control of a collection query that you can disable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum QueryControl {
@@ -63,7 +73,7 @@ pub enum QueryControl {
 }
 
 impl QueryOptions {
-    /// The defaults: all controls except `query`, pages of 20 and at most 100 rows.
+    /// Returns the defaults: all controls except `query`, with 20 rows per page and at most 100.
     pub const fn new() -> Self {
         Self {
             text: TextSearch::None,
@@ -80,21 +90,21 @@ impl QueryOptions {
         }
     }
 
-    /// Sets whether the parameter `query` exists.
+    /// Sets the availability of the parameter `query`.
     #[must_use]
     pub const fn text(mut self, text: TextSearch) -> Self {
         self.text = text;
         self
     }
 
-    /// Also accepts `limit` and `offset`.
+    /// Accepts `limit` and `offset` in addition to cursors.
     #[must_use]
     pub const fn accept_offset(mut self) -> Self {
         self.offset = true;
         self
     }
 
-    /// Also accepts `page` and `page_size`.
+    /// Accepts `page` and `page_size` in addition to cursors.
     #[must_use]
     pub const fn accept_page(mut self) -> Self {
         self.page = true;
@@ -129,7 +139,7 @@ impl QueryOptions {
         self
     }
 
-    /// Omits the number of matching rows, which can be expensive to count.
+    /// Omits the number of matching rows. Use this if the rows are expensive to count.
     #[must_use]
     pub const fn without_count(mut self) -> Self {
         self.count = false;
@@ -150,17 +160,17 @@ impl QueryOptions {
         self
     }
 
-    /// The maximum number of rows per page, within the protocol's limit (REQ-PAG-08).
+    /// Returns the maximum number of rows per page, limited by the protocol (REQ-PAG-08).
     pub(crate) fn largest_page(&self) -> usize {
         self.max_page_size.clamp(1, MAX_PAGE_SIZE)
     }
 
-    /// The default number of rows per page.
+    /// Returns the default number of rows per page.
     pub(crate) fn usual_page(&self) -> usize {
         self.page_size.clamp(1, self.largest_page())
     }
 
-    /// The capabilities of the backend.
+    /// Returns the capabilities of the backend.
     pub(crate) fn backend(&self) -> Capabilities {
         self.capabilities.map(|of| of()).unwrap_or_default()
     }

@@ -1,5 +1,7 @@
-//! A parsed collection query, the input of both executors. Fields are identified by their index in
-//! the resource's [`ResourceSchema`](super::ResourceSchema). Only values come directly from the request.
+//! The parsed form of a collection query, the input of all executors.
+//!
+//! Fields are identified by their index in the resource's [`ResourceSchema`](super::ResourceSchema). Only
+//! values come directly from the request, so an executor can use names and operators without checking them.
 
 use std::sync::Arc;
 
@@ -15,30 +17,33 @@ use super::value::Scalar;
 pub use mcp_aql_core::internal::schema::FieldIndex;
 
 /// A parsed request for a collection.
+///
+/// Read it if you answer queries with your own backend. See
+/// [`CollectionQuery::build_page`](super::CollectionQuery::build_page) for an example.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Plan {
-    /// The search terms.
+    /// Search terms.
     pub text: Option<TextQuery>,
-    /// The condition on rows.
+    /// Condition on rows.
     pub filter: Option<Filter>,
-    /// The sort order. The last key is the identifier, so that no two rows are equal.
+    /// Sort order. The last key is the identifier, so that no two rows are equal.
     pub sort: Vec<SortKey>,
-    /// The fields to include.
+    /// Fields to include.
     pub selection: Arc<Selection>,
-    /// The aggregates over all matching rows.
+    /// Aggregates over all matching rows.
     pub aggregate: Vec<Aggregate>,
-    /// Whether rows are included: no aggregate is requested, or `include_items` is set.
+    /// If `true`, rows are included: the request contains no aggregate, or sets `include_items`.
     pub include_items: bool,
-    /// The part of the rows to return.
+    /// Part of the rows to return.
     pub window: PageWindow,
-    /// Whether to report the number of matching rows.
+    /// If `true`, the number of matching rows is reported.
     pub include_total_count: bool,
     /// The controls that the reply reports as applied.
     pub(crate) applied: Arc<Applied>,
     /// Encodes cursors for this order.
     pub(crate) seal: Arc<Seal>,
-    /// The values in the rows that have another type than their field.
+    /// Collects stored values whose type differs from their field's.
     pub(crate) odd: Arc<OddValues>,
 }
 
@@ -46,7 +51,7 @@ pub struct Plan {
 #[derive(Debug, Clone)]
 pub(crate) struct Seal {
     pub(crate) key: CursorKey,
-    /// The resource and the order to which a cursor is bound.
+    /// The resource and the order. A cursor is only accepted for the same ones.
     pub(crate) purpose: String,
 }
 
@@ -64,17 +69,25 @@ impl Seal {
     }
 }
 
-/// A condition on rows. It is either true or false, even for missing values.
+/// A condition on rows.
+///
+/// A condition is either true or false, even for missing values. In SQL, where a comparison with `NULL` is
+/// neither, you may need an additional `IS NOT NULL`. For example, `status = 'open' and not (owner = 'ada')`
+/// is:
+///
+/// ```text
+/// All([Field(status, Equals("open")), Not(Field(owner, Equals("ada")))])
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Filter {
-    /// All conditions hold.
+    /// True if all conditions hold.
     All(Vec<Filter>),
-    /// At least one condition holds.
+    /// True if at least one condition holds.
     Any(Vec<Filter>),
-    /// The condition does not hold.
+    /// True if the condition does not hold.
     Not(Box<Filter>),
-    /// The field passes a test. A missing value never passes. A list passes if one entry does.
+    /// True if the field passes a test. A missing value never passes. A list passes if one entry does.
     Field(FieldIndex, Test),
 }
 
@@ -92,19 +105,19 @@ pub enum Test {
     Above {
         /// The bound.
         bound: Scalar,
-        /// Whether the bound itself passes.
+        /// If `true`, the bound itself passes.
         inclusive: bool,
     },
     /// The value is smaller or earlier.
     Below {
         /// The bound.
         bound: Scalar,
-        /// Whether the bound itself passes.
+        /// If `true`, the bound itself passes.
         inclusive: bool,
     },
-    /// The text contains the operand, case-sensitively.
+    /// The string contains the operand. The comparison is case-sensitive.
     Contains(String),
-    /// The text starts with the operand, case-sensitively.
+    /// The string starts with the operand. The comparison is case-sensitive.
     StartsWith(String),
 }
 
@@ -113,11 +126,11 @@ pub enum Test {
 pub struct SortKey {
     /// The value to compare.
     pub by: SortBy,
-    /// Whether the largest value comes first.
+    /// If `true`, the largest value comes first.
     pub descending: bool,
 }
 
-/// The value that a sort key compares.
+/// The value compared by a sort key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SortBy {
@@ -127,7 +140,11 @@ pub enum SortBy {
     Score,
 }
 
-/// One labelled aggregate.
+/// One labeled aggregate, for example:
+///
+/// ```json
+/// { "pages_by_author": { "group_by": "author", "sum": "pages" } }
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Aggregate {
     /// The caller's label.
@@ -138,7 +155,7 @@ pub struct Aggregate {
     pub functions: Vec<Function>,
 }
 
-/// An aggregate function. Rows without a value count only for [`Count`](Self::Count).
+/// An aggregate function. Only [`Count`](Self::Count) counts rows without a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Function {
@@ -155,7 +172,7 @@ pub enum Function {
 }
 
 impl Function {
-    /// The key of the function in a request.
+    /// Returns the key of the function in a request.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Count => "count",
@@ -166,7 +183,7 @@ impl Function {
         }
     }
 
-    /// The field, except for [`Count`](Self::Count).
+    /// Returns the field, or `None` for [`Count`](Self::Count).
     pub const fn field(self) -> Option<FieldIndex> {
         match self {
             Self::Count => None,
@@ -181,33 +198,33 @@ impl Function {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum PageWindow {
-    /// The first rows, or those after a place.
+    /// The first rows, or the first ones after a cursor.
     First {
         /// The maximum number of rows.
         count: usize,
-        /// The values of [`Plan::sort`] at the place.
+        /// The values of [`Plan::sort`] in the cursor.
         after: Option<Vec<Scalar>>,
     },
-    /// The last rows, or those before a place.
+    /// The last rows, or the last ones before a cursor.
     Last {
         /// The maximum number of rows.
         count: usize,
-        /// The values of [`Plan::sort`] at the place.
+        /// The values of [`Plan::sort`] in the cursor.
         before: Option<Vec<Scalar>>,
     },
-    /// Rows by number; `page` and `page_size` are converted to this form.
+    /// Rows by number. `page` and `page_size` are converted to this form.
     Offset {
         /// The maximum number of rows.
         count: usize,
         /// The number of rows to skip.
         offset: usize,
-        /// Whether the request used `page`, so that the reply reports pages.
+        /// If `true`, the request used `page`, so the reply reports pages.
         by_page: bool,
     },
 }
 
 impl PageWindow {
-    /// The maximum number of rows.
+    /// Returns the maximum number of rows.
     pub const fn count(&self) -> usize {
         match self {
             Self::First { count, .. } | Self::Last { count, .. } | Self::Offset { count, .. } => {
@@ -216,7 +233,7 @@ impl PageWindow {
         }
     }
 
-    /// The number of rows to skip.
+    /// Returns the number of rows to skip.
     pub(crate) const fn offset(&self) -> usize {
         match self {
             Self::Offset { offset, .. } => *offset,
@@ -224,7 +241,7 @@ impl PageWindow {
         }
     }
 
-    /// The place after which, or before which, rows are wanted.
+    /// Returns the values of the cursor after or before which rows are requested.
     pub(crate) fn place(&self) -> Option<&[Scalar]> {
         match self {
             Self::First { after: place, .. } | Self::Last { before: place, .. } => place.as_deref(),
@@ -232,7 +249,7 @@ impl PageWindow {
         }
     }
 
-    /// Whether the last rows are wanted, so that executors reverse the order.
+    /// Returns `true` if the last rows are requested. Executors then reverse the order.
     pub(crate) const fn is_from_end(&self) -> bool {
         matches!(self, Self::Last { .. })
     }

@@ -1,6 +1,7 @@
-//! Selects the column of a field by its type: a native column for known types, otherwise a captured
-//! one. An inherent constant takes precedence over one of a trait, so `Probe::<A>::COLUMN` is the
-//! former where its bounds hold. Only generated code uses this, with concrete types.
+//! Selects the column of a field by its type: a native column for known types, otherwise a captured one.
+//!
+//! An inherent constant takes precedence over one of a trait. `Probe::<A>::COLUMN` is therefore the native
+//! column if its bounds hold. This only works with concrete types, so only generated code uses it.
 
 use std::marker::PhantomData;
 
@@ -21,15 +22,15 @@ where
 {
     /// The column.
     pub const COLUMN: &'static dyn Column<A::Row> = &NativeColumn::<A>::NEW;
-    /// Whether this crate knows the type.
+    /// `true`, because this crate knows the type.
     pub const NATIVE: bool = true;
-    /// Whether the values are ordered.
+    /// If `true`, the values are ordered.
     pub const ORDERED: bool = A::Value::KIND.is_ordered() && !A::Value::LIST;
-    /// Whether the values can be added.
+    /// If `true`, the values can be added.
     pub const NUMERIC: bool = A::Value::KIND.is_numeric() && !A::Value::LIST;
-    /// Whether the values are text.
+    /// If `true`, the values are strings.
     pub const TEXT: bool = matches!(A::Value::KIND, crate::ValueKind::Text);
-    /// Whether the values are lists.
+    /// If `true`, the values are lists.
     pub const LIST: bool = A::Value::LIST;
 }
 
@@ -39,15 +40,15 @@ pub trait Fallback {
     type Row: 'static;
     /// The column.
     const COLUMN: &'static dyn Column<Self::Row>;
-    /// Whether this crate knows the type.
+    /// `false`, because this crate does not know the type.
     const NATIVE: bool = false;
-    /// Whether the values are ordered: see [`OrderProbe`].
+    /// `false`. [`OrderProbe`] determines whether the values are ordered.
     const ORDERED: bool = false;
-    /// Whether the values can be added: determined later by the schema.
+    /// `true`, so that the macros accept the field. The schema determines later whether the values can be added.
     const NUMERIC: bool = true;
-    /// Whether the values are text: determined later by the schema.
+    /// `true`, so that the macros accept the field. The schema determines later whether the values are strings.
     const TEXT: bool = true;
-    /// Whether the values are lists: determined later by the schema.
+    /// `false`, until the schema shows that the values are lists.
     const LIST: bool = false;
 }
 
@@ -59,25 +60,25 @@ where
     const COLUMN: &'static dyn Column<A::Row> = &CapturedColumn::<A>::NEW;
 }
 
-/// Determines whether a type is ordered.
+/// Determines whether a type implements `Ord`.
 #[derive(Debug)]
 pub struct OrderProbe<V>(PhantomData<V>);
 
 impl<V: Ord> OrderProbe<V> {
-    /// The type is ordered.
+    /// `true`, because the type is ordered.
     pub const KNOWN: bool = true;
 }
 
 /// The constant for a type without an order.
 pub trait NoOrder {
-    /// The type is not ordered.
+    /// `false`, because the type is not ordered.
     const KNOWN: bool = false;
 }
 
 impl<V> NoOrder for OrderProbe<V> {}
 
-/// Whether a field can be sorted by: either this crate knows its type's order, or the type declares
-/// one.
+/// Returns `true` if a field can be sorted by: this crate knows its type's order, or the type implements
+/// `Ord`.
 pub const fn is_ordered(native: bool, ordered: bool, known: bool) -> bool {
     if native { ordered } else { known }
 }
@@ -95,7 +96,7 @@ impl<T: ComputedFields> ComputedProbe<T> {
 pub trait NoComputed {
     /// The resource.
     type Row: 'static;
-    /// No computed fields.
+    /// An empty list, because there are no computed fields.
     const FIELDS: &'static [FieldSpec<Self::Row>] = &[];
 }
 

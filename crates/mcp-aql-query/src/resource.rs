@@ -5,8 +5,9 @@ use schemars::JsonSchema;
 use super::model::Model;
 use super::resource_spec::{FieldSpec, ResourceSpec};
 
-/// A type whose values can be listed, searched, filtered, sorted, projected and aggregated:
-/// `#[derive(Resource)]`.
+/// A type whose values can be listed, searched, filtered, sorted, projected and aggregated.
+///
+/// Do not implement it yourself: use `#[derive(Resource)]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a resource",
     label = "not a resource",
@@ -16,12 +17,13 @@ pub trait Resource: JsonSchema + Send + Sync + Sized + 'static {
     /// The fields and their query capabilities.
     const RESOURCE: ResourceSpec<Self>;
 
-    /// The prepared table, built once.
+    /// Returns the prepared table. It is built once.
     fn model() -> &'static Model<Self>;
 }
 
-/// A resource with an identifying field, which stable orders and cursors require. The derive
-/// implements it if a field has `#[resource(id)]`.
+/// A resource with an identifying field. Stable orders and cursors require one.
+///
+/// The derive implements it if a field is marked `#[resource(id)]`.
 #[diagnostic::on_unimplemented(
     message = "nothing identifies a `{Self}`",
     label = "has no identifier",
@@ -29,7 +31,7 @@ pub trait Resource: JsonSchema + Send + Sync + Sized + 'static {
 )]
 pub trait IdentifiedResource: Resource {}
 
-/// Computed fields of a resource, implemented by `#[computed_fields]` on an impl block.
+/// Computed fields of a resource, implemented by `#[computed_fields]` above an impl block.
 #[diagnostic::on_unimplemented(
     message = "nothing is computed of `{Self}`",
     note = "write `#[computed_fields]` above an impl block whose methods carry `#[computed]`"

@@ -32,9 +32,9 @@ pub struct FieldSpec<T: 'static> {
     pub(crate) group: bool,
     pub(crate) numeric: bool,
     pub(crate) search: bool,
-    /// Whether the JSON form omits the field if it has no value.
+    /// If `true`, the JSON form omits the field if it has no value.
     pub(crate) may_be_omitted: bool,
-    /// Adds the fields of the resource in this field.
+    /// Adds the fields of the resource nested in this field.
     pub(crate) nested: Option<Expand<T>>,
 }
 
@@ -97,7 +97,7 @@ impl<T> ResourceSpec<T> {
         self
     }
 
-    /// Whether a stored field has this name. `#[computed_fields]` calls it at compile time.
+    /// Returns `true` if a stored field has this name. `#[computed_fields]` calls it at compile time.
     pub const fn has_field(&self, name: &str) -> bool {
         let mut fields = self.fields;
         while let [field, rest @ ..] = fields {
@@ -178,7 +178,7 @@ impl<T> FieldSpec<T> {
         self
     }
 
-    /// Marks the field as omitted from the JSON form if it has no value, as by
+    /// Marks the field as omitted from the JSON form if it has no value, for example by
     /// `skip_serializing_if`.
     #[must_use]
     pub const fn may_be_omitted(mut self) -> Self {

@@ -20,8 +20,10 @@ use crate::odd_values::OddValues;
 use crate::plan::{FieldIndex, Filter, PageWindow, Plan, Seal, SortBy, SortKey, Test};
 use crate::value::Scalar;
 
-/// The fields of a `T` that a call requests: the parameter `fields` of a READ operation. Without
-/// it, all fields are returned (REQ-FLD-01, REQ-FLD-06).
+/// The fields of a `T` selected by a call.
+///
+/// Declare it as an argument of a READ operation. The operation then has the parameter `fields`, and without
+/// it returns all fields (REQ-FLD-01, REQ-FLD-06).
 ///
 /// ```
 /// use mcp_aql::prelude::*;
@@ -31,17 +33,17 @@ use crate::value::Scalar;
 /// /// A book on the shelf.
 /// #[derive(Serialize, JsonSchema, Resource)]
 /// struct Book {
-///     /// Its number on the shelf.
+///     /// Number on the shelf.
 ///     #[resource(id)]
 ///     book_id: u32,
-///     /// Its title.
+///     /// Title.
 ///     title: String,
 /// }
 ///
 /// /// Get a book.
 /// #[operation(category = "READ")]
 /// fn get_book(
-///     /// Its number on the shelf.
+///     /// Number on the shelf.
 ///     book_id: u32,
 ///     fields: Fields<Book>,
 /// ) -> SelectedFields<Book> {
@@ -74,12 +76,13 @@ impl<T> Clone for Fields<T> {
 }
 
 impl<T: Resource> Fields<T> {
-    /// Wraps the resource for serialization with the selected fields.
+    /// Wraps the resource. Its serialization then contains only the selected fields.
     pub fn of(&self, resource: T) -> SelectedFields<T> {
         SelectedFields { resource, view: Some(view_of(Arc::clone(&self.selection))) }
     }
 
-    /// The query of the only row in which a field has this value. Without a value, there is none.
+    /// Returns the query for the only row in which a field has this value. Without a value, the query matches
+    /// no row.
     pub(crate) fn query_of(&self, field: FieldIndex, value: Option<Scalar>) -> CollectionQuery<T> {
         let filter = match value {
             Some(value) => Filter::Field(field, Test::Equals(value)),
@@ -95,13 +98,13 @@ impl<T: Resource> Fields<T> {
             window: PageWindow::First { count: 1, after: None },
             include_total_count: false,
             applied: Arc::default(),
-            // The page is not shown, and neither are its cursors.
+            // The cursors of this page are not part of the reply, so they need no secret key.
             seal: Arc::new(Seal { key: CursorKey::new([0; 16]), purpose: String::new() }),
             odd: Arc::clone(&self.odd),
         })
     }
 
-    /// The selected fields, to load only those.
+    /// Returns the selected fields. Use it to load only these fields from a database.
     pub fn selection(&self) -> &Selection {
         &self.selection
     }
@@ -125,12 +128,11 @@ impl<T: Resource> QueryArgument for Fields<T> {
     }
 }
 
-/// A resource with selected fields: [`Fields::of`]. Introspection describes it as the resource
-/// itself.
+/// A resource with selected fields, created by [`Fields::of`]. Its JSON schema is the one of the resource.
 #[derive(Debug, Clone)]
 pub struct SelectedFields<T> {
     resource: T,
-    /// `None` for a row that has the selected fields only.
+    /// `None` if the row was loaded with the selected fields only.
     view: Option<View<T>>,
 }
 
@@ -140,7 +142,7 @@ impl<T> SelectedFields<T> {
         self.resource
     }
 
-    /// The only row of a page.
+    /// Returns the only row of a page.
     pub(crate) fn only_row(page: Page<T>) -> Option<Self> {
         let view = page.parts.and_then(|parts| parts.view);
         page.items.into_iter().next().map(|resource| Self { resource, view })

@@ -1,16 +1,16 @@
-//! The names of `mcp-aql` that the macros write, for the unit tests of this crate.
+//! The names of `mcp-aql` used by the macros, for the unit tests of this crate.
 
 pub use mcp_aql_core::{
     Adapter, BoxFuture, Context, ErrorCode, OperationError, OperationResult, Operations,
     SemanticCategory, constraint, operations, table, transport,
 };
 
-/// As `mcp_aql::query`.
+/// Stands for `mcp_aql::query`.
 pub mod query {
     pub use crate::*;
 }
 
-/// As `mcp_aql::prelude`.
+/// Stands for `mcp_aql::prelude`.
 pub mod prelude {
     pub use mcp_aql_core::*;
     pub use schemars::JsonSchema;

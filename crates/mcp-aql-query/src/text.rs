@@ -1,25 +1,32 @@
-//! Text search by words, ignoring case and accents (REQ-COL-09).
+//! Text search by words. It ignores case and accents (REQ-COL-09).
 
 use caseless::Caseless as _;
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::canonical_combining_class;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-/// A parsed search text.
+/// A parsed search string, such as `invoice "to be paid"`.
 ///
-/// A row's score is the sum over all terms and all searchable fields: 2 for a whole word, 1 for a
-/// word that starts with the term, and 2 for each word of a phrase. A row with the score 0 does not
-/// match.
+/// A row's score is the sum over all terms and all searchable fields: 2 for a whole word, 1 for a word that
+/// starts with the term, and 2 for each word of a phrase. A row with the score 0 does not match.
+///
+/// ```
+/// use mcp_aql::query::TextQuery;
+///
+/// let query = TextQuery::parse("invoice \"to be paid\"").unwrap();
+/// assert_eq!(query.terms()[0].words(), " invoice ");
+/// assert_eq!(query.terms()[1].words(), " to be paid ");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextQuery {
     pub(crate) terms: Vec<SearchTerm>,
-    /// The caller's original text.
+    /// The caller's original string.
     written: String,
-    /// Whether the text is passed to a search engine as it was written.
+    /// If `true`, the original string is passed to a search engine unchanged.
     is_free: bool,
 }
 
-/// The maximum length of a reported search text that is not split into terms, in characters.
+/// Maximum length of a reported search string in characters, if it is not split into terms.
 const MAX_REPORTED_CHARS: usize = 100;
 
 /// A word or a phrase.
@@ -31,27 +38,28 @@ pub struct SearchTerm {
     pub(crate) whole: String,
     /// The score of a whole match.
     pub(crate) weight: u32,
-    /// Whether the term was quoted, so that only a whole match counts.
+    /// If `true`, the term was quoted, and only a whole match counts.
     pub(crate) phrase: bool,
 }
 
 impl SearchTerm {
-    /// The folded words as they occur in a text folded by [`fold_text`]: ` write the report `.
+    /// Returns the folded words in the form of [`fold_text`], for example ` write the report `. Search for
+    /// this string in a folded column.
     pub fn words(&self) -> &str {
         &self.whole
     }
 
-    /// The folded word as a prefix of another: ` repo`. `None` for a phrase.
+    /// Returns the folded word as a prefix of other words, for example ` repo`, or `None` for a phrase.
     pub fn prefix(&self) -> Option<&str> {
         (!self.phrase).then_some(self.start.as_str())
     }
 
-    /// The score of a whole match; a prefix match scores 1.
+    /// Returns the score of a whole match. A prefix match scores 1.
     pub fn weight(&self) -> u32 {
         self.weight
     }
 
-    /// The score of the term in a folded text.
+    /// Returns the score of the term in a folded string.
     pub(crate) fn score(&self, folded: &str) -> u32 {
         if folded.contains(&self.whole) {
             self.weight
@@ -60,7 +68,7 @@ impl SearchTerm {
         }
     }
 
-    /// The term as the reply reports it.
+    /// Returns the term as reported in the reply.
     pub(crate) fn shown(&self) -> String {
         let words = self.start.trim_start();
         if self.phrase { format!("\"{words}\"") } else { words.to_owned() }
@@ -68,7 +76,7 @@ impl SearchTerm {
 }
 
 impl TextQuery {
-    /// Parses a search text: words, and phrases in double quotes. Returns `None` if it contains no
+    /// Parses a search string with words, and phrases in double quotes. Returns `None` if it contains no
     /// word.
     pub fn parse(query: &str) -> Option<Self> {
         let mut terms: Vec<SearchTerm> = Vec::new();
@@ -96,7 +104,7 @@ impl TextQuery {
         (!terms.is_empty()).then(|| Self { terms, written: query.to_owned(), is_free: false })
     }
 
-    /// A text for a search engine, which is passed on as it was written. Its first words are its
+    /// Creates a query for a search engine. The string is passed on unchanged, and its first words are the
     /// terms. Returns `None` if it is blank.
     pub(crate) fn free(text: &str, max_terms: usize) -> Option<Self> {
         if text.chars().all(|each| each.is_whitespace() || each.is_control()) {
@@ -108,7 +116,7 @@ impl TextQuery {
         Some(Self { terms, written: text.to_owned(), is_free: true })
     }
 
-    /// The terms as the reply reports them.
+    /// Returns the terms as reported in the reply.
     pub(crate) fn reported(&self) -> Vec<String> {
         if !self.is_free {
             return self.terms.iter().map(SearchTerm::shown).collect();
@@ -120,22 +128,22 @@ impl TextQuery {
         vec![reported]
     }
 
-    /// The text's part of a cursor's purpose.
+    /// Returns the search string's part of a cursor's purpose.
     pub(crate) fn purpose(&self) -> String {
         if self.is_free { self.written.clone() } else { self.reported().join(" ") }
     }
 
-    /// The search terms.
+    /// Returns the search terms.
     pub fn terms(&self) -> &[SearchTerm] {
         &self.terms
     }
 
-    /// The caller's original text, for a search engine that does not work with words only.
+    /// Returns the caller's original string. Use it for a search engine that understands more than words.
     pub fn as_written(&self) -> &str {
         &self.written
     }
 
-    /// The score of a folded text.
+    /// Returns the score of a folded string.
     pub(crate) fn score(&self, folded: &str) -> u32 {
         if folded.is_empty() {
             return 0;
@@ -144,16 +152,17 @@ impl TextQuery {
     }
 }
 
-/// Folds a text for searching: its words in order, without case and accents, each preceded and
-/// followed by a space. The result is empty if the text contains no words.
+/// Folds a string for searching: its words in order, without case and accents, each preceded and followed by
+/// a space. The result is empty if the string contains no words.
 ///
-/// Store it in a column beside the text to let a database search it.
+/// Store the result in an additional column if a database should search it.
 ///
 /// ```
 /// assert_eq!(mcp_aql::query::fold_text("Über die  Straße!"), " uber die strasse ");
 /// ```
 pub fn fold_text(text: &str) -> String {
     let mut folded = String::with_capacity(text.len() + 2);
+    // ASCII needs neither decomposition nor Unicode word boundaries.
     if text.is_ascii() {
         add_words(text, &mut folded);
         folded.make_ascii_lowercase();
@@ -165,7 +174,7 @@ pub fn fold_text(text: &str) -> String {
             .nfkd()
             .filter(|each| canonical_combining_class(*each) == 0)
             .nfc()
-            // Characters that separate words here must also separate them in folded text.
+            // Replace characters that separate words, so that they also separate words in the folded string.
             .map(|each| if each.is_alphanumeric() { each } else { ' ' })
             .collect();
         for word in plain.unicode_words() {

@@ -1,5 +1,5 @@
-//! Values of fields independent of their Rust types: operands of requests, contents of cursors,
-//! results of databases.
+//! Values of fields independent of their Rust types: operands of requests, contents of cursors, results of
+//! databases.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -17,24 +17,24 @@ pub enum Scalar {
     Bool(bool),
     /// A whole number.
     Int(i128),
-    /// A number; never NaN.
+    /// A number. It is never NaN.
     Float(f64),
-    /// Text, or the name of a choice.
+    /// A string, or the name of a choice.
     Text(Cow<'static, str>),
     /// A calendar day.
     Date(NaiveDate),
     /// A point in time.
     Instant(DateTime<Utc>),
-    /// Bytes, which only SQLite stores in a column of any type.
+    /// Bytes. Only SQLite can return them, because its columns can contain values of every type.
     Bytes(Vec<u8>),
-    /// Text of SQLite that is not UTF-8.
+    /// A string of SQLite with invalid UTF-8.
     RawText(Vec<u8>),
-    /// A value exactly as a database sorts by it, in a cursor, where the field's type has no exact form of it: NaN, a
-    /// number with 30 digits, text in a column of dates.
+    /// A value exactly as a database sorts by it, for a cursor. It is used if the field's type cannot
+    /// represent the value: NaN, a number with 30 digits, or any string in a date column.
     Stored(Box<Scalar>),
 }
 
-/// The kind of a field's values, which determines its operators.
+/// The kind of a field's values. It determines the operators of the field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ValueKind {
@@ -44,7 +44,7 @@ pub enum ValueKind {
     Integer,
     /// Numbers.
     Number,
-    /// Text.
+    /// Strings.
     Text,
     /// One of a few names, ordered by declaration.
     Choice,
@@ -52,24 +52,24 @@ pub enum ValueKind {
     Date,
     /// Points in time, `2031-05-06T07:00:00Z`.
     Instant,
-    /// Any other value, which can only be selected.
+    /// Any other value. It can only be selected.
     Json,
 }
 
 impl ValueKind {
-    /// Whether the values can be added.
+    /// Returns `true` if the values can be added.
     pub const fn is_numeric(self) -> bool {
         matches!(self, Self::Integer | Self::Number)
     }
 
-    /// Whether the values are ordered.
+    /// Returns `true` if the values are ordered.
     pub const fn is_ordered(self) -> bool {
         !matches!(self, Self::Boolean | Self::Json)
     }
 }
 
 impl Scalar {
-    /// Whether the value is missing.
+    /// Returns `true` if the value is missing.
     pub const fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }
@@ -96,7 +96,7 @@ impl Serialize for Scalar {
             Self::Int(value) => match (i64::try_from(*value), u64::try_from(*value)) {
                 (Ok(value), _) => serializer.serialize_i64(value),
                 (_, Ok(value)) => serializer.serialize_u64(value),
-                // JSON has no safe form for such a sum, so it is serialized as text (REQ-ENC-05).
+                // The sum does not fit into 64 bits, so it is serialized as a string (REQ-ENC-05).
                 _ => serializer.collect_str(value),
             },
             Self::Float(value) => serializer.serialize_f64(*value),
@@ -109,7 +109,7 @@ impl Serialize for Scalar {
     }
 }
 
-/// Formats an instant as `DateTime<Utc>` serializes it.
+/// Formats an instant in the format of `DateTime<Utc>`.
 pub(crate) fn instant_text(instant: &DateTime<Utc>) -> String {
     instant.to_rfc3339_opts(SecondsFormat::AutoSi, true)
 }

@@ -1,12 +1,12 @@
-//! Finds the operations that a question needs, and ranks texts that several servers returned.
+//! Finds the operations that a question needs, and ranks results that several servers returned.
 //!
-//! Everything is computed from words: no model, no network, no state between calls but an index that
-//! is built once.
+//! Everything is computed from words, without a model and without a network. Nothing is stored
+//! between calls except an index that you build once.
 //!
 //! | to … | see |
 //! |---|---|
 //! | find operations for a question | [`operations`] |
-//! | rank texts and join those that say the same | `texts`, with the feature of this name |
+//! | rank results and merge duplicates | `texts`, with the feature of this name |
 //!
 //! # Features
 //!

@@ -1,4 +1,4 @@
-//! The safety loop as an extension of an adapter.
+//! Adds the safety loop to an adapter, as an extension.
 
 #[cfg(test)]
 mod tests;
@@ -25,9 +25,16 @@ use crate::safety_loop::{
     SafetyCore, SafetyLoop,
 };
 
-/// Lets a policy require the confirmation of an operator.
+/// Adds [`by_operator`](Self::by_operator) to [`Policy`].
 pub trait ByOperator {
-    /// Requires the confirmation of a person, through a channel that the caller cannot reach.
+    /// Requires that an operator confirms the call, through a channel that the caller cannot reach.
+    ///
+    /// ```
+    /// use mcp_aql::Policy;
+    /// use mcp_aql::prelude::*;
+    ///
+    /// let policy = Policy::confirm("delete_*").by_operator();
+    /// ```
     #[must_use]
     fn by_operator(self) -> Self;
 }
@@ -39,10 +46,11 @@ impl ByOperator for Policy {
     }
 }
 
-/// Gives access to the handle of an adapter's operators.
+/// Adds [`operator`](Self::operator) to [`Adapter`].
 pub trait OperatorAccess {
-    /// The handle for the operators of this adapter, if it has a safety loop. It can approve and unblock,
-    /// so operations should not have access to it.
+    /// Returns the handle for the operators of this adapter. `None` without a safety loop.
+    ///
+    /// The handle can approve and unblock, so do not give operations access to it.
     fn operator(&self) -> Option<Operator>;
 }
 
@@ -52,7 +60,7 @@ impl OperatorAccess for Adapter {
     }
 }
 
-/// Returns the safety loop of an adapter, if it has one.
+/// Returns the safety loop of an adapter. `None` if it has none.
 pub fn safety_core(adapter: &Adapter) -> Option<&Arc<SafetyCore>> {
     adapter.extension_value()
 }
@@ -101,7 +109,7 @@ impl Extension for SafetyLoop {
         notices: &mut Vec<String>,
         problems: &mut Vec<String>,
     ) {
-        // The protocol's name takes precedence (REQ-LOOP-15, choice C-66).
+        // If both are set, the protocol's own name takes precedence (REQ-LOOP-15, choice C-66).
         let names = ["MCPAQL_SAFETY_LOOP", "MCP_AQL_SAFETY_LOOP"];
         let found = names.into_iter().find_map(|name| Some((name, variable(name)?)));
         let Some((name, mode)) = found else { return };
@@ -119,11 +127,11 @@ impl Extension for SafetyLoop {
     }
 
     fn variables(&self) -> &'static [(&'static str, &'static str)] {
-        // The last one takes precedence.
+        // The last variable takes precedence.
         &[("MCP_AQL_SAFETY_LOOP", "safety_loop.mode"), ("MCPAQL_SAFETY_LOOP", "safety_loop.mode")]
     }
 
-    /// The blocks of an enabled safety loop must outlive the process.
+    /// Returns a store in a file, because the blocks of an enabled safety loop must outlive the process.
     fn default_store(
         &self,
         adapter: &str,
@@ -202,7 +210,8 @@ impl StartedExtension for Started {
     }
 }
 
-/// Runs the operator console, and logs a warning about channels that reach no person, before calls wait for one.
+/// Runs the operator console while the adapter is served. Before the first call, it logs a warning about channels that
+/// cannot reach a person.
 struct SafetyService(Arc<SafetyCore>);
 
 impl Service for SafetyService {

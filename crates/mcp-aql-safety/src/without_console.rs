@@ -1,4 +1,4 @@
-//! Stands in for the operator console if the feature `console` is off.
+//! Stand-ins for the operator console, used if the feature `console` is off.
 
 use std::sync::Arc;
 
@@ -6,16 +6,16 @@ use mcp_aql_core::Result;
 
 use crate::safety_loop::{SafetyCore, SafetyLoop};
 
-/// A console, of which there is none.
+/// The console. Without the feature, no value of this type exists.
 #[derive(Debug)]
 pub enum Console {}
 
-/// Returns `None`: there is no console.
+/// Returns `None`, because the feature is off.
 pub async fn start_console(_: &Arc<SafetyCore>) -> Result<Option<Console>> {
     Ok(None)
 }
 
-/// The bound of the stand-in. No type implements it.
+/// The bound of the stand-in. No type implements it, so its use is a compile error that names the feature.
 #[diagnostic::on_unimplemented(
     message = "this needs the feature `console` of `mcp-aql`, which is off",
     label = "needs the feature `console`",

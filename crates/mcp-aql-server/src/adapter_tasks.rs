@@ -1,4 +1,4 @@
-//! The executions of an adapter as the source of tasks.
+//! Provides the executions of an adapter as the source of MCP tasks.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::adapter_tools::AdapterTools;
 use super::task_source::{CANCEL_EXECUTION, TaskSource};
 
-/// Whether calls of an operation start an execution or run one again.
+/// Returns `true` if calls of an operation start or retry an execution.
 fn starts_execution(operation: &RegisteredOperation) -> bool {
     operation.spec.lifecycle.is_some()
         || matches!(operation.handler, Handler::Execution(ExecutionCall::Retry))
@@ -57,7 +57,7 @@ impl TaskSource for AdapterTools {
     fn wait(&self, execution: String, scope: CallScope) -> BoxFuture<'static, ()> {
         let adapter = self.adapter.clone();
         erased(async move {
-            // The caller reads the execution afterwards, and receives the error of the store then.
+            // The caller reads the execution afterwards and gets the store's error then.
             if let Err(error) = adapter.execution_table().wait_for_end(&execution, scope).await {
                 tracing::warn!(%error, execution, "cannot wait for the end of an execution");
             }

@@ -1,4 +1,4 @@
-//! An adapter's tools as a service of the transports.
+//! Provides the tools of an adapter to the transports.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -24,26 +24,28 @@ use super::task_source::TaskSource;
 use super::tool_description::ToolTexts;
 use super::wire::{BAD_CALL, MalformedCall};
 
-/// The highest number of characters that Claude Code accepts from a tool.
+/// Maximum number of characters that Claude Code accepts from a tool.
 const MAX_RESULT_CHARS: usize = 500_000;
 
-/// The maximum number of lists of tools that are kept for callers who may call only some operations.
+/// Maximum number of cached tool lists for callers with access to only some operations.
 const MAX_VIEWS: usize = 64;
 
-/// An adapter's tools, each with its endpoint.
+/// The tools of an adapter, each with its endpoint.
 pub(super) struct AdapterTools {
     pub(super) adapter: Adapter,
     tools: Vec<(Endpoint, ToolDefinition)>,
-    /// The server's instructions for models.
+    /// The instructions for models.
     instructions: String,
-    /// The tools of callers who may call only some operations, with the adapter as they see it.
+    /// Cached tool lists of callers with access to only some operations. Each is stored with the adapter as these
+    /// callers see it.
     views: Mutex<Vec<(Adapter, Vec<ToolDefinition>)>>,
-    /// Whether some operations run as executions.
+    /// If `true`, some operations run as executions.
     has_executions: bool,
 }
 
 impl AdapterTools {
-    /// Builds the tools of the adapter's mode, as the principal of the adapter sees them if it has one.
+    /// Builds the tools for the adapter's mode. If the adapter has a principal, they only contain what the principal
+    /// may call.
     pub(super) fn new(adapter: &Adapter) -> Arc<Self> {
         let adapter = adapter.shown_to(adapter.extensions().get());
         let (tools, instructions) = described(&adapter);
@@ -51,13 +53,13 @@ impl AdapterTools {
         Arc::new(Self { adapter, tools, instructions, views: Mutex::default(), has_executions })
     }
 
-    /// The endpoint of the tool of this name.
+    /// Returns the endpoint of the tool with this name.
     pub(super) fn endpoint(&self, tool: &str) -> Option<Endpoint> {
         self.tools.iter().find(|(_, it)| it.name == tool).map(|(endpoint, _)| *endpoint)
     }
 }
 
-/// Describes the tools of an adapter. Also returns the instructions for models.
+/// Builds the tool definitions of an adapter and the instructions for models.
 fn described(adapter: &Adapter) -> (Vec<(Endpoint, ToolDefinition)>, String) {
     let schema = input_schema(adapter.settings().batch);
     let meta = tool_meta(adapter.limits());
@@ -79,7 +81,8 @@ fn described(adapter: &Adapter) -> (Vec<(Endpoint, ToolDefinition)>, String) {
     (tools.collect(), instructions)
 }
 
-/// The tools of an adapter as a caller sees it, without those whose operations the caller may not call.
+/// Returns the tools of an adapter as seen by a caller. Tools without any operation that the caller may call are left
+/// out.
 fn tools_of_view(view: &Adapter) -> Vec<ToolDefinition> {
     let is_used = |endpoint: Endpoint| match endpoint {
         Endpoint::Family(family) => {
@@ -91,7 +94,7 @@ fn tools_of_view(view: &Adapter) -> Vec<ToolDefinition> {
     tools.into_iter().filter(|(endpoint, _)| is_used(*endpoint)).map(|(_, tool)| tool).collect()
 }
 
-/// The endpoints of the adapter's mode and the names of their tools (REQ-EPT-05, REQ-EPT-07, REQ-EPT-13).
+/// Returns the endpoints of the adapter's mode and their tool names (REQ-EPT-05, REQ-EPT-07, REQ-EPT-13).
 fn endpoints(adapter: &Adapter) -> Vec<(Endpoint, &str)> {
     let registry = adapter.registry();
     let mut endpoints = Vec::new();
@@ -108,8 +111,8 @@ fn endpoints(adapter: &Adapter) -> Vec<(Endpoint, &str)> {
     endpoints
 }
 
-/// The categories of the operations that an endpoint accepts. Families that are empty or of the CRUDE
-/// profile use their declared categories.
+/// Returns the categories of the operations of an endpoint. Empty families and families of the CRUDE profile use their
+/// declared categories.
 fn categories(adapter: &Adapter, endpoint: Endpoint) -> Vec<SemanticCategory> {
     let Endpoint::Family(index) = endpoint else { return vec![SemanticCategory::Execute] };
     let registry = adapter.registry();
@@ -179,13 +182,13 @@ impl ToolService for AdapterTools {
         self.adapter.settings().structured_content
     }
 
-    /// Whether this is a call of a single READ operation.
+    /// Returns `true` if this is a call of a single READ operation.
     fn is_read(&self, arguments: &Arguments<'_>) -> bool {
         let entry = arguments.operation().and_then(|name| self.adapter.registry().get(name));
         entry.is_some_and(|entry| entry.operation.spec.category == SemanticCategory::Read)
     }
 
-    /// Whether this is a call of an operation that may require a confirmation, or of several operations.
+    /// Returns `true` if the called operation may need a confirmation. Calls with several operations always may.
     fn may_need_confirmation(&self, arguments: &Arguments<'_>) -> bool {
         let entry = arguments.operation().and_then(|name| self.adapter.registry().get(name));
         entry.is_none_or(|entry| entry.operation.permission.may_ask())
@@ -220,7 +223,7 @@ impl ToolService for AdapterTools {
         scope: CallScope,
     ) -> ToolWork {
         let endpoint = self.tools.get(tool).map_or(Endpoint::Unified, |(endpoint, _)| *endpoint);
-        // A reply that is also structured content is not a JSON string.
+        // Structured content contains the reply as JSON, so the reply must not be written as a JSON string.
         let arguments = match self.has_structured_content() {
             true => arguments.for_plain_reply(),
             false => arguments,
@@ -280,10 +283,23 @@ impl ToolService for AdapterTools {
     }
 }
 
-/// The schema of a tool's arguments. Introspection publishes the operations and their parameters
-/// (REQ-MCP-07, REQ-MCP-08), and the tool's description explains `operation`, `params` and `operations`.
+/// Returns the JSON Schema of a tool's arguments.
 ///
-/// A batch has no `operation`, so nothing is required if batches are enabled (choice C-40).
+/// The schema is the same for all tools: introspection describes the operations and their parameters (REQ-MCP-07,
+/// REQ-MCP-08), and the tool's description explains `operation`, `params` and `operations`.
+///
+/// A batch has no `operation`, so nothing is required if batches are enabled (choice C-40). Without batches:
+///
+/// ```json
+/// {
+///   "type": "object",
+///   "required": ["operation"],
+///   "properties": {
+///     "operation": { "type": "string" },
+///     "params": { "type": "object", "additionalProperties": true }
+///   }
+/// }
+/// ```
 fn input_schema(batch: bool) -> Map<String, Value> {
     let mut properties = Map::new();
     let mut property = |name: &str, schema: Value| properties.insert(name.to_owned(), schema);
@@ -300,18 +316,21 @@ fn input_schema(batch: bool) -> Map<String, Value> {
     schema
 }
 
-/// The members of a tool's `_meta`. Claude Code reads how many characters of a result it should pass on to the model
-/// instead of its own limit, which the default budget exceeds. A reply has at most as many characters as bytes.
+/// Returns the members of a tool's `_meta`.
+///
+/// Claude Code truncates results at its own limit, and the default result budget exceeds this limit. The member raises
+/// it to the budget. The budget in bytes can be used as a number of characters, because a reply has at most as many
+/// characters as bytes.
 fn tool_meta(limits: &SizeLimits) -> Map<String, Value> {
     let characters = limits.result_budget.min(MAX_RESULT_CHARS);
     Map::from_iter([("anthropic/maxResultSizeChars".to_owned(), characters.into())])
 }
 
-/// The hints of a tool with operations of these categories. The riskiest category decides
+/// Returns the hints of a tool with operations of these categories. The riskiest category determines them
 /// (REQ-MCP-05, REQ-MCP-06).
 ///
-/// MCP's further hints keep their defaults: an operation does not declare whether it is idempotent or
-/// reaches beyond the adapter.
+/// The other hints of MCP keep their defaults, because operations do not declare whether they are idempotent or reach
+/// beyond the adapter.
 fn hints(categories: &[SemanticCategory]) -> ToolHints {
     let permissions =
         categories.iter().map(|category| category.permissions()).reduce(|all, one| {
@@ -320,7 +339,7 @@ fn hints(categories: &[SemanticCategory]) -> ToolHints {
                 destructive: all.destructive || one.destructive,
             }
         });
-    // A family without operations and categories is assumed to be dangerous.
+    // Assume the worst of a family without operations and categories.
     let permissions =
         permissions.unwrap_or(EndpointPermissions { read_only: false, destructive: true });
     ToolHints {

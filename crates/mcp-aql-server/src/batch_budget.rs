@@ -1,4 +1,4 @@
-//! The size limit of the replies to one JSON-RPC batch.
+//! The size budget for the replies to one JSON-RPC batch.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -7,8 +7,8 @@ use mcp_aql_core::OperationError;
 use mcp_aql_core::internal::request::too_large;
 use mcp_aql_protocol::ErrorCode;
 
-/// The remaining space for the replies to one batch, which are buffered until the last one is
-/// complete. It starts at the size limit of a single reply.
+/// The remaining size budget for the replies to one batch. It starts at the size limit of a single reply, because all
+/// replies are buffered until the last one is complete.
 #[derive(Debug, Clone)]
 pub(super) struct BatchBudget(Arc<BudgetState>);
 
@@ -16,17 +16,17 @@ pub(super) struct BatchBudget(Arc<BudgetState>);
 struct BudgetState {
     limit: usize,
     left: AtomicUsize,
-    /// Set once a reply did not fit.
+    /// Set once a reply exceeded the remaining budget.
     is_full: AtomicBool,
 }
 
 impl BatchBudget {
-    /// Creates space for replies of this many bytes.
+    /// Creates a budget of this many bytes.
     pub(super) fn new(limit: usize) -> Self {
         Self(Arc::new(BudgetState { limit, left: limit.into(), is_full: false.into() }))
     }
 
-    /// Reserves space for a reply of this many bytes. Returns `false` if the rest is too small.
+    /// Reserves the bytes of a reply. Returns `false` if they exceed the remaining budget.
     pub(super) fn reserve(&self, bytes: usize) -> bool {
         let less = |left: usize| left.checked_sub(bytes);
         let reserved = self.0.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok();
@@ -36,13 +36,13 @@ impl BatchBudget {
         reserved
     }
 
-    /// Whether a reply did not fit, after which no further call begins.
+    /// Returns `true` if a reply exceeded the budget. No further call starts in this case.
     pub(super) fn is_full(&self) -> bool {
         self.0.is_full.load(Ordering::Relaxed)
     }
 
-    /// The error for a call whose reply does not fit (REQ-ENC-09, REQ-ENC-13). `bytes` is the size
-    /// of the reply, if the call ran.
+    /// Returns the error for a call whose reply exceeds the budget (REQ-ENC-09, REQ-ENC-13). `bytes` is the size of the
+    /// reply, or 0 if the call did not run.
     pub(super) fn error(&self, bytes: usize) -> OperationError {
         let limit = self.0.limit;
         let used = limit.saturating_sub(self.0.left.load(Ordering::Relaxed));
@@ -56,5 +56,5 @@ impl BatchBudget {
     }
 }
 
-/// The advice to a client whose batch is too large.
+/// Advice for clients whose batch is too large.
 pub(super) const FEWER_CALLS_ADVICE: &str = "send fewer calls in one batch";

@@ -1,4 +1,4 @@
-//! The running calls of a session, so that they can be cancelled.
+//! The running requests of a session, so that clients can cancel them.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -7,17 +7,17 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use mcp_aql_core::internal::operation::Cancellation;
 use mcp_aql_core::internal::util::lock;
 
-/// The running requests by their ids in canonical form.
+/// The running requests, by the canonical form of their ids.
 ///
-/// Each request has its own number, because a client may use an id for several requests at a time.
+/// Each request also has a unique number, because a client may use one id for several requests at the same time.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     running: Mutex<BTreeMap<Arc<str>, SameIdCalls>>,
     next: AtomicI64,
 }
 
-/// The calls with one id: a single one, unless a client uses an id twice concurrently. Such a
-/// client gets both answers, in any order.
+/// The requests with one id. There is only one unless a client uses an id twice concurrently. Such a client gets both
+/// answers, in any order.
 #[derive(Debug)]
 struct SameIdCalls {
     one: CancellableCall,
@@ -48,7 +48,7 @@ impl Calls {
         number
     }
 
-    /// Removes a request. Returns whether its answer is still expected.
+    /// Removes a request. Returns `true` if the client has not canceled it and still expects its answer.
     pub(super) fn end(&self, id: &str, number: i64) -> bool {
         let mut running = self.running();
         let Some(SameIdCalls { one, others }) = running.get_mut(id) else { return false };
@@ -65,7 +65,7 @@ impl Calls {
         true
     }
 
-    /// Cancels the requests with this id. Returns their numbers.
+    /// Cancels all requests with this id and returns their numbers.
     pub(super) fn cancel(&self, id: &str) -> Vec<i64> {
         let Some(SameIdCalls { one, others }) = self.running().remove(id) else {
             return Vec::new();

@@ -10,32 +10,31 @@ use super::elicitation::takes_questions;
 use super::mcp_version::{WITH_BATCHES, WITH_EMPTY_EVENTS, WITH_TASKS};
 use super::task_source::{TaskSource, tasks_capability};
 
-/// A client's connection and the session that belongs to it (REQ-SES-01, REQ-SES-02).
+/// A client's connection and its session (REQ-SES-01, REQ-SES-02).
 ///
-/// The default is a handler created for HTTP. It represents a connection once a client was initialized
-/// through it. Otherwise it serves a single request. The client's headers do not affect this
-/// (REQ-SES-05).
+/// The default value is a handler for HTTP. It serves a single request until a client is initialized through it. From
+/// then on it represents a connection. The client's headers do not affect this (REQ-SES-05).
 #[derive(Debug, Default)]
 pub(super) struct Connection {
     session: OnceLock<Session>,
-    /// The id of the session in MCP, over HTTP.
+    /// The session id of MCP over HTTP, sent in `Mcp-Session-Id`.
     mcp_session_id: OnceLock<Box<str>>,
-    /// Whether requests that arrive here share a connection.
+    /// If `true`, the requests that arrive here share a connection.
     lasting: AtomicBool,
-    /// Whether the client's version of MCP supports batches.
+    /// If `true`, the client's version of MCP supports batches.
     batches: AtomicBool,
-    /// Whether the client's version of MCP has events without a message, which begin a stream.
+    /// If `true`, the client's version of MCP allows an event stream to start with an event without a message.
     empty_events: AtomicBool,
-    /// Whether the client shows questions of the server to its user.
+    /// If `true`, the client can show questions of the server to its user.
     questions: AtomicBool,
-    /// The capability `tasks` that the server declares to the client, if the client's version of MCP has it.
+    /// The capability `tasks` declared to the client. Unset if the client's version of MCP does not have it.
     tasks: OnceLock<Value>,
-    /// The name and the version of the client, as `initialize` says.
+    /// The name and the version of the client, from `initialize`.
     client: OnceLock<String>,
 }
 
 impl Connection {
-    /// A connection that lasts, such as standard input and output.
+    /// Creates a connection that serves more than one request, such as standard input and output.
     pub(super) fn lasting() -> Self {
         let connection = Self::default();
         connection.initialized();
@@ -47,7 +46,7 @@ impl Connection {
         self.lasting.store(true, Ordering::Release);
     }
 
-    /// Records what `initialize` has negotiated with a client of these capabilities, for a server with these tasks.
+    /// Records the result of `initialize`: the version of MCP, the client's capabilities, and the server's tasks.
     pub(super) fn negotiated(
         &self,
         version: &str,
@@ -62,7 +61,7 @@ impl Connection {
         }
     }
 
-    /// Records the client's introduction, `clientInfo`.
+    /// Records the client's `clientInfo`.
     pub(super) fn introduced(&self, client: String) {
         let client = self.client.get_or_init(|| client);
         if let Some(session) = self.session.get() {
@@ -70,29 +69,29 @@ impl Connection {
         }
     }
 
-    /// Whether the server may send questions to the client.
+    /// Returns `true` if the server may send questions to the client.
     pub(super) fn takes_questions(&self) -> bool {
         self.questions.load(Ordering::Acquire)
     }
 
-    /// The capability `tasks` of MCP 2025-11-25, if the client may use it.
+    /// Returns the capability `tasks` of MCP 2025-11-25, if the client can use it.
     pub(super) fn tasks(&self) -> Option<&Value> {
         self.tasks.get()
     }
 
-    /// Whether the client may send JSON-RPC batches.
+    /// Returns `true` if the client may send JSON-RPC batches.
     pub(super) fn takes_batches(&self) -> bool {
         self.batches.load(Ordering::Acquire)
     }
 
-    /// Whether an event without a message may begin a stream.
+    /// Returns `true` if an event without a message may start a stream.
     #[cfg(feature = "http")]
     pub(super) fn takes_empty_events(&self) -> bool {
         self.empty_events.load(Ordering::Acquire)
     }
 
-    /// The connection's session, opened on first use: the newest MCP has no `initialize` request. Calls the function
-    /// with a session that was opened.
+    /// Returns the session of the connection. It is opened on first use and not in `initialize`, because the newest MCP
+    /// has no such request. `opened` is called with a newly opened session.
     pub(super) fn session(&self, opened: impl FnOnce(&Session)) -> Option<Session> {
         if !self.lasting.load(Ordering::Acquire) {
             return None;
@@ -109,13 +108,13 @@ impl Connection {
         Some(session.clone())
     }
 
-    /// Records the id that the session has in MCP, before it is opened.
+    /// Records the MCP id of the session before the session is opened.
     #[cfg(feature = "http")]
     pub(super) fn set_mcp_session_id(&self, id: &str) {
         self.mcp_session_id.get_or_init(|| id.into());
     }
 
-    /// The session, if it was opened.
+    /// Returns the session if it was opened.
     pub(super) fn opened(&self) -> Option<&Session> {
         self.session.get()
     }

@@ -1,4 +1,4 @@
-//! The calls of `introspect` that descriptions and instructions show.
+//! The `introspect` calls shown in tool descriptions and instructions.
 
 use mcp_aql_core::internal::operation::Handler;
 use mcp_aql_core::{Adapter, EndpointMode};
@@ -7,13 +7,15 @@ use mcp_aql_core::{Adapter, EndpointMode};
 pub(super) const CALL_FOR_THE_LIST: &str =
     r#"{ operation: "introspect", params: { query: "operations" } }"#;
 
-/// An `introspect` call for one operation.
+/// Returns an `introspect` call for one operation.
 pub(super) fn call_by_name(name: &str) -> String {
     format!(r#"{{ operation: "introspect", params: {{ query: "operations", name: "{name}" }} }}"#)
 }
 
-/// An `introspect` call for the list of operations, or for those that fit a task if the descriptions do
-/// not show all operations with their parameters.
+/// Returns the `introspect` call to show for finding operations.
+///
+/// If the descriptions contain all operations with their parameters, this is the call for the list. Otherwise it is a
+/// search, because it only returns the operations relevant to a task.
 pub(super) fn call_for_operations(adapter: &Adapter, are_all_shown: bool) -> String {
     match task(adapter).filter(|_| !are_all_shown) {
         Some(task) => format!(
@@ -23,7 +25,7 @@ pub(super) fn call_for_operations(adapter: &Adapter, are_all_shown: bool) -> Str
     }
 }
 
-/// The words of an operation's name, as an example of a search that has a result.
+/// Returns the words of an operation's name. They are an example of a search with a result.
 fn task(adapter: &Adapter) -> Option<String> {
     let operations = &adapter.registry().entries;
     let named =
@@ -31,7 +33,7 @@ fn task(adapter: &Adapter) -> Option<String> {
     Some(named.operation.spec.name.replace('_', " "))
 }
 
-/// The tool that accepts `introspect` in the adapter's mode.
+/// Returns the name of the tool that accepts `introspect` in the adapter's mode.
 pub(super) fn introspect_tool(adapter: &Adapter) -> &str {
     let registry = adapter.registry();
     let tool = match adapter.mode() {
@@ -44,7 +46,7 @@ pub(super) fn introspect_tool(adapter: &Adapter) -> &str {
     tool.map_or("", String::as_str)
 }
 
-/// The server's instructions for models, followed by the author's text.
+/// Returns the server's instructions for models, followed by the author's own.
 pub(super) fn instructions(adapter: &Adapter, are_all_shown: bool) -> String {
     let tool = match adapter.mode() {
         EndpointMode::Single => String::new(),

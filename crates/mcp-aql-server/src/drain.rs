@@ -1,4 +1,4 @@
-//! The drain of a server that stops: running calls finish, and no new ones start.
+//! Graceful shutdown: a stopping server finishes running calls ("drain") and rejects new ones.
 
 use std::fmt;
 use std::future::pending;
@@ -11,12 +11,12 @@ use mcp_aql_core::{BoxFuture, OperationError, Session};
 use mcp_aql_protocol::{ErrorCode, SemanticCategory};
 use tokio::sync::Notify;
 
-/// The seconds after which a client may repeat a request that was refused for now.
+/// Number of seconds after which a client may repeat a call rejected during the drain.
 pub(super) const RETRY_AFTER_SECONDS: u64 = 10;
 
-/// When a server stops. Every future without a value converts into it.
+/// Determines when a server stops. Any future without an output value converts into it.
 ///
-/// From then on the server starts no new calls. It finishes those that run, for at most
+/// A stopping server rejects new calls and lets running ones finish, for at most
 /// [`AdapterBuilder::drain_timeout`](mcp_aql_core::AdapterBuilder::drain_timeout).
 ///
 /// ```no_run
@@ -32,27 +32,27 @@ pub(super) const RETRY_AFTER_SECONDS: u64 = 10;
 /// # }
 /// ```
 pub struct Shutdown {
-    /// Completes when the server begins to stop.
+    /// Completes when the server should stop.
     pub(super) begins: BoxFuture<'static, ()>,
-    /// Completes when the server no longer waits for running calls. It is polled after `begins` has completed.
+    /// Completes when the server should no longer wait for running calls. Polled once `begins` has completed.
     pub(super) at_once: BoxFuture<'static, ()>,
-    /// Called when the store was checked and clients are accepted.
+    /// Called once the store is checked and the server accepts clients.
     pub(super) serving: Box<dyn FnOnce() + Send>,
 }
 
 impl Shutdown {
-    /// Begins the drain when this future completes.
+    /// Stops the server when this future completes.
     pub fn when(begins: impl Future<Output = ()> + Send + 'static) -> Self {
         Self { begins: erased(begins), at_once: erased(pending()), serving: Box::new(|| {}) }
     }
 
-    /// Ends the drain early when this future completes. It is polled from the beginning of the drain on.
+    /// Ends the wait for running calls when this future completes. The server polls it from the start of the drain.
     #[must_use]
     pub fn at_once_when(self, at_once: impl Future<Output = ()> + Send + 'static) -> Self {
         Self { at_once: erased(at_once), ..self }
     }
 
-    /// Calls a function when the server serves its clients, and another one when it begins to stop.
+    /// Calls `serving` once the server accepts clients, and `stopping` when it starts to stop.
     #[doc(hidden)]
     #[must_use]
     pub fn reporting(
@@ -68,7 +68,7 @@ impl Shutdown {
         Self { begins: erased(begins), serving: Box::new(serving), ..self }
     }
 
-    /// A server that does not stop by itself.
+    /// Returns a shutdown that never happens.
     pub(super) fn never() -> Self {
         Self::when(pending())
     }
@@ -86,49 +86,50 @@ impl fmt::Debug for Shutdown {
     }
 }
 
-/// The way in which the wait for running calls ended.
+/// The reason why the wait for running calls ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DrainEnd {
-    /// All calls have finished, and their replies are sent.
+    /// All calls have finished, and all replies were sent.
     Finished,
-    /// The time is over.
+    /// The drain timeout has expired.
     TimedOut,
-    /// The wait was ended early.
+    /// [`Shutdown::at_once_when`] ended the wait.
     AtOnce,
 }
 
-/// Counts the running calls of a server, and refuses new ones while the server stops.
+/// Counts the running calls of a server, and rejects new calls while the server stops.
 #[derive(Debug, Default)]
 pub(super) struct Drain {
-    /// The running calls, and the replies that are not sent yet.
+    /// Number of running calls and unsent replies.
     open: AtomicUsize,
-    /// The running calls that may change something.
+    /// Number of running calls with a possible effect on state.
     changes: AtomicUsize,
     is_draining: AtomicBool,
     is_cut_off: AtomicBool,
-    /// The calls that have finished since the beginning of the drain.
+    /// Number of calls finished since the start of the drain.
     finished: AtomicUsize,
-    /// The calls that were refused.
+    /// Number of rejected calls.
     refused: AtomicUsize,
-    /// The calls that outlived the drain.
+    /// Number of calls still running at the end of the drain.
     cut_off: AtomicUsize,
-    /// Whether a task waits for the end of calls. Otherwise an end notifies nothing, which would take a lock.
+    /// If `true`, a task waits for calls to end. Otherwise the end of a call notifies nothing, because that takes a
+    /// lock.
     is_watched: AtomicBool,
     ended: Notify,
 }
 
 impl Drain {
-    /// Returns whether the server stops, and refuses new calls.
+    /// Returns `true` if the server is stopping and rejects new calls.
     pub(super) fn is_draining(&self) -> bool {
         self.is_draining.load(SeqCst)
     }
 
-    /// Starts a call, which may change something until it is [labelled](RunningCall::labelled).
+    /// Starts a call. It counts as a change until it is [labeled](RunningCall::labelled).
     ///
     /// # Errors
-    /// While the server stops.
+    /// Returns an error if the server is stopping.
     pub(super) fn start(self: &Arc<Self>) -> Result<RunningCall, OperationError> {
-        // Counted first: either the drain sees the call, or the call sees the drain.
+        // Increment before the check: either the drain counts the call, or the call sees the drain.
         self.open.fetch_add(1, SeqCst);
         if self.is_draining() {
             self.close();
@@ -139,21 +140,21 @@ impl Drain {
         Ok(RunningCall { drain: Arc::clone(self), label: CallLabel::default(), has_ended: false })
     }
 
-    /// Keeps the drain from ending until the reply is sent, with which the returned value is dropped.
+    /// Keeps the drain from ending until the reply is sent. Drop the returned value together with the reply.
     #[cfg(feature = "http")]
     pub(super) fn hold(self: &Arc<Self>) -> OpenReply {
         self.open.fetch_add(1, SeqCst);
         OpenReply(Arc::clone(self))
     }
 
-    /// Refuses all calls from now on. Returns the number of those that run.
+    /// Rejects all calls from now on. Returns the number of running calls and unsent replies.
     pub(super) fn begin(&self) -> usize {
         self.is_draining.store(true, SeqCst);
         self.open.load(SeqCst)
     }
 
-    /// Waits until no call runs and all replies are sent, and then for the work that calls have started. A running call
-    /// may still start some.
+    /// Waits until no call runs and all replies are sent, and then for background work. The order matters, because a
+    /// running call can still start background work.
     pub(super) async fn finished(&self, background_work: impl Future<Output = ()>) {
         self.idle().await;
         background_work.await;
@@ -163,7 +164,7 @@ impl Drain {
         self.until(|drain| drain.open.load(SeqCst) == 0).await;
     }
 
-    /// Waits until no call runs that may change something.
+    /// Waits until no running call can change something.
     pub(super) async fn changes_done(&self) {
         self.until(|drain| drain.changes.load(SeqCst) == 0).await;
     }
@@ -172,7 +173,7 @@ impl Drain {
         self.is_watched.store(true, SeqCst);
         loop {
             let mut ended = pin!(self.ended.notified());
-            // No end after this point is missed.
+            // Register before the check, so that no later notification is missed.
             ended.as_mut().enable();
             if is_reached(self) {
                 return;
@@ -181,12 +182,12 @@ impl Drain {
         }
     }
 
-    /// Ends the wait for running calls: each of them is logged when it ends or is dropped.
+    /// Stops waiting for running calls. Each of them is logged when it ends or is dropped.
     pub(super) fn cut_off(&self) {
         self.is_cut_off.store(true, SeqCst);
     }
 
-    /// Logs what became of the calls that ran at the beginning of the drain.
+    /// Logs how many of the calls have finished, were rejected, or were cut off.
     pub(super) fn report(&self) {
         let count = |counter: &AtomicUsize| counter.load(SeqCst);
         let (finished, refused) = (count(&self.finished), count(&self.refused));
@@ -205,7 +206,7 @@ impl Drain {
         self.lower(&self.open);
     }
 
-    /// Counts one call less.
+    /// Decrements a counter.
     fn lower(&self, counter: &AtomicUsize) {
         counter.fetch_sub(1, SeqCst);
         if self.is_watched.load(SeqCst) {
@@ -214,7 +215,7 @@ impl Drain {
     }
 }
 
-/// The error of a call that arrives while the server stops.
+/// Returns the error for a call that arrives while the server is stopping.
 pub(super) fn shutting_down() -> OperationError {
     let message = format!(
         "Internal error: 'the server is shutting down, and this call did not start'. Send it again in \
@@ -226,10 +227,10 @@ pub(super) fn shutting_down() -> OperationError {
         .explained_by_the_log()
 }
 
-/// The description of a running call in the log.
+/// Describes a running call in the log.
 #[derive(Debug, Default)]
 pub(super) struct CallLabel {
-    /// The name and the category of the operation; `None` for several operations or an unknown one.
+    /// The name and the category of the operation. `None` for a batch or an unknown operation.
     pub(super) operation: Option<(&'static str, SemanticCategory)>,
     pub(super) session: Option<Session>,
     pub(super) client_request_id: Option<String>,
@@ -241,7 +242,7 @@ impl CallLabel {
     }
 }
 
-/// A running call. Dropping it ends the call.
+/// A running call. Dropping this value ends the call.
 #[derive(Debug)]
 pub(super) struct RunningCall {
     drain: Arc<Drain>,
@@ -250,7 +251,7 @@ pub(super) struct RunningCall {
 }
 
 impl RunningCall {
-    /// Describes the call, once its arguments are read.
+    /// Adds the description of the call, once its arguments are read.
     pub(super) fn labelled(mut self, label: CallLabel) -> Self {
         if !label.may_change() {
             self.drain.lower(&self.drain.changes);
@@ -268,7 +269,7 @@ impl RunningCall {
         }
     }
 
-    /// Logs that the call outlived the drain, with its outcome.
+    /// Logs the outcome of a call still running at the end of the drain.
     fn log(&self, outcome: &str) {
         self.drain.cut_off.fetch_add(1, SeqCst);
         let CallLabel { operation, session, client_request_id } = &self.label;
@@ -295,7 +296,7 @@ impl Drop for RunningCall {
     }
 }
 
-/// A reply that is not sent yet. Dropping it means that it is sent, or that its client is gone.
+/// An unsent reply. Drop it once the reply was sent or the client disconnected.
 #[cfg(feature = "http")]
 #[derive(Debug)]
 pub(super) struct OpenReply(Arc<Drain>);
@@ -369,7 +370,7 @@ mod tests {
         assert!(poll_once(&mut done).await.is_pending(), "its arguments are not read");
         let read = read.labelled(label(SemanticCategory::Read));
         done.await;
-        // A batch may change something.
+        // A batch may change something, so it counts as a change.
         let batch = drain.start().unwrap().labelled(CallLabel::default());
         let mut done = pin!(drain.changes_done());
         assert!(poll_once(&mut done).await.is_pending());

@@ -1,4 +1,4 @@
-//! MCP's elicitation: clients that show a question to their user.
+//! Elicitation in MCP: questions that clients show to their user.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,30 +13,32 @@ use crate::wire::ToolCall;
 
 /// The first version in which servers send `elicitation/create`.
 const FIRST_VERSION: &str = "2025-06-18";
-/// The name of the question among the requests for input.
+/// The name of the question in `inputRequests` and `inputResponses`.
 const QUESTION: &str = "confirmation";
 
-/// The reason with which the server withdraws a question.
+/// The reason sent to the client when the server withdraws a question.
 pub(super) const WITHDRAWN: &str = "no answer is needed any more";
 
-/// Whether a client with these capabilities shows forms to its user. The capability without members stands for forms.
+/// Returns `true` if a client with these capabilities shows forms to its user. An empty `elicitation` capability also
+/// means forms.
 fn shows_forms(capabilities: &Map<String, Value>) -> bool {
     let elicitation = capabilities.get("elicitation").and_then(Value::as_object);
     elicitation.is_some_and(|modes| modes.contains_key("form") || !modes.contains_key("url"))
 }
 
-/// Whether the server may send questions to a client that has negotiated this version with `initialize`.
+/// Returns `true` if the server may send questions to a client with this version and these capabilities in
+/// `initialize`.
 pub(super) fn takes_questions(version: &str, capabilities: &Map<String, Value>) -> bool {
     version >= FIRST_VERSION && shows_forms(capabilities)
 }
 
-/// The names of the responses to requests for input, and the responses.
+/// Responses to requests for input, by the name of the request.
 pub(super) type Responses = BTreeMap<String, Value>;
 
-/// How the client of this call can be asked, since MCP 2026-07-28.
+/// Returns how to ask the user of a call since MCP 2026-07-28, including the answer if the call repeats an earlier one.
 ///
 /// # Errors
-/// If the client has sent something else than responses and a state along.
+/// Returns an error if `inputResponses` or `requestState` has the wrong type.
 pub(super) fn of_call(
     call: &ToolCall<'_>,
     meta: &RequestMeta,
@@ -50,7 +52,8 @@ pub(super) fn of_call(
     Ok(repeating(meta, responses.as_ref(), state))
 }
 
-/// How the client of a call can be asked, which has sent these responses and this state along.
+/// Returns how to ask the user of a call with these responses and this state. Returns `None` if the client cannot show
+/// forms.
 pub(super) fn repeating(
     meta: &RequestMeta,
     responses: Option<&Responses>,
@@ -62,7 +65,7 @@ pub(super) fn repeating(
     })
 }
 
-/// Reads the result of `elicitation/create`.
+/// Parses the result of `elicitation/create`.
 pub(super) fn answer(result: &Value) -> Option<UserAnswer> {
     match result.get("action")?.as_str()? {
         "accept" => Some(UserAnswer::Accepted),
@@ -72,7 +75,7 @@ pub(super) fn answer(result: &Value) -> Option<UserAnswer> {
     }
 }
 
-/// The parameters of `elicitation/create`. The form has no fields: the user accepts or declines.
+/// Returns the parameters of `elicitation/create`. The form has no fields, because the user only accepts or declines.
 pub(super) fn form(message: &str) -> Value {
     json!({
         "mode": "form",
@@ -81,7 +84,24 @@ pub(super) fn form(message: &str) -> Value {
     })
 }
 
-/// The result that asks the client to repeat the call with the answer of its user.
+/// Returns the result that asks the client to repeat the call with the answer of its user.
+///
+/// ```json
+/// {
+///   "resultType": "input_required",
+///   "inputRequests": {
+///     "confirmation": {
+///       "method": "elicitation/create",
+///       "params": {
+///         "mode": "form",
+///         "message": "Delete this note?",
+///         "requestedSchema": { "type": "object", "properties": {} }
+///       }
+///     }
+///   },
+///   "requestState": "…"
+/// }
+/// ```
 pub(super) fn input_required(question: &UserQuestion) -> Value {
     json!({
         "resultType": "input_required",

@@ -1,7 +1,7 @@
-//! The MCP server: it serves tools over standard input and output and over HTTP.
+//! The MCP server: serves tools over standard input and output, over any stream, and over HTTP.
 //!
-//! This is the only crate that uses rmcp, and no type of rmcp is part of its API. Authors of adapters use it
-//! through the crate `mcp-aql`.
+//! As the author of an adapter, use this crate through the crate `mcp-aql`. It is the only crate that uses rmcp, and
+//! its API contains no type of rmcp, so changes of rmcp do not affect you.
 
 mod adapter_tasks;
 mod adapter_tools;

@@ -1,25 +1,27 @@
-//! The versions of MCP.
+//! The supported versions of MCP and their differences.
 
-/// The supported versions, from the oldest to the newest.
+/// The supported versions, from the oldest to the newest. If you add one, rmcp must know it as well: a test compares
+/// both lists.
 pub(super) const MCP_VERSIONS: [&str; 5] =
     ["2024-11-05", "2025-03-26", "2025-06-18", NEWEST_WITH_HANDSHAKE, NEWEST];
-/// The newest version, whose requests carry what earlier ones negotiate with `initialize`.
+/// The newest version. Its requests contain in `_meta` what earlier versions negotiate with `initialize`.
 pub(super) const NEWEST: &str = "2026-07-28";
-/// The newest version that has `initialize`.
+/// The newest version with `initialize`.
 pub(super) const NEWEST_WITH_HANDSHAKE: &str = "2025-11-25";
-/// The only version that has tasks without an extension.
+/// The only version with tasks that need no extension.
 pub(super) const WITH_TASKS: &str = NEWEST_WITH_HANDSHAKE;
-/// The first version in which an event without a message begins a stream. Clients of earlier ones report it as an error.
+/// The first version in which an event without a message may start a stream. Clients of earlier ones report an error.
 pub(super) const WITH_EMPTY_EVENTS: &str = NEWEST_WITH_HANDSHAKE;
-/// The only version that has JSON-RPC batches.
+/// The only version with JSON-RPC batches.
 pub(super) const WITH_BATCHES: &str = "2025-03-26";
 
-/// Whether a version starts with `initialize`. Versions are dates, in the order of their text.
+/// Returns `true` if connections of a version start with `initialize`. Versions are dates, so they can be compared as
+/// strings.
 pub(super) fn has_handshake(version: &str) -> bool {
     version < NEWEST
 }
 
-/// The version for a client that asks for this one in `initialize`.
+/// Returns the version to use for a client that requests this one in `initialize`.
 pub(super) fn negotiate(requested: &str) -> &'static str {
     let supported = MCP_VERSIONS.into_iter().find(|version| *version == requested);
     supported.filter(|version| has_handshake(version)).unwrap_or(NEWEST_WITH_HANDSHAKE)

@@ -1,11 +1,11 @@
-//! Lists of operation names in tool descriptions.
+//! Formats lists of operation names for tool descriptions.
 
 use std::fmt::Write as _;
 
-/// The minimum number of names with the same verb that are written as a group.
+/// Minimum number of names with a common verb to be written as a group.
 const MIN_GROUP_SIZE: usize = 3;
 
-/// Joins names with commas, up to `most` of them.
+/// Joins names with commas, up to `most` of them. Appends the number of remaining ones.
 pub(super) fn listed(names: &[&str], most: usize) -> String {
     let shown: Vec<_> = names.iter().take(most).copied().collect();
     let mut text = shown.join(", ");
@@ -15,8 +15,12 @@ pub(super) fn listed(names: &[&str], most: usize) -> String {
     text
 }
 
-/// Joins names and writes a shared verb once, `create_{task, note, event}`. A repeated list of
-/// objects is abbreviated, `delete_{same as create_}`.
+/// Shortens lists of names by grouping them by verb.
+///
+/// ```text
+/// create_task, create_note, create_event  →  create_{task, note, event}
+/// delete_task, delete_note, delete_event  →  delete_{same as create_}
+/// ```
 #[derive(Default)]
 pub(super) struct VerbGroups<'a> {
     said: Vec<(&'a str, Vec<&'a str>)>,

@@ -1,4 +1,4 @@
-//! The origins of calls, for adapters that trace or log their calls.
+//! The origins of calls. Only adapters that trace or log their calls need them.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use super::mcp_version::MCP_VERSIONS;
 use super::request_meta::RequestMeta;
 use super::service::ToolService;
 
-/// The maximum number of characters of a request's id that spans and log lines contain.
+/// Maximum number of characters of a request id in spans and log lines.
 const MAX_ID_CHARS: usize = 64;
 
-/// Returns the origin of a call over a stream, if calls are traced or logged.
+/// Returns the origin of a call over a stream. Returns `None` if calls are neither traced nor logged.
 pub(super) fn of_message(
     service: &dyn ToolService,
     (id, tool): (&str, &str),
@@ -27,7 +27,7 @@ pub(super) fn of_message(
     Some(Arc::new(origin))
 }
 
-/// Adds the id of the request, as JSON, and the name of the tool.
+/// Adds the request id, given as JSON, and the name of the tool.
 pub(super) fn describe_call(origin: &mut CallOrigin, id: &str, tool: &str) {
     let text = match serde_json::from_str(id) {
         Ok(serde_json::Value::String(text)) => text,
@@ -38,7 +38,7 @@ pub(super) fn describe_call(origin: &mut CallOrigin, id: &str, tool: &str) {
     origin.tool = Some(tool.to_owned());
 }
 
-/// Adds what the `_meta` of the request says.
+/// Adds the trace context and the MCP version from the request's `_meta`.
 pub(super) fn add_meta(origin: &mut CallOrigin, meta: &RequestMeta) {
     origin.meta = meta.trace_context();
     if let Some(version) = meta.protocol_version().and_then(known_version) {
@@ -46,7 +46,8 @@ pub(super) fn add_meta(origin: &mut CallOrigin, meta: &RequestMeta) {
     }
 }
 
-/// Returns a version of MCP that the server supports. Spans contain no other text.
+/// Returns the version if the server supports it. Unknown strings are never added to spans, because clients choose
+/// them.
 pub(super) fn known_version(version: &str) -> Option<&'static str> {
     MCP_VERSIONS.into_iter().find(|known| *known == version)
 }

@@ -1,4 +1,4 @@
-//! Sessions of authenticated callers without connections of their own.
+//! The sessions of authenticated callers without a connection of their own.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -7,15 +7,15 @@ use mcp_aql_core::Session;
 use mcp_aql_core::internal::caller::Principal;
 use mcp_aql_core::internal::util::lock;
 
-/// The number of sessions from which those that are not in use are dropped.
+/// Number of sessions at which unused ones are dropped.
 const MAX_UNUSED: usize = 10_000;
 
-/// One session for each principal, so that what one caller has begun or confirmed does not belong to another.
+/// One session for each principal. It keeps the executions and confirmations of different callers apart.
 #[derive(Debug, Default)]
 pub(super) struct PrincipalSessions(Mutex<HashMap<Box<str>, Session>>);
 
 impl PrincipalSessions {
-    /// The session of a principal.
+    /// Returns the session of a principal. Creates one if the principal has none, or if the last one has ended.
     pub(super) fn of(&self, principal: &Principal) -> Session {
         let identity = principal.identity();
         let mut sessions = lock(&self.0);

@@ -13,13 +13,13 @@ use tokio_util::sync::CancellationToken;
 use super::request_meta::ProgressToken;
 use super::wire::Outbox;
 
-/// The minimum interval between notifications. More frequent ones would only add load.
+/// Minimum interval between notifications. More frequent ones would only add load.
 const NOTIFICATION_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The progress of one call on its way to the client (REQ-MCP-13 to REQ-MCP-16).
+/// Receives the progress reports of one call (REQ-MCP-13 to REQ-MCP-16).
 ///
-/// An operation only stores its latest report here; [`ProgressSender`] sends it. A slow client therefore does
-/// not block an operation that reports often.
+/// An operation only stores its latest report here, and [`ProgressSender`] sends it. Therefore a slow client does not
+/// block an operation that reports often.
 pub(super) struct Progress(watch::Sender<Option<Report>>);
 
 #[derive(Clone)]
@@ -30,6 +30,10 @@ struct Report {
 }
 
 /// The parameters of a progress notification.
+///
+/// ```json
+/// { "progressToken": 7, "progress": 36.5, "total": 100.0, "message": "exporting" }
+/// ```
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ProgressParams {
@@ -43,7 +47,7 @@ pub(super) struct ProgressParams {
     pub(super) meta: Option<Map<String, Value>>,
 }
 
-/// Sends notifications to the client. A client that is gone is not an error.
+/// Sends notifications to the client. A disconnected client is not an error.
 pub(super) trait Notifier: Send + Sync {
     /// Sends the progress of a call.
     fn notify(&self, params: ProgressParams) -> BoxFuture<'_, ()>;
@@ -62,14 +66,14 @@ impl Notifier for Outbox {
     }
 }
 
-/// The method of notifications about tasks in MCP 2025-11-25.
+/// Method of notifications about tasks in MCP 2025-11-25.
 pub(super) const TASK_STATUS_NOTIFICATION: &str = "notifications/tasks/status";
 
 async fn push_notification(outbox: &Outbox, method: &str, params: impl Serialize) {
     outbox.room().await;
     let pushed = outbox.push(|line| {
         line.extend(format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":"#).bytes());
-        // Numbers and strings always serialize, and writing to a `Vec` cannot fail.
+        // Serializing numbers and strings cannot fail, and neither can writing to a `Vec`.
         let _ = serde_json::to_writer(&mut *line, &params);
         line.push(b'}');
     });
@@ -78,7 +82,7 @@ async fn push_notification(outbox: &Outbox, method: &str, params: impl Serialize
     }
 }
 
-/// Sends the reports that [`Progress`] stores.
+/// Sends the reports stored in [`Progress`].
 pub(super) struct ProgressSender<'a> {
     reports: watch::Receiver<Option<Report>>,
     notifier: &'a dyn Notifier,
@@ -102,7 +106,7 @@ impl ProgressSink for Progress {
         total: Option<f64>,
         message: Option<String>,
     ) -> BoxFuture<'a, ()> {
-        // MCP requires progress to increase. Other reports, and NaN, are dropped.
+        // MCP requires increasing progress, so other reports and NaN are dropped.
         let grew = self.0.send_if_modified(|latest| {
             let grows = match latest {
                 Some(latest) => done > latest.done,
@@ -117,7 +121,7 @@ impl ProgressSink for Progress {
         });
         Box::pin(async move {
             if grew {
-                // Lets the pump run beside an operation without await points.
+                // Let the sender run even if the operation has no other await points.
                 tokio::task::yield_now().await;
             }
         })
@@ -130,13 +134,13 @@ impl ProgressSender<'_> {
         Self { meta: Some(meta), ..self }
     }
 
-    /// Sends reports until the operation is complete. The last report is sent before the result.
+    /// Sends reports until the operation has finished. The last report is sent before the result.
     pub(super) async fn run(mut self, done: &CancellationToken) {
         while !done.is_cancelled() {
             tokio::select! {
                 changed = self.reports.changed() => {
                     if changed.is_err() {
-                        // The sender is gone.
+                        // The sender was dropped.
                         return;
                     }
                 }

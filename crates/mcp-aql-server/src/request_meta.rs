@@ -1,4 +1,4 @@
-//! The `_meta` of a request: the version, the progress token and the client's label.
+//! The `_meta` of a request: MCP version, capabilities, progress token and the client's own request id.
 
 use mcp_aql_core::internal::caller::TraceContext;
 use mcp_aql_core::internal::request::{Arguments, read_value};
@@ -7,26 +7,35 @@ use serde_json::{Map, Value};
 use crate::rpc_error::RpcError;
 use crate::task_source::TASKS_EXTENSION;
 
-/// The version that a request follows, since MCP 2026-07-28.
+/// Member with the MCP version of the request, since MCP 2026-07-28.
 pub(super) const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-/// The capabilities of the client, since MCP 2026-07-28.
+/// Member with the client's capabilities, since MCP 2026-07-28.
 const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// The name and the version of the client, since MCP 2026-07-28.
+/// Member with the client's name and version, since MCP 2026-07-28.
 const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 
-/// Returns the label of a client that has introduced itself with this `clientInfo`.
+/// Returns a label for a client with this `clientInfo`: its name and version, for example `claude 1.2.0`.
 pub(super) fn client_label(info: &Map<String, Value>) -> String {
     let part = |name: &str| info.get(name).and_then(Value::as_str).unwrap_or_default().trim();
     format!("{} {}", part("name"), part("version")).trim().to_owned()
 }
 
-/// The `_meta` of a request.
+/// The `_meta` of a request. For example, in MCP 2026-07-28:
+///
+/// ```json
+/// {
+///   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": { "elicitation": {} },
+///   "progressToken": 7
+/// }
+/// ```
 #[derive(Debug, Default)]
 pub(super) struct RequestMeta(pub(super) Map<String, Value>);
 
 impl RequestMeta {
-    /// Parses a request's `_meta`. The error says that it is not an object, or which member is repeated or cannot be kept.
+    /// Parses a request's `_meta`. Returns an error if it is not an object, or if a member is repeated or cannot be
+    /// represented without loss.
     pub(super) fn read(json: Option<&str>) -> Result<Self, RpcError> {
         let Some(json) = json else { return Ok(Self::default()) };
         let Ok((Value::Object(members), losses)) = read_value(json, Some("_meta")) else {
@@ -40,12 +49,12 @@ impl RequestMeta {
         }
     }
 
-    /// The version that the request follows.
+    /// Returns the MCP version of the request.
     pub(super) fn protocol_version(&self) -> Option<&str> {
         self.0.get(PROTOCOL_VERSION)?.as_str()
     }
 
-    /// The members that MCP 2026-07-28 requires and that are missing, or have another type.
+    /// Returns the names of missing or malformed members among those required by MCP 2026-07-28.
     pub(super) fn missing_members(&self) -> Vec<&'static str> {
         let required = [
             (PROTOCOL_VERSION, self.protocol_version().is_some()),
@@ -54,35 +63,38 @@ impl RequestMeta {
         required.into_iter().filter(|(_, given)| !given).map(|(member, _)| member).collect()
     }
 
-    /// The capabilities of the client, since MCP 2026-07-28.
+    /// Returns the capabilities of the client, since MCP 2026-07-28.
     pub(super) fn capabilities(&self) -> Option<&Map<String, Value>> {
         self.0.get(CLIENT_CAPABILITIES)?.as_object()
     }
 
-    /// The label of the client, if the request has its introduction.
+    /// Returns the label of the client if the request contains its name and version.
     pub(super) fn client(&self) -> Option<String> {
         self.0.get(CLIENT_INFO)?.as_object().map(client_label)
     }
 
-    /// Whether the client declares the extension for tasks.
+    /// Returns `true` if the client declares the extension for tasks.
     pub(super) fn declares_tasks(&self) -> bool {
         let extensions = self.capabilities().and_then(|it| it.get("extensions"));
         extensions.and_then(|it| it.get(TASKS_EXTENSION)).is_some_and(Value::is_object)
     }
 
-    /// The progress token of the `_meta`, or else of the arguments' (REQ-MCP-14, choice C-63).
+    /// Returns the progress token of the request's `_meta`, or else of the `_meta` in the arguments
+    /// (REQ-MCP-14, choice C-63).
     pub(super) fn progress_token(&self, arguments: &Arguments<'_>) -> Option<ProgressToken> {
         let token = |meta: &Map<String, Value>| ProgressToken::new(meta.get("progressToken")?);
         token(&self.0).or_else(|| token(arguments.metadata("_meta")?.as_object()?))
     }
 
-    /// The trace that the request belongs to (SEP-414).
+    /// Returns the trace context of the request (SEP-414).
     pub(super) fn trace_context(&self) -> TraceContext {
         TraceContext::read(|name| self.0.get(name)?.as_str())
     }
 
-    /// The client's own label of the request: `requestId` in the `_meta` of the request or of the
-    /// arguments, or `_request_id` beside `operation`. Only for the log (REQ-SES-05).
+    /// Returns the client's own id for the request, for use in the log only (REQ-SES-05).
+    ///
+    /// The id is the first of: `requestId` in the request's `_meta`, `requestId` in the `_meta` of the arguments, and
+    /// `_request_id` next to `operation`.
     pub(super) fn client_request_id(&self, arguments: &Arguments<'_>) -> Option<String> {
         let inner = arguments.metadata("_meta");
         let value = self
@@ -99,7 +111,7 @@ impl RequestMeta {
     }
 }
 
-/// The value by which a client recognizes the progress of its request: a string or an integer.
+/// Identifies the request in its progress notifications. The client chooses this string or integer.
 #[derive(Debug, Clone, serde::Serialize)]
 #[serde(transparent)]
 pub(super) struct ProgressToken(Value);

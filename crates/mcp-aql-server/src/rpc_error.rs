@@ -1,17 +1,17 @@
-//! An error of JSON-RPC.
+//! Errors of JSON-RPC.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-/// JSON-RPC's error.
+/// A JSON-RPC error.
 #[derive(Debug, Clone)]
 pub struct RpcError {
-    /// The code.
+    /// The error code, for example `-32602`.
     pub code: i32,
-    /// The message.
+    /// The error message.
     pub message: Cow<'static, str>,
-    /// Additional data, in a form defined by the server.
+    /// Additional data in a format defined by the server.
     pub data: Option<Value>,
 }
 
@@ -21,7 +21,7 @@ impl RpcError {
         Self { code, message: message.into(), data: None }
     }
 
-    /// Adds data.
+    /// Adds data to the error. The client receives it, so you must not add secrets.
     #[must_use]
     pub fn with_data(mut self, data: Value) -> Self {
         self.data = Some(data);

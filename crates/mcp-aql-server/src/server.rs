@@ -1,4 +1,4 @@
-//! Implements the MCP server for a set of tools.
+//! The MCP server of a set of tools, independent of the transport.
 
 use std::future::ready;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -34,13 +34,13 @@ pub(super) struct ServerState {
     service: Arc<dyn ToolService>,
     tools: ToolTable,
     description: ServerDescription,
-    /// The sessions of principals without connections of their own.
+    /// The sessions of principals without their own connections.
     principals: PrincipalSessions,
     drain: Arc<Drain>,
 }
 
 impl ServerState {
-    /// Creates the state of a service with these tools, which are read from it once.
+    /// Creates the state of a server for a service with these tools.
     pub(super) fn new(service: Arc<dyn ToolService>, tools: &[ToolDefinition]) -> Arc<Self> {
         let description = service.description();
         let tools = ToolTable::new(tools, service.tasks());
@@ -52,7 +52,7 @@ impl ServerState {
         &self.description
     }
 
-    /// Whether clients may follow executions as tasks.
+    /// Returns `true` if clients can follow executions as tasks.
     #[cfg(feature = "http")]
     pub(super) fn has_tasks(&self) -> bool {
         self.service.tasks().is_some()
@@ -62,12 +62,13 @@ impl ServerState {
         &*self.service
     }
 
-    /// The running calls.
+    /// Returns the counter of running calls.
     pub(super) fn drain(&self) -> &Arc<Drain> {
         &self.drain
     }
 
-    /// Stops: refuses new calls, and waits for running ones and what they have started, at most for the drain timeout.
+    /// Stops the server: rejects new calls, and waits for running ones and the work that they have started, at most for
+    /// the drain timeout.
     pub(super) async fn stop(&self, at_once: impl Future<Output = ()>) -> DrainEnd {
         let (timeout, running) = (self.service.drain_timeout(), self.drain.begin());
         tracing::info!(
@@ -105,12 +106,12 @@ impl Server {
         Self { shared, connection }
     }
 
-    /// The answer to a call that could not be decoded, or that did not start.
+    /// Returns the answer to a call that could not be decoded or did not start.
     fn refuse(&self, error: OperationError, caller: Option<&Principal>) -> ToolAnswer {
         self.service().refuse(error, &self.scope_of(caller))
     }
 
-    /// The scope of a call without arguments.
+    /// Returns the scope of a call without arguments.
     fn scope_of(&self, caller: Option<&Principal>) -> CallScope {
         let mut scope = CallScope { session: self.session(), ..CallScope::default() };
         if let Some(caller) = caller {
@@ -119,7 +120,7 @@ impl Server {
         scope
     }
 
-    /// The answer to a message of this caller that could not be decoded.
+    /// Returns the answer to a message from this caller that could not be decoded.
     pub(super) fn refuse_message(&self, fault: Fault, caller: Option<&Principal>) -> ToolAnswer {
         match fault {
             Fault::Call(error) => self.refuse(error, caller),
@@ -135,7 +136,7 @@ impl Server {
         &self.connection
     }
 
-    /// The connection's session, if the connection lasts.
+    /// Returns the session of the connection. Connections for a single request have none.
     pub(super) fn session(&self) -> Option<Session> {
         self.connection.session(|session| self.service().session_opened(session))
     }
@@ -144,18 +145,18 @@ impl Server {
         self.shared.description()
     }
 
-    /// The table of tools.
+    /// Returns the table of tools.
     pub(super) fn tools(&self) -> &ToolTable {
         &self.shared.tools
     }
 
-    /// The running calls of all connections.
+    /// Returns the counter of running calls of all connections.
     #[cfg(feature = "http")]
     pub(super) fn drain(&self) -> &Arc<Drain> {
         self.shared.drain()
     }
 
-    /// Whether the client may send JSON-RPC batches.
+    /// Returns `true` if the client may send JSON-RPC batches.
     pub(super) fn takes_batches(&self) -> bool {
         self.connection.takes_batches()
     }
@@ -168,13 +169,13 @@ impl Server {
         self.service().limits()
     }
 
-    /// Space for the replies to a batch, which is the limit of one reply.
+    /// Creates the size budget for the replies to a batch. It equals the size limit of a single reply.
     pub(super) fn batch_budget(&self) -> BatchBudget {
         BatchBudget::new(self.limits().max_response_size)
     }
 
-    /// Runs a call of this caller within the size limit of its batch. The call does not start once the limit is
-    /// reached, and a reply that does not fit is replaced with an error.
+    /// Runs a call within the size budget of its batch. If the budget is exhausted, the call does not start. A reply
+    /// that exceeds the remaining budget is replaced with an error.
     pub(super) async fn within(
         &self,
         room: Option<&BatchBudget>,
@@ -188,7 +189,7 @@ impl Server {
         match call.await {
             Ok(reply) if !room.reserve(reply.text.len()) => {
                 let error = room.error(reply.text.len());
-                // A failure does not show whether the operation ran.
+                // A failed call may or may not have run its operation.
                 let error = match reply.code {
                     None => error.with_detail("operation_ran", true),
                     Some(_) => error,
@@ -199,7 +200,7 @@ impl Server {
         }
     }
 
-    /// The answer to `tools/list` as JSON, for a client of MCP 2026-07-28 or of an earlier version.
+    /// Returns the answer to `tools/list` as JSON. `modern` selects the form of MCP 2026-07-28 and later.
     pub(super) fn listed(
         &self,
         modern: bool,
@@ -215,8 +216,10 @@ impl Server {
         }
     }
 
-    /// Runs a tool call and returns its reply, sending progress meanwhile. Arguments that could not
-    /// be decoded produce a failure. The transport sets the cancellation and the extensions of the scope.
+    /// Runs a tool call and returns its reply. Sends progress in the meantime if the client asked for it.
+    ///
+    /// Arguments that could not be decoded become a failed reply. The transport must set the cancellation and the
+    /// extensions of the scope.
     pub(super) async fn reply(
         &self,
         tool: usize,
@@ -246,7 +249,7 @@ impl Server {
         answer
     }
 
-    /// Reads a tool call. The returned future runs it like [`reply`](Self::reply), without progress.
+    /// Reads a tool call. The returned future runs it like [`reply`](Self::reply), but without progress.
     pub(super) fn call(
         &self,
         tool: usize,
@@ -262,7 +265,7 @@ impl Server {
             .unwrap_or_else(|_| erased(ready(Err(panicked()))).into())
     }
 
-    /// Reads and counts a tool call with a complete scope, or refuses it because the server stops.
+    /// Reads and counts a tool call with a complete scope. Rejects it if the server is stopping.
     fn start(
         &self,
         tool: usize,
@@ -280,8 +283,8 @@ impl Server {
         work.counted(running.labelled(CallLabel { operation, session, client_request_id }))
     }
 
-    /// Begins the scope of a call over a stream: the id of its request and the name of its tool, its cancellation, and
-    /// the version of MCP that was negotiated.
+    /// Creates the scope of a call over a stream. `call` contains the id of the request and the name of the tool;
+    /// `version` is the negotiated version of MCP.
     pub(super) fn piped(
         &self,
         call: (&str, &str),
@@ -292,7 +295,7 @@ impl Server {
         CallScope { origin, ..cancellation.clone().into() }
     }
 
-    /// Completes the scope of a call with its session and the client's label.
+    /// Completes the scope of a call with its session, the trace context in `_meta`, and the client's request id.
     fn scope(
         &self,
         meta: &RequestMeta,
@@ -319,7 +322,7 @@ impl Server {
         CallScope { session: self.session().or_else(of_principal), ..scope }
     }
 
-    /// Writes the result of a call, or the question that comes instead.
+    /// Writes the result of a call, or the question to the user if the call has one.
     pub(super) fn write_result(&self, message: &mut Vec<u8>, reply: &Reply, modern: bool) {
         match &reply.question {
             Some(question) => message.extend(input_required(question).to_string().bytes()),
@@ -327,7 +330,7 @@ impl Server {
         }
     }
 
-    /// Writes the JSON-RPC message with this answer.
+    /// Writes a JSON-RPC message with this answer.
     pub(super) fn write_answer(
         &self,
         message: &mut Vec<u8>,
@@ -344,7 +347,7 @@ impl Server {
     }
 }
 
-/// The error for an answer other than a call's that does not fit into its batch.
+/// Returns the error for an answer, other than to a call, that exceeds the remaining budget of its batch.
 pub(super) fn no_room() -> RpcError {
     RpcError::new(-32000, format!("The answers to this batch are too large: {FEWER_CALLS_ADVICE}"))
 }
@@ -390,7 +393,7 @@ mod tests {
             let message = error["message"].as_str().unwrap();
             assert!(message.ends_with(FEWER_CALLS_ADVICE), "{message}");
         }
-        // The limit applies to batches only.
+        // The budget only applies to batches.
         let call = async { Ok(Reply::of_tool("x".repeat(1_000))) };
         assert_eq!(server.within(None, None, pin!(call)).await.unwrap().text.len(), 1_000);
     }

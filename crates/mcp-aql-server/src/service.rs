@@ -1,5 +1,5 @@
-//! The trait between the transports and the tools that they serve: those of an adapter, or of
-//! another server of this workspace.
+//! The interface between the transports and the tools that they serve. Implemented for the tools of adapters, and by
+//! other servers of this workspace.
 
 use std::future::{self, Future};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,22 +21,23 @@ use super::rpc_error::RpcError;
 use super::task_source::TaskSource;
 use super::wire::MalformedCall;
 
-/// How long calls may run after the end of the input. Enough for the answers to requests that were
-/// piped in, and short enough to detect a client that died.
+/// How long calls may run after the end of the input. This is long enough to answer piped requests, and short enough to
+/// detect a client that crashed.
 const END_OF_INPUT_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long a server waits for running calls when it stops.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The tools of an MCP server.
 ///
-/// The transports decode messages, reject malformed ones, and route calls. The service runs the
-/// calls, and writes the errors that belong to its tools.
+/// Implement this trait to serve tools over all transports. The transports decode messages, reject malformed ones, and
+/// route calls to tools. The service runs the calls and formats the errors of its tools. You do not need this trait for
+/// the operations of an adapter.
 pub trait ToolService: Send + Sync + 'static {
     /// Returns the name, the version and the instructions of the server.
     fn description(&self) -> ServerDescription;
 
-    /// Returns the tools in the order of `tools/list`. Calls refer to a tool by its index in this
-    /// list, which is read once.
+    /// Returns the tools in the order of `tools/list`. This method is called once, and calls refer to a tool by its
+    /// index in the list.
     fn tools(&self) -> Vec<ToolDefinition>;
 
     /// Returns all scopes that callers may need.
@@ -44,7 +45,8 @@ pub trait ToolService: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Returns the scope that the caller of a request with these extensions lacks for a call with these arguments.
+    /// Returns the scope required for a call with these arguments, if the caller lacks it. The request's extensions
+    /// contain the caller.
     fn missing_scope(
         &self,
         _arguments: &Arguments<'_>,
@@ -53,8 +55,8 @@ pub trait ToolService: Send + Sync + 'static {
         None
     }
 
-    /// Returns the tools for the caller of a request with these extensions, if they differ from
-    /// [`tools`](Self::tools): a caller only sees what it may call.
+    /// Returns the tools visible to the caller of a request with these extensions. Returns `None` if the caller sees
+    /// the same list as in [`tools`](Self::tools).
     fn tools_for(&self, _extensions: &Extensions) -> Option<Vec<ToolDefinition>> {
         None
     }
@@ -67,47 +69,45 @@ pub trait ToolService: Send + Sync + 'static {
         longest_message(self.limits().max_request_size)
     }
 
-    /// Returns whether results also carry their text as structured content.
+    /// Returns `true` if results contain their reply as structured content, too.
     fn has_structured_content(&self) -> bool;
 
-    /// Returns whether calls report progress. Without it, HTTP requests outside of sessions are
-    /// answered with JSON instead of events.
+    /// Returns `true` if calls report progress. If not, HTTP requests without a session are answered with JSON instead
+    /// of events.
     fn reports_progress(&self) -> bool {
         true
     }
 
-    /// Returns how long calls may run after the end of a stream's input before they are cancelled. Changes
-    /// then have [`drain_timeout`](Self::drain_timeout) to react.
+    /// Returns how long calls may run after the end of a stream's input before they are canceled. Calls that change
+    /// something then have [`drain_timeout`](Self::drain_timeout) to react.
     fn end_of_input_timeout(&self) -> Duration {
         END_OF_INPUT_TIMEOUT
     }
 
-    /// Returns how long a server waits for running calls when it stops.
+    /// Returns how long a stopping server waits for running calls.
     fn drain_timeout(&self) -> Duration {
         DRAIN_TIMEOUT
     }
 
-    /// Returns the name and the category of the operation with this number, see [`ToolWork`].
+    /// Returns the name and the category of the operation with this number. See [`ToolWork`].
     fn operation(&self, _number: usize) -> Option<(&'static str, SemanticCategory)> {
         None
     }
 
-    /// Returns whether a call with these arguments only reads, so that it is cancelled when its
-    /// client is gone.
+    /// Returns `true` if a call with these arguments only reads. Such a call is canceled when its client disconnects.
     fn is_read(&self, arguments: &Arguments<'_>) -> bool;
 
-    /// Returns whether a call with these arguments may have to be confirmed by the client's user.
+    /// Returns `true` if the client's user may have to confirm a call with these arguments.
     fn may_need_confirmation(&self, _arguments: &Arguments<'_>) -> bool {
         false
     }
 
-    /// Returns the executions that calls of the tools start, if any do. Clients may follow them as tasks of MCP.
+    /// Returns the source of executions if calls of the tools can start some. Clients may follow them as MCP tasks.
     fn tasks(&self) -> Option<&dyn TaskSource> {
         None
     }
 
-    /// Reads a call of the tool with this index. The returned future runs it. `meta` is the request's
-    /// `_meta`.
+    /// Reads a call of the tool with this index. The returned future runs the call. `meta` is the request's `_meta`.
     fn call(
         &self,
         tool: usize,
@@ -116,10 +116,10 @@ pub trait ToolService: Send + Sync + 'static {
         scope: CallScope,
     ) -> ToolWork;
 
-    /// Returns the answer to a call that is rejected before it reaches its tool.
+    /// Returns the answer to a call rejected before it reached its tool.
     fn refuse(&self, error: OperationError, scope: &CallScope) -> ToolAnswer;
 
-    /// Returns the answer in place of the one of a call, which cannot be sent.
+    /// Returns the answer to send instead of a reply that cannot be sent.
     fn replace_answer(&self, error: OperationError, scope: &CallScope) -> ToolAnswer {
         self.refuse(error, scope)
     }
@@ -135,7 +135,7 @@ pub trait ToolService: Send + Sync + 'static {
         None
     }
 
-    /// Returns whether calls are traced or logged. Otherwise, the transports do not look for their origins.
+    /// Returns `true` if calls are traced or logged. If not, the transports do not determine the origins of calls.
     fn records_origins(&self) -> bool {
         self.tracer().is_some() || logs_calls()
     }
@@ -143,12 +143,12 @@ pub trait ToolService: Send + Sync + 'static {
     /// Called when a client opens a session.
     fn session_opened(&self, _session: &Session) {}
 
-    /// Returns whether the store of the tools can be read and written.
+    /// Returns `true` if the store of the tools can be read and written.
     fn is_store_usable(&self) -> BoxFuture<'static, bool> {
         Box::pin(std::future::ready(true))
     }
 
-    /// Returns whether work of the session runs that its end would stop, besides calls.
+    /// Returns `true` if the session has running work, other than calls, that would stop with the session.
     fn has_work_of(&self, _session: &Session) -> bool {
         false
     }
@@ -156,37 +156,37 @@ pub trait ToolService: Send + Sync + 'static {
     /// Called when the server starts.
     fn begin(&self) {}
 
-    /// Waits until the work has ended that calls have started and that outlives them.
+    /// Waits for background work, such as executions started by calls.
     fn background_work(&self) -> BoxFuture<'_, ()> {
         Box::pin(future::ready(()))
     }
 
-    /// Logs this work, because the server no longer waits for it.
+    /// Logs unfinished background work when the server stops waiting for it.
     fn log_cut_off(&self) {}
 
-    /// Ends the work of the sessions that have ended.
+    /// Stops the background work of ended sessions.
     fn end_sessions(&self) -> BoxFuture<'_, ()> {
         Box::pin(future::ready(()))
     }
 
-    /// Ends the work of ended sessions, like [`end_sessions`](Self::end_sessions), and work without
-    /// a session.
+    /// Stops the background work of ended sessions, like [`end_sessions`](Self::end_sessions), and of calls without a
+    /// session.
     fn end_all(&self) -> BoxFuture<'_, ()> {
         Box::pin(future::ready(()))
     }
 }
 
-/// The result of a call, or JSON-RPC's error.
+/// The reply to a call, or a JSON-RPC error.
 pub type ToolAnswer = Result<Reply, RpcError>;
 
-/// The server's description for clients.
+/// The description of a server in `initialize` and `server/discover`.
 #[derive(Debug)]
 pub struct ServerDescription {
     /// The server's name.
     pub name: String,
     /// The server's own version.
     pub version: String,
-    /// The text that introduces the tools to a model.
+    /// The introduction to the tools, for models.
     pub instructions: String,
 }
 
@@ -195,21 +195,21 @@ pub struct ServerDescription {
 pub struct ToolDefinition {
     /// The tool's name.
     pub name: String,
-    /// The display name.
+    /// The display name of the tool.
     pub title: Option<String>,
-    /// The text for models.
+    /// The description for models.
     pub description: String,
     /// The JSON Schema of the arguments.
     pub input_schema: Map<String, Value>,
     /// The JSON Schema of the structured content.
     pub output_schema: Option<Map<String, Value>>,
-    /// The annotations.
+    /// The annotations of the tool.
     pub hints: ToolHints,
-    /// The members of `_meta`, which clients read that know them.
+    /// The members of `_meta`. Clients ignore those they do not know.
     pub meta: Option<Map<String, Value>>,
 }
 
-/// MCP's annotations of a tool. Unset ones are omitted.
+/// MCP's annotations of a tool. Unset annotations are omitted.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct ToolHints {
     /// `readOnlyHint`.
@@ -222,12 +222,12 @@ pub struct ToolHints {
     pub open_world: Option<bool>,
 }
 
-/// The work of a call. A panic becomes an error, since the client would otherwise wait indefinitely.
+/// The future of a call. It converts a panic into an error, because the client would otherwise wait forever.
 pub struct ToolWork {
-    /// The number of the operation, if this is one call of a known one.
+    /// The number of the operation, if the call has exactly one operation and it is known.
     pub(super) operation: Option<usize>,
     answer: FutureAnswer,
-    /// Ends with the answer.
+    /// Ends together with the answer.
     running: Option<RunningCall>,
 }
 
@@ -237,12 +237,12 @@ enum FutureAnswer {
 }
 
 impl ToolWork {
-    /// The work of a call that always has a reply.
+    /// Creates the work of a call that always has a reply, never a JSON-RPC error.
     pub(super) fn replying(operation: Option<usize>, reply: BoxFuture<'static, Reply>) -> Self {
         Self { operation, answer: FutureAnswer::Reply(reply), running: None }
     }
 
-    /// The same work as a call that a server counts as running until it has an answer.
+    /// Marks the work as a running call of the server until it has an answer.
     pub(super) fn counted(self, running: RunningCall) -> Self {
         Self { running: Some(running), ..self }
     }
@@ -270,14 +270,14 @@ impl Future for ToolWork {
     }
 }
 
-/// The error for a panic of the framework's own code. Panics of operations are caught earlier.
+/// Returns the error for a panic in the framework's own code. Panics of operations are caught earlier.
 pub(super) fn panicked() -> RpcError {
     tracing::error!("a tool call panicked outside of its operation");
     RpcError::new(-32603, "Internal error")
 }
 
-/// The maximum length of a message in bytes.
+/// Returns the maximum length of a message, in bytes.
 fn longest_message(max_request_size: usize) -> usize {
-    // A client may escape each non-ASCII character, which triples its size.
+    // A client may escape non-ASCII characters. This can triple the size of a message.
     max_request_size.saturating_mul(3).saturating_add(64 << 10)
 }

@@ -1,4 +1,4 @@
-//! Selects how much of each operation the tool descriptions show, within a budget.
+//! Selects how much detail the tool descriptions show for each operation, within a token budget.
 
 use mcp_aql_core::Adapter;
 use mcp_aql_core::internal::adapter::default_description_budget;
@@ -6,27 +6,28 @@ use mcp_aql_core::internal::operation::{Handler, RegisteredOperation};
 
 use super::token_estimate::estimated_tokens;
 
-/// The tokens of a tool's name, schema and hints.
+/// Number of tokens for a tool's name, schema and hints.
 const TOOL_TOKENS: usize = 72;
 
-/// The maximum length of a description in UTF-16 units, beyond which Claude's clients cut it.
+/// Maximum length of a description, in UTF-16 units. Claude's clients truncate longer ones.
 const MAX_LENGTH: usize = 2_048;
 
-/// The maximum size of the descriptions of an adapter's tools.
+/// The size limits of an adapter's tool descriptions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Budget {
     tokens: usize,
-    /// The maximum length of each description.
+    /// Maximum length of each description, in UTF-16 units.
     length: usize,
 }
 
 impl Budget {
-    /// The budget without a setting.
+    /// Returns the default budget.
     pub(super) fn default_of(adapter: &Adapter) -> Self {
         Self { tokens: default_description_budget(adapter.mode()), length: MAX_LENGTH }
     }
 
-    /// The adapter's budget. The author of a larger one knows the clients.
+    /// Returns the adapter's budget. If the author sets more tokens than the default, descriptions can have any length,
+    /// because the author knows the clients.
     fn of(adapter: &Adapter) -> Self {
         let default = Self::default_of(adapter);
         match adapter.settings().description_budget {
@@ -36,7 +37,7 @@ impl Budget {
         }
     }
 
-    /// Whether tools with these descriptions fit.
+    /// Returns `true` if tools with these descriptions are within the budget.
     pub(super) fn has_room_for(&self, descriptions: &[String]) -> bool {
         let size = |text: &String| estimated_tokens(text) + TOOL_TOKENS;
         descriptions.iter().all(|text| text.encode_utf16().count() <= self.length)
@@ -44,7 +45,7 @@ impl Budget {
     }
 }
 
-/// How much of an operation a description shows.
+/// How much detail a description shows for an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Detail {
     Name,
@@ -56,7 +57,7 @@ enum Detail {
     Full,
 }
 
-/// The texts of an operation, some of which may be the same.
+/// The descriptions of an operation by detail. Some may be equal.
 #[derive(Debug)]
 struct Texts {
     parameters: String,
@@ -64,7 +65,7 @@ struct Texts {
     full: String,
 }
 
-/// The texts of the operations that are described with their parameters, in the order of the registry.
+/// The descriptions of all operations and the selected detail of each, in the order of the registry.
 #[derive(Debug, Default)]
 pub(super) struct Signatures {
     texts: Vec<Texts>,
@@ -72,12 +73,14 @@ pub(super) struct Signatures {
 }
 
 impl Signatures {
-    /// Selects the most detailed texts with which the descriptions fit into the adapter's budget.
-    /// `describe` writes the descriptions with the selected texts.
+    /// Selects as much detail as the adapter's budget allows. `describe` generates the tool descriptions for a
+    /// selection.
     ///
-    /// As many operations as fit get their parameters, the shortest first. Then as many of these as fit get
-    /// their summary, and then their full text, those that grow least first. Nothing is selected if less than
-    /// three quarters of the operations fit, because most tasks then need `introspect` anyway.
+    /// First, as many operations as possible get their parameters, starting with the shortest. Then as many of these as
+    /// possible get their summary, and then their full description, starting with those that grow least.
+    ///
+    /// Nothing is selected if less than three quarters of the operations fit, because most tasks then need `introspect`
+    /// anyway.
     pub(super) fn within_budget(
         adapter: &Adapter,
         describe: impl Fn(&Self) -> Vec<String>,
@@ -107,14 +110,14 @@ impl Signatures {
         signatures
     }
 
-    /// The places of the operations, in ascending order of a size.
+    /// Returns the indices of the operations in ascending order of a size.
     fn order(&self, size: impl Fn(&Texts) -> usize) -> Vec<usize> {
         let mut places: Vec<_> = (0..self.texts.len()).collect();
         places.sort_by_key(|place| self.texts.get(*place).map(&size));
         places
     }
 
-    /// Gives this detail to as many operations as fit, in this order, and returns their number.
+    /// Gives this detail to as many operations as possible, in the given order. Returns their number.
     fn raise(&mut self, order: &[usize], detail: Detail, fits: &impl Fn(&Self) -> bool) -> usize {
         let before = self.details.clone();
         let mut fit_with = |count: usize| {
@@ -129,7 +132,7 @@ impl Signatures {
         if fit_with(order.len()) {
             return order.len();
         }
-        // `low` operations fit, and `high` do not.
+        // Binary search: `low` operations fit into the budget, and `high` do not.
         let (mut low, mut high) = (0, order.len());
         while high - low > 1 {
             let middle = low.midpoint(high);
@@ -139,12 +142,12 @@ impl Signatures {
         low
     }
 
-    /// Whether all operations are described with their parameters.
+    /// Returns `true` if all operations are described with their parameters.
     pub(super) fn are_complete(&self) -> bool {
         !self.details.is_empty() && self.details.iter().all(|detail| *detail != Detail::Name)
     }
 
-    /// The text of the operation at this place of the registry.
+    /// Returns the selected description of the operation with this index, or `None` if only its name is shown.
     pub(super) fn get(&self, place: usize) -> Option<&str> {
         let texts = self.texts.get(place)?;
         match self.details.get(place)? {
@@ -164,7 +167,8 @@ fn growth_to_full(texts: &Texts) -> usize {
     texts.full.len().saturating_sub(texts.summary.len())
 }
 
-/// The texts of an operation. `introspect` has its summary only, because the descriptions show its calls.
+/// Creates the descriptions of an operation. `introspect` only has a summary, because the tool descriptions already
+/// show how to call it.
 fn texts(adapter: &Adapter, operation: &RegisteredOperation) -> Texts {
     let item = |text: &str| {
         let lines: Vec<_> = text.lines().filter(|line| !line.is_empty()).collect();
@@ -183,7 +187,7 @@ fn texts(adapter: &Adapter, operation: &RegisteredOperation) -> Texts {
         true => item(&summary),
         false => item(&format!("{summary} ({parameters})")),
     };
-    // The summary of a deprecated operation names its successor.
+    // Keep the summary of a deprecated operation, because it names the replacement.
     let needs_summary = parameters.is_empty() || operation.spec.deprecated.is_some();
     let parameters = match needs_summary {
         true => with_summary.clone(),

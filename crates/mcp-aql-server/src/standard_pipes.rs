@@ -1,4 +1,4 @@
-//! Standard input and output as pipes, which Linux reads without a thread.
+//! Standard input and output as pipes. Linux can read them without a thread.
 
 use std::fs::File;
 use std::os::fd::AsFd as _;
@@ -9,8 +9,8 @@ use super::pipe::{Input, Writer};
 
 /// Returns standard input and output if both are pipes.
 ///
-/// The pipes are opened once more, so that other users of these streams, such as child processes,
-/// do not find them in non-blocking mode.
+/// The pipes are reopened. Otherwise other users of these streams, such as child processes, would find them in
+/// non-blocking mode.
 pub(super) fn standard_pipes() -> Option<(Input, Writer)> {
     let read = OpenOptions::new().open_receiver("/proc/self/fd/0").ok()?;
     let write = OpenOptions::new().open_sender("/proc/self/fd/1").ok()?;

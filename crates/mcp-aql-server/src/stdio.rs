@@ -14,28 +14,29 @@ use super::service::ToolService;
 use super::standard_pipes::standard_pipes;
 use crate::stop::on_signal;
 
-/// The size of a read from standard input, in bytes.
+/// Size of a read from standard input, in bytes.
 const READ_SIZE: usize = 64 << 10;
 
 /// Serves an adapter over standard input and output.
 pub trait ServeStdio {
-    /// Serves one MCP client over standard input and output, until the client disconnects or the
-    /// process receives a signal (Ctrl-C, or SIGTERM).
+    /// Serves one MCP client over standard input and output, until the client disconnects or the process receives
+    /// Ctrl-C or SIGTERM.
     ///
-    /// At a signal, new calls are refused, and running calls and executions have
-    /// [`drain_timeout`](mcp_aql_core::AdapterBuilder::drain_timeout) to finish. A second signal ends the wait. When the
-    /// client closes standard input, running calls are answered within half a second; then READs are cancelled, and
-    /// changes have the same time as at a signal. What is cut off is logged.
+    /// After a signal, new calls are rejected. Running calls and executions have
+    /// [`drain_timeout`](mcp_aql_core::AdapterBuilder::drain_timeout) to finish; a second signal ends the wait.
     ///
-    /// Then the session ends: executions that the client has begun and those without a session are
-    /// cancelled, confirmation tokens are revoked and agents are stopped. All of this is in the store
-    /// and in the audit log when the future completes. Each of these waits is bounded; see
-    /// [`end_sessions`](Adapter::end_sessions).
+    /// After the client closes standard input, running calls have half a second to finish. Then READs are canceled, and
+    /// changes have the same time as after a signal. Unfinished calls are logged.
     ///
-    /// Standard output is reserved for the protocol from then on: logs go to standard error.
+    /// Finally, the session ends. Executions started by the client and those without a session are canceled,
+    /// confirmation tokens are revoked, and agents are stopped. All of this is in the store and in the audit log when
+    /// the future completes. Each of these waits is bounded; see [`end_sessions`](Adapter::end_sessions).
+    ///
+    /// Do not write to standard output once you have called this method: it is reserved for the protocol. Logs go to
+    /// standard error.
     ///
     /// # Errors
-    /// [`Error::Transport`](mcp_aql_core::Error::Transport) if the client does not speak MCP;
+    /// Returns [`Error::Transport`](mcp_aql_core::Error::Transport) if the client does not speak MCP, and
     /// [`Error::Other`](mcp_aql_core::Error::Other) if the adapter's [store](Adapter::check_store) cannot be used.
     ///
     /// Source: REQ-SES-01, REQ-SES-02.
@@ -64,12 +65,11 @@ pub fn serve_tools_stdio(service: Arc<dyn ToolService>) -> impl Future<Output = 
     })
 }
 
-/// Standard input and output as streams that do not delay the end of the process.
+/// Opens standard input and output as streams that do not delay the exit of the process.
 ///
-/// A read of tokio's standard input occupies a thread of the runtime, which does not shut down
-/// before that thread is free: after a signal the process would stay until the client sends
-/// something. On Linux pipes are read without a thread. Everything else is read by a thread that
-/// the runtime does not wait for.
+/// A read of `tokio::io::stdin` occupies a thread of the runtime, and the runtime does not shut down before that thread
+/// is free. After a signal, the process would run until the client sends something. On Linux, pipes are read without a
+/// thread. All other inputs are read by a thread that the runtime does not wait for.
 fn standard_streams() -> Result<(Input, Writer)> {
     if let Some(pipes) = standard_pipes() {
         return Ok(pipes);

@@ -12,12 +12,13 @@ use super::service::ToolService;
 
 /// Serves an adapter over any stream.
 pub trait ServeStream {
-    /// Serves one MCP client over any stream until the client disconnects: a socket, or a
-    /// [`tokio::io::duplex`] in a test. One connection is one session. Executions that the client
-    /// has begun are cancelled when it disconnects.
+    /// Serves one MCP client over a stream until the client disconnects. Use this for a socket, or with a
+    /// [`tokio::io::duplex`] in a test.
+    ///
+    /// One connection is one session. When the client disconnects, the executions that it has started are canceled.
     ///
     /// # Errors
-    /// [`Error::Transport`](mcp_aql_core::Error::Transport) if the client does not speak MCP.
+    /// Returns [`Error::Transport`](mcp_aql_core::Error::Transport) if the client does not speak MCP.
     ///
     /// Source: REQ-SES-01, REQ-SES-02.
     fn serve<T>(&self, stream: T) -> impl Future<Output = Result> + Send

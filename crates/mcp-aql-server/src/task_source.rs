@@ -1,5 +1,4 @@
-//! The trait of servers whose calls may start executions, which clients may follow as tasks of MCP, and what a server
-//! declares about them.
+//! The interface to a server's executions for MCP tasks, and the capabilities that announce tasks.
 
 use std::time::Duration;
 
@@ -8,26 +7,28 @@ use mcp_aql_core::internal::operation::CallScope;
 use mcp_aql_core::internal::response::Reply;
 use serde_json::{Map, Value, json};
 
-/// The extension of MCP 2026-07-28 for tasks, in the capabilities of clients and servers.
+/// The MCP 2026-07-28 extension for tasks, in the capabilities of clients and servers.
 pub(super) const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
-/// The operation that returns an execution.
+/// Operation that returns an execution.
 pub(super) const GET_EXECUTION: &str = "get_execution";
-/// The operation that lists executions.
+/// Operation that lists executions.
 pub(super) const LIST_EXECUTIONS: &str = "list_executions";
-/// The operation that cancels an execution.
+/// Operation that cancels an execution.
 pub(super) const CANCEL_EXECUTION: &str = "cancel_execution";
 
-/// The executions of a server's tools. Requests about tasks are calls of the operations on executions, so that they
-/// pass the same stages and gates.
+/// The executions started by a server's tools.
+///
+/// Requests about tasks are converted into calls of the operations on executions, so that they pass the same stages and
+/// gates as other calls.
 pub trait TaskSource: Send + Sync {
-    /// Returns whether calls of this operation start an execution.
+    /// Returns `true` if calls of this operation start an execution.
     fn starts_execution(&self, operation: &str) -> bool;
 
-    /// Returns whether the tool of this name accepts operations that start executions.
+    /// Returns `true` if the tool with this name accepts operations that start executions.
     fn has_executions(&self, tool: &str) -> bool;
 
-    /// Returns whether some of the executions can be cancelled.
+    /// Returns `true` if any execution can be canceled.
     fn can_cancel(&self) -> bool;
 
     /// Returns how long an execution is kept after its end.
@@ -41,12 +42,16 @@ pub trait TaskSource: Send + Sync {
         scope: CallScope,
     ) -> BoxFuture<'static, Reply>;
 
-    /// Waits for the end of an execution, and reports its progress to the caller until then. Returns early if the caller
-    /// cancels. It does not check whether the caller may see the execution.
+    /// Waits for the end of an execution, and reports its progress to the caller until then. Returns early if the
+    /// caller cancels. This method does not check that the caller may see the execution, so you must check it first.
     fn wait(&self, execution: String, scope: CallScope) -> BoxFuture<'static, ()>;
 }
 
-/// The capability `tasks` of MCP 2025-11-25.
+/// Returns the capability `tasks` of MCP 2025-11-25.
+///
+/// ```json
+/// { "list": {}, "cancel": {}, "requests": { "tools": { "call": {} } } }
+/// ```
 pub(super) fn tasks_capability(source: &dyn TaskSource) -> Value {
     let requests = json!({ "tools": { "call": {} } });
     match source.can_cancel() {

@@ -1,9 +1,9 @@
-//! Estimates how many tokens a text takes in a model's context.
+//! Estimates the number of tokens of a string.
 
-/// The length of the longest word that is usually one token.
+/// Maximum length of a word to count as one token.
 const MAX_WORD: usize = 11;
 
-/// The common property of a run of characters.
+/// The type of a run of similar characters.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Letters,
@@ -14,9 +14,11 @@ enum Kind {
     Other,
 }
 
-/// Estimates the number of tokens of a text that is sent as a JSON string, for encodings such as
-/// `o200k_base`: a word with the space before it is a token, and so are three digits, two marks, a line end
-/// and one or two characters of other scripts.
+/// Estimates the number of tokens of a string inside of JSON, for encodings such as `o200k_base`. If you change a rule,
+/// add a case with the real count to the test.
+///
+/// The following are one token each: a word with the preceding space, three digits, two punctuation marks, a line
+/// break, and one or two characters of other scripts.
 pub(super) fn estimated_tokens(text: &str) -> usize {
     let mut characters = text.chars().peekable();
     let mut halves = 0;
@@ -29,16 +31,17 @@ pub(super) fn estimated_tokens(text: &str) -> usize {
         halves += match kind {
             Kind::Letters => 2 * length.div_ceil(MAX_WORD),
             Kind::Digits => 2 * length.div_ceil(3),
-            // A space or `_` belongs to the word that follows.
+            // A single space or `_` belongs to the next word.
             Kind::Space => 2 * usize::from(length > 1),
             Kind::Punctuation if length == 1 && character == '_' => 0,
             Kind::Punctuation => 2 * length.div_ceil(2),
-            // In JSON, a line end is two characters.
+            // A line break is two characters in JSON: `\n`.
             Kind::LineEnd => 2 * length,
             Kind::Other => length * 4 / 3,
         };
     }
-    // The remaining difference to counts: some words, and some marks next to others, are two tokens.
+    // The factor corrects the remaining difference to real counts: some words, and some marks next to others, are
+    // two tokens.
     halves * 53 / 100
 }
 
@@ -59,7 +62,7 @@ mod tests {
 
     #[test]
     fn the_estimate_is_close_to_the_count() {
-        // REQ-MCP-08. The counts are those of `o200k_base`.
+        // REQ-MCP-08. The expected counts are those of `o200k_base`.
         for (text, count) in [
             ("", 0),
             ("List the executions begun in this session, the newest first.", 12),

@@ -1,4 +1,4 @@
-//! Writes the tool descriptions for models: the protocol's templates, as short as possible while a
+//! Generates the tool descriptions for models from the protocol's templates. They are as short as possible while a
 //! model can still act on them (REQ-MCP-01, REQ-MCP-02).
 
 use std::fmt::Write as _;
@@ -18,24 +18,24 @@ use super::operation_names::{VerbGroups, listed};
 use super::signatures::{Budget, Signatures};
 use super::tool_template::Template;
 
-/// The maximum numbers of operations that a description names: all, if the descriptions fit into the default
-/// budget, or else a few examples, because the search finds the others. The first number that fits is used.
+/// Maximum numbers of operations named in a description. The first limit within the default budget is used: all
+/// operations, or else a few examples, because a search finds the others.
 const NAME_LIMITS: [usize; 3] = [usize::MAX, 8, 3];
-/// The maximum number of operations per line of the unified tool's description.
+/// Maximum number of operations per line in the description of the unified tool.
 const MAX_NAMED_PER_CATEGORY: usize = 24;
-/// The maximum length of an example in characters.
+/// Maximum length of an example call, in bytes.
 const MAX_EXAMPLE_BYTES: usize = 200;
 
-/// The texts of a server for models.
+/// The tool descriptions and the instructions that a server sends to models.
 pub(super) struct ToolTexts {
-    /// The descriptions of the tools.
+    /// The descriptions of the tools, in the order of the tools.
     pub(super) descriptions: Vec<String>,
     pub(super) instructions: String,
 }
 
 impl ToolTexts {
-    /// Describes the tools of an adapter, each with its endpoint and name. Operations are described with
-    /// their parameters as far as the budget permits.
+    /// Describes the tools of an adapter, given by endpoint and name. Parameters of operations are included while they
+    /// are within the budget.
     pub(super) fn of(adapter: &Adapter, tools: &[(Endpoint, &str)]) -> Self {
         let introspect_tool = introspect_tool(adapter);
         let describe = |signatures: &Signatures, most_named| -> Vec<String> {
@@ -57,11 +57,11 @@ impl ToolTexts {
 /// Writes the descriptions of an adapter's tools.
 struct Describer<'a> {
     adapter: &'a Adapter,
-    /// The tool that accepts `introspect`.
+    /// Name of the tool that accepts `introspect`.
     introspect_tool: &'a str,
-    /// The maximum number of operations in a list of names.
+    /// Maximum number of operations in a list of names.
     most_named: usize,
-    /// The operations that are described with their parameters.
+    /// The operations to describe with their parameters.
     signatures: &'a Signatures,
 }
 
@@ -129,7 +129,7 @@ impl Describer<'_> {
         text
     }
 
-    /// Explains how to introspect the operations of a tool, the first of which may be an example.
+    /// Explains how to introspect the operations of a tool. `first` is the operation to use as an example.
     fn discovery(&self, template: &Template, first: Option<&str>, tool: &str, text: &mut String) {
         let call = match first {
             Some(name) if template.by_name => call_by_name(name),
@@ -141,16 +141,16 @@ impl Describer<'_> {
             if let Some(first) = first {
                 let _ = write!(text, "\nOne in full: add name: \"{first}\"");
             }
-            // This tool explains batches for those of the other families too.
+            // This tool also explains batches for the tools of the other families.
             self.batch_hint(" of one tool's operations", text);
         } else {
-            // Strict routing accepts introspect at one tool only (choice C-68).
+            // Strict routing accepts `introspect` at one tool only (choice C-68).
             let _ = write!(text, " to {}", self.introspect_tool);
         }
     }
 
-    /// Lists operations with their parameters, and then the names of those that do not fit. The list is
-    /// empty if none fits.
+    /// Lists operations with their parameters, followed by the names of the remaining ones. Returns an empty string if
+    /// no operation is described with its parameters.
     fn described<'e>(&self, entries: impl Iterator<Item = (usize, &'e Arc<Entry>)>) -> String {
         let (mut text, mut names) = (String::new(), Vec::new());
         let mut queries: Vec<(&str, &str)> = Vec::new();
@@ -177,7 +177,7 @@ impl Describer<'_> {
         text
     }
 
-    /// Explains the parameters that several operations have in common.
+    /// Explains the parameters shared by several operations.
     fn common_parameters<'e>(
         &self,
         entries: impl Iterator<Item = (usize, &'e Arc<Entry>)>,
@@ -206,7 +206,7 @@ impl Describer<'_> {
                 entries.filter(move |(_, entry)| entry.operation.spec.category == category)
             };
             let names: Vec<_> = entries().map(|(_, entry)| entry.operation.spec.name).collect();
-            // In mode `all`, the tools of the families have the signatures.
+            // In mode `all`, the family tools contain the signatures.
             let signatures = match self.adapter.mode() {
                 EndpointMode::Single => self.described(entries()),
                 EndpointMode::Semantic | EndpointMode::All => String::new(),
@@ -237,8 +237,8 @@ impl Describer<'_> {
         call_for_operations(self.adapter, self.signatures.are_complete())
     }
 
-    /// An example call of an operation: its author's first example, or one generated from the
-    /// table. Both are valid.
+    /// Returns an example call of an operation, either the author's first example or one generated from the table. Both
+    /// are valid calls.
     fn example(&self, spec: &OperationSpec) -> String {
         let name = spec.name;
         let params = self.adapter.sample(name);
@@ -256,7 +256,7 @@ impl Describer<'_> {
         }
     }
 
-    /// Explains batches of the `which` operations.
+    /// Explains batches. `which` describes the operations that a batch can contain.
     fn batch_hint(&self, which: &str, text: &mut String) {
         if self.adapter.settings().batch {
             let _ = write!(
@@ -267,8 +267,8 @@ impl Describer<'_> {
     }
 }
 
-/// The operations of which examples are shown: the author's, which are the reason to call a tool, or those on executions if
-/// there is no other.
+/// Returns the operations to show examples of. These are the author's own, because models call the tool for them. A
+/// tool without any shows the operations on executions.
 fn shown_first<'s>(specs: &[(&'s OperationSpec, &Handler)]) -> Vec<&'s OperationSpec> {
     let (mut own, mut of_executions) = (Vec::new(), Vec::new());
     for (spec, handler) in specs {
@@ -281,7 +281,7 @@ fn shown_first<'s>(specs: &[(&'s OperationSpec, &Handler)]) -> Vec<&'s Operation
     if own.is_empty() { of_executions } else { own }
 }
 
-/// Formats JSON as the protocol's descriptions do: without quotes around names.
+/// Formats JSON without quotes around names, like the protocol's descriptions: `{ title: "Ship it" }`.
 fn loose(value: &Value) -> String {
     match value {
         Value::Object(map) => loose_map(map),

@@ -1,4 +1,4 @@
-//! The table of a server's tools.
+//! The tools of a server and the prepared answers to `tools/list`.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -6,24 +6,23 @@ use serde_json::{Map, Value};
 use super::service::{ToolDefinition, ToolHints};
 use super::task_source::TaskSource;
 
-/// The tools of a server, built once and shared by all its connections.
+/// The tools of a server. Built once and shared by all connections.
 pub(super) struct ToolTable {
     names: Vec<String>,
     listed: ToolLists,
 }
 
-/// The answer to `tools/list`, as JSON.
+/// The answers to `tools/list`, as JSON.
 struct ToolLists {
     /// For MCP versions with a handshake.
     legacy: String,
-    /// For a client with tasks of MCP 2025-11-25.
+    /// For clients with the tasks of MCP 2025-11-25.
     with_tasks: String,
-    /// For versions since 2026-07-28, whose results state their type and how long they may be
-    /// cached.
+    /// For versions since 2026-07-28. Their results also contain their type and how long they may be cached.
     modern: String,
 }
 
-/// The members of the answer to `tools/list`.
+/// The answer to `tools/list`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ToolList<'a> {
@@ -37,6 +36,13 @@ struct ToolList<'a> {
 }
 
 /// A tool in the answer to `tools/list`.
+///
+/// ```json
+/// {
+///   "name": "mcp_aql_read", "description": "…", "inputSchema": { "type": "object" },
+///   "annotations": { "readOnlyHint": true }
+/// }
+/// ```
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ToolEntry<'a> {
@@ -68,7 +74,7 @@ struct Annotations {
     open_world_hint: Option<bool>,
 }
 
-/// How calls of a tool run, in MCP 2025-11-25.
+/// Declares whether calls of a tool can be tasks, in MCP 2025-11-25.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ToolExecution {
@@ -79,7 +85,7 @@ impl ToolLists {
     fn new(definitions: &[ToolDefinition], tasks: Option<&dyn TaskSource>) -> Self {
         let tools = definitions.iter().map(ToolEntry::new).collect();
         let mut list = ToolList { result_type: None, ttl_ms: None, cache_scope: None, tools };
-        // Names, texts and JSON always serialize.
+        // Serializing strings and JSON values cannot fail.
         let legacy = serde_json::to_string(&list).unwrap_or_default();
         let with_tasks = list.with_tasks(tasks);
         list.result_type = Some("complete");
@@ -91,8 +97,8 @@ impl ToolLists {
 }
 
 impl ToolList<'_> {
-    /// The list for a client with tasks of MCP 2025-11-25. Most calls of a tool do not start an execution, so none
-    /// has to be a task.
+    /// Serializes the list for clients with the tasks of MCP 2025-11-25. Tasks are optional in every tool, because most
+    /// calls start no execution.
     fn with_tasks(&mut self, tasks: Option<&dyn TaskSource>) -> String {
         for tool in &mut self.tools {
             let is_supported = tasks.is_some_and(|tasks| tasks.has_executions(tool.name));
@@ -131,18 +137,17 @@ impl ToolTable {
         Self { names, listed: ToolLists::new(definitions, tasks) }
     }
 
-    /// Like [`listed`](Self::listed), for a client with tasks of MCP 2025-11-25.
+    /// Returns the answer to `tools/list` for a client with the tasks of MCP 2025-11-25.
     pub(super) fn listed_with_tasks(&self) -> &str {
         &self.listed.with_tasks
     }
 
-    /// The answer to `tools/list`, rendered once as JSON, for a client of MCP 2026-07-28 or of an
-    /// earlier version.
+    /// Returns the answer to `tools/list` as JSON. `modern` selects the form of MCP 2026-07-28 and later.
     pub(super) fn listed(&self, modern: bool) -> &str {
         if modern { &self.listed.modern } else { &self.listed.legacy }
     }
 
-    /// The index of the tool of this name.
+    /// Returns the index of the tool with this name.
     pub(super) fn index(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|known| known == name)
     }

@@ -1,4 +1,4 @@
-//! The protocol's templates of tool descriptions, by endpoint family (REQ-MCP-02).
+//! The protocol's templates for tool descriptions, by endpoint family (REQ-MCP-02).
 
 use std::fmt::Write as _;
 
@@ -7,15 +7,15 @@ use mcp_aql_protocol::SemanticCategory;
 use mcp_aql_core::internal::operation::{Handler, OperationSpec};
 use mcp_aql_core::internal::router::Family;
 
-/// The fixed parts of a template.
+/// The fixed parts of a tool description.
 pub(super) struct Template {
     pub(super) opening: String,
     pub(super) statement: Option<String>,
     pub(super) quick_start: &'static str,
-    /// The number of example calls.
+    /// Number of example calls.
     pub(super) examples: usize,
     pub(super) discover: &'static str,
-    /// Whether the introspect call names an operation.
+    /// If `true`, the introspect call names an operation.
     pub(super) by_name: bool,
 }
 
@@ -78,7 +78,7 @@ impl Template {
     }
 }
 
-/// The objects of the EXECUTE operations: `execute_export` yields `export`.
+/// Lists the objects of the EXECUTE operations: `execute_export` has the object `export`.
 fn executable_things<'s>(own: impl Iterator<Item = &'s OperationSpec>) -> String {
     let mut things: Vec<String> = Vec::new();
     for spec in own {
@@ -96,7 +96,7 @@ fn executable_things<'s>(own: impl Iterator<Item = &'s OperationSpec>) -> String
     }
 }
 
-/// States what EXECUTE operations do, with the summaries of those that are only named.
+/// Explains the EXECUTE operations, with a summary of each one shown without its parameters.
 fn execute_statement(named: &[&OperationSpec], has_commands: bool) -> String {
     let mut text = match has_commands {
         true => "They run commands or manage what runs",
@@ -111,7 +111,7 @@ fn execute_statement(named: &[&OperationSpec], has_commands: bool) -> String {
     text
 }
 
-/// The categories of a family's operations, or the declared ones if it is empty.
+/// Returns the categories of a family's operations. An empty family has its declared categories.
 fn categories(family: &Family, specs: &[(&OperationSpec, &Handler)]) -> String {
     let held = |category| specs.iter().any(|(spec, _)| spec.category == category);
     let names: Vec<_> = SemanticCategory::ALL

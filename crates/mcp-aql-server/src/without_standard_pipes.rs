@@ -1,8 +1,8 @@
-//! Stands in for standard input and output as pipes on other systems than Linux.
+//! Stand-in for pipes as standard input and output on systems other than Linux.
 
 use super::pipe::{Input, Writer};
 
-/// Returns nothing: a thread reads standard input.
+/// Returns `None`: a thread reads standard input instead.
 pub(super) fn standard_pipes() -> Option<(Input, Writer)> {
     None
 }

@@ -1,29 +1,31 @@
 //! Stores of [mcp-aql](https://docs.rs/mcp-aql) in the pools of [sqlx](https://docs.rs/sqlx).
 //!
-//! `SqlStore` of mcp-aql keeps the records of a resource in a table. This crate connects it to a pool of sqlx:
+//! `SqlStore` of mcp-aql keeps the records of a resource in a table. Use this crate to connect it to your
+//! pool:
 //!
 //! | feature | database | pool |
 //! |---|---|---|
 //! | `sqlite` | [`SqlxSqlite`] | `sqlx::SqlitePool` |
 //! | `postgres` | [`SqlxPostgres`] | `sqlx::PgPool` |
 //!
-//! Neither feature is on by default. Stores behave as those of mcp-aql's own drivers, rusqlite and tokio-postgres.
+//! Neither feature is enabled by default. Stores behave like those of mcp-aql's own drivers, rusqlite and
+//! tokio-postgres.
 //!
 //! # Dependencies
 //!
 //! ```toml
 //! [dependencies]
-//! mcp-aql = { version = "0.1", features = ["sql"] }
+//! mcp-aql = { version = "0.1", features = ["query"] }
 //! mcp-aql-sqlx = { version = "0.1", features = ["sqlite"] }
 //! sqlx = { version = "0.9", default-features = false, features = ["runtime-tokio"] }
 //! ```
 //!
 //! sqlx 0.9 needs Rust 1.94.
 //!
-//! # Beside rusqlite
+//! # Together with rusqlite
 //!
-//! The features `sqlite`, `safety` and `console` of mcp-aql use SQLite through rusqlite, also in the same
-//! program:
+//! The features `sqlite`, `safety` and `console` of mcp-aql use SQLite through rusqlite. You can
+//! use them in the same program:
 //!
 //! ```toml
 //! [dependencies]
@@ -32,8 +34,9 @@
 //! sqlx = { version = "0.9", default-features = false, features = ["runtime-tokio"] }
 //! ```
 //!
-//! One binary can contain only one version of SQLite. mcp-aql accepts several versions of rusqlite, and cargo chooses
-//! 0.39, whose SQLite sqlx 0.9 accepts as well. A program that names rusqlite itself must name this version too.
+//! A binary can contain only one version of SQLite. mcp-aql accepts several versions of rusqlite, and cargo
+//! selects 0.39, because sqlx 0.9 accepts the SQLite of this version as well. If your program depends on
+//! rusqlite itself, it must use this version too.
 
 #![forbid(unsafe_code)]
 

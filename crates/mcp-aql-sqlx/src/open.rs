@@ -5,26 +5,27 @@ use sqlx::pool::PoolConnection;
 use sqlx::{Executor, Pool, SqlSafeStr as _, SqlStr};
 use tokio::runtime::Handle;
 
-/// The error for a transaction whose call was cancelled.
+/// The error for a transaction whose call was canceled.
 const CANCELLED: &str = "the transaction has ended with a call that was cancelled";
 
-/// A connection of a pool with an open transaction, which is rolled back when this value is dropped.
+/// A connection of a pool with an open transaction. Dropping it rolls the transaction back.
 ///
-/// The transactions of sqlx are not used, for two reasons. If a call is cancelled while PostgreSQL begins one, its
-/// connection returns to the pool with the transaction still open. If SQLite ends one by itself, for example because
-/// the disk is full, sqlx cannot begin another one on its connection.
+/// The transactions of sqlx are not used, for two reasons. If a call is canceled while PostgreSQL begins a
+/// transaction, its connection returns to the pool with the transaction still open. If SQLite ends a
+/// transaction by itself, for example because the disk is full, sqlx cannot begin another one on the same
+/// connection.
 pub(crate) struct Open<DB: sqlx::Database>
 where
     for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
 {
-    /// Missing after the end of the transaction.
+    /// `None` after the end of the transaction.
     connection: Option<PoolConnection<DB>>,
-    /// Whether a call has begun and has not ended.
+    /// If `true`, a call has begun and has not ended.
     is_running: bool,
-    /// How long calls wait for a server, or `None` for SQLite, which always answers. The connection to a server is closed
-    /// if a call has no answer, was cancelled or cannot roll back.
+    /// The timeouts for a server, or `None` for SQLite, because SQLite always answers. The connection to a
+    /// server is closed if a call times out, was canceled or cannot roll back.
     server: Option<WaitLimits>,
-    /// The errors of the database.
+    /// Classifies the errors of the database.
     classify: Classify,
 }
 
@@ -62,14 +63,14 @@ where
             Err(DatabaseError::Busy(cause)) => cause,
             Err(error) => return Err(error),
         };
-        // Without an answer, the transaction may have ended either way.
+        // The server has not answered, so the transaction may have been committed or rolled back.
         Err(match access {
             AccessMode::Read => DatabaseError::Busy(cause),
             AccessMode::Write => DatabaseError::Unknown(cause),
         })
     }
 
-    /// Runs a statement without values. The outer error is that of a statement without an answer.
+    /// Runs a statement without values. The outer error is returned if the server does not answer.
     async fn execute(&mut self, sql: SqlStr) -> Result<Result<(), sqlx::Error>, DatabaseError> {
         let server = self.server;
         let running = self.start()?.execute(sql);
@@ -78,7 +79,7 @@ where
         Ok(result.map(drop))
     }
 
-    /// The connection for a call, which [`stop`](Self::stop) ends.
+    /// Returns the connection for a call. The call must end with [`stop`](Self::stop).
     pub(crate) fn start(&mut self) -> Result<&mut DB::Connection, DatabaseError> {
         if std::mem::replace(&mut self.is_running, true) {
             return Err(CANCELLED.into());
@@ -128,7 +129,7 @@ async fn answer<T>(
     }
 }
 
-/// The error of a statement. `classify` knows the errors of the database.
+/// Converts the error of a statement. `classify` handles errors reported by the database.
 pub(crate) fn failure(error: sqlx::Error, classify: Classify) -> DatabaseError {
     match error {
         sqlx::Error::Database(cause) => classify(cause),

@@ -16,7 +16,7 @@ use sqlx::{
 
 use crate::open::{Open, failure};
 
-/// A PostgreSQL database for `SqlStore`, with a pool of sqlx. Clones share it.
+/// A PostgreSQL database for `SqlStore`, in a pool of sqlx. Clones share it.
 ///
 /// ```no_run
 /// use mcp_aql::prelude::*;
@@ -53,15 +53,26 @@ pub struct SqlxPostgres {
 }
 
 impl SqlxPostgres {
-    /// Uses the connections of a pool. Half of them may change records at the same time, so that calls that read go on
-    /// while others wait for locks.
+    /// Uses the connections of your pool. At most half of them change records at the same time. The others
+    /// stay available for reading while changes wait for locks.
     pub fn new(pool: PgPool) -> Self {
         let connections = pool.options().get_max_connections();
         let writers = Writers::of_pool(usize::try_from(connections).unwrap_or(usize::MAX));
         Self { pool, writers, limits: WaitLimits::default() }
     }
 
-    /// Sets how long calls wait.
+    /// Sets the timeouts of calls.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use mcp_aql::resource::WaitLimits;
+    /// use mcp_aql_sqlx::SqlxPostgres;
+    ///
+    /// fn database(pool: sqlx::PgPool) -> SqlxPostgres {
+    ///     SqlxPostgres::new(pool).wait_limits(WaitLimits::default().lock(Duration::from_secs(1)))
+    /// }
+    /// ```
     #[must_use]
     pub const fn wait_limits(mut self, limits: WaitLimits) -> Self {
         self.limits = limits;
@@ -88,9 +99,10 @@ impl Database for SqlxPostgres {
     async fn begin(&self, access: AccessMode) -> Result<SqlxPostgresTransaction, DatabaseError> {
         let turn = self.writers.turn(access, &self.limits).await?;
         let limits = self.limits;
-        // The text has numbers of this program only.
+        // The SQL only contains numbers of this program, so it is safe.
         let begin = AssertSqlSafe(limits.begin_postgres(access)).into_sql_str();
-        // A connection whose call was cancelled may wait for the server for a long time.
+        // A connection with a canceled call may have to wait for the server for a long time, so it is closed
+        // instead.
         let open = Open::begin(&self.pool, &limits, begin, (Some(limits), classify)).await?;
         Ok(SqlxPostgresTransaction { open, limits, access, _turn: turn })
     }
@@ -128,7 +140,7 @@ impl fmt::Debug for SqlxPostgresTransaction {
 
 impl Transaction for SqlxPostgresTransaction {
     async fn run(&mut self, statement: Statement) -> Result<Vec<Vec<SqlValue>>, DatabaseError> {
-        // Without an answer, the call has not ended, so that its connection is closed.
+        // If the server does not answer, the call does not end, and its connection is closed.
         let rows = self.limits.answer(run(self.open.start()?, statement)).await?;
         self.open.stop();
         rows?.iter().map(read).collect()
@@ -143,9 +155,9 @@ async fn run(
     connection: &mut PgConnection,
     statement: Statement,
 ) -> Result<Vec<PgRow>, DatabaseError> {
-    // The values are not part of the text.
+    // The values are not part of the SQL, so it is safe.
     let sql = AssertSqlSafe(Arc::<str>::from(statement.sql)).into_sql_str();
-    // The server infers the types of the parameters.
+    // Preparing returns the types of the parameters, as inferred by the server.
     let prepared = connection.prepare(sql).await.map_err(refused)?;
     let types = match prepared.parameters() {
         Some(Either::Left(types)) => types,
@@ -155,7 +167,8 @@ async fn run(
     prepared.query_with(arguments).fetch_all(connection).await.map_err(refused)
 }
 
-/// The values of the parameters, which must have these types: sqlx sends any others without a conversion.
+/// Returns the values of the parameters. They must have these types, because sqlx sends other values without
+/// a conversion.
 fn arguments(values: Vec<SqlValue>, types: &[PgTypeInfo]) -> Result<PgArguments, BoxDynError> {
     if values.len() != types.len() {
         return Err("a statement has more or fewer parameters than values".into());

@@ -15,12 +15,12 @@ use sqlx::{
 
 use crate::open::{Open, failure};
 
-/// A SQLite database for `SqlStore`, with a pool of sqlx. Clones share it.
+/// A SQLite database for `SqlStore`, in a pool of sqlx. Clones share it.
 ///
-/// Calls that change records wait for each other in SQLite, for up to the `busy_timeout` of the pool's options. All
-/// calls wait for a connection of the pool, for up to [`WaitLimits::connection`].
+/// Calls that change records wait for each other in SQLite, until the `busy_timeout` of the pool's options
+/// expires. All calls wait for a connection of the pool, until [`WaitLimits::connection`] expires.
 ///
-/// A database in memory needs a pool with one connection that is never closed:
+/// For a database in memory, you need a pool with one connection that is never closed:
 ///
 /// ```
 /// use mcp_aql::prelude::*;
@@ -66,13 +66,13 @@ pub struct SqlxSqlite {
 }
 
 impl SqlxSqlite {
-    /// Uses the connections of a pool.
+    /// Uses the connections of your pool.
     pub fn new(pool: SqlitePool) -> Self {
         Self { pool, limits: WaitLimits::default() }
     }
 
-    /// Sets how long calls wait for a connection. How long they wait for a lock is the `busy_timeout` of the pool's
-    /// options, and how long a statement runs is not limited.
+    /// Sets the timeout for a connection. The other limits have no effect: the timeout for a lock is the
+    /// `busy_timeout` of the pool's options, and statements have no timeout.
     #[must_use]
     pub const fn wait_limits(mut self, limits: WaitLimits) -> Self {
         self.limits = limits;
@@ -101,7 +101,7 @@ impl Database for SqlxSqlite {
             AccessMode::Read => "BEGIN",
             AccessMode::Write => "BEGIN IMMEDIATE",
         };
-        // A database in memory ends with its last connection, so that none may be closed.
+        // No connection may be closed, because a database in memory is lost with its last connection.
         let begin = begin.into_sql_str();
         let open = Open::begin(&self.pool, &self.limits, begin, (None, classify)).await?;
         Ok(SqlxSqliteTransaction { open, access })
@@ -151,10 +151,10 @@ async fn run(
     connection: &mut SqliteConnection,
     statement: Statement,
 ) -> Result<Vec<SqliteRow>, DatabaseError> {
-    // The values are not part of the text.
+    // The values are not part of the SQL, so it is safe.
     let sql = AssertSqlSafe(Arc::<str>::from(statement.sql)).into_sql_str();
     let prepared = connection.prepare(sql).await.map_err(refused)?;
-    // SQLite takes a missing value for NULL.
+    // Check the number, because SQLite would use NULL for a missing value.
     if prepared.parameters().is_some_and(|it| it != Either::Right(statement.values.len())) {
         return Err("a statement has more or fewer parameters than values".into());
     }
@@ -183,7 +183,7 @@ fn read(row: &SqliteRow) -> Result<Vec<SqlValue>, DatabaseError> {
         if value.is_null() {
             return Ok(SqlValue::Null);
         }
-        // This is the type of the value, not that of the column.
+        // This is the type of the value, not the type of the column.
         Ok(match value.type_info().name() {
             "INTEGER" => SqlValue::Int(row.try_get_unchecked(column)?),
             "REAL" => SqlValue::Float(row.try_get_unchecked(column)?),

@@ -1,7 +1,7 @@
-//! Stores of adapters in databases: one file with SQLite, and PostgreSQL for several machines.
+//! Stores for the state of adapters in databases: SQLite in one file, and PostgreSQL for several machines.
 //!
-//! Authors of adapters use this crate as `mcp_aql::store`, with the features `sqlite` and `postgres` of
-//! `mcp-aql`. The trait [`StateStore`] documents the guarantees of every store.
+//! Use this crate as `mcp_aql::store`, with the features `sqlite` and `postgres` of `mcp-aql`. The trait
+//! [`StateStore`] documents the guarantees of every store.
 
 #[cfg(feature = "postgres")]
 mod postgres;

@@ -1,4 +1,4 @@
-//! The adapter of the telemetry tests as a program.
+//! The adapter of the telemetry tests, as a program.
 
 use std::time::Duration;
 

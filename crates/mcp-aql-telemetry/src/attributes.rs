@@ -1,5 +1,6 @@
-//! The names of attributes and their fixed values. Those that begin with `mcp_aql` are defined by mcp-aql, the others
-//! by the semantic conventions of OpenTelemetry.
+//! Names and fixed values of span and metric attributes. mcp-aql defines the names that start with `mcp_aql`; the
+//! semantic conventions of OpenTelemetry define the others. If you add an attribute to a metric, its values must be
+//! bounded.
 
 use mcp_aql_core::internal::caller::TransportKind;
 use opentelemetry::KeyValue;
@@ -23,14 +24,14 @@ pub(crate) const REPLY_SIZE: &str = "mcp_aql.reply.size";
 pub(crate) const CONFIRMATION_RESULT: &str = "mcp_aql.confirmation.result";
 pub(crate) const CONFIRMED_BY: &str = "mcp_aql.confirmation.by";
 
-/// The method of MCP that calls operations.
+/// MCP method for calling operations.
 pub(crate) const TOOLS_CALL: &str = "tools/call";
-/// The name of calls in the conventions for generative AI.
+/// Name for tool calls in the conventions for generative AI.
 pub(crate) const EXECUTE_TOOL: &str = "execute_tool";
-/// Stands for the names of unknown operations, which are texts of the caller.
+/// Replaces the names of unknown operations, because callers choose these names.
 pub(crate) const OTHER: &str = "_OTHER";
 
-/// The attributes of a transport.
+/// Returns the attributes of a transport.
 pub(crate) fn transport(kind: TransportKind) -> Vec<KeyValue> {
     match kind {
         TransportKind::Pipe => vec![KeyValue::new(TRANSPORT, "pipe")],

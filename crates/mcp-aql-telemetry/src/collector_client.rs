@@ -1,4 +1,4 @@
-//! The HTTP client for the collector.
+//! The HTTP client used to export to the collector.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,19 +9,21 @@ use mcp_aql_client::http::{Client, Method, Url};
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use tokio::sync::{mpsc, oneshot};
 
-/// The maximum size of a collector's answer, in bytes.
+/// Maximum size of a collector's response, in bytes.
 const MAX_ANSWER_BYTES: usize = 4 << 20;
 
 type Answer = Result<Response<Bytes>, String>;
 type QueuedRequest = (Request<Bytes>, oneshot::Sender<Answer>);
 
-/// Sends the requests of the exporters from a thread of its own. The threads of the exporters have no runtime, and that
-/// of the program may no longer run when the last spans are sent.
+/// Sends the requests of the exporters from its own thread and runtime.
+///
+/// The threads of the exporters have no runtime. The runtime of the program cannot be used either: it may already have
+/// stopped when the last spans are exported.
 #[derive(Clone)]
 pub(crate) struct CollectorClient(mpsc::UnboundedSender<QueuedRequest>);
 
 impl CollectorClient {
-    /// Starts the thread, which ends with the client. Each request may take as long as the limit.
+    /// Starts the thread. It ends when all clones of the client are dropped. `limit` is the time limit of each request.
     pub(crate) fn new(limit: Duration) -> Result<Self, String> {
         let (queue, requests) = mpsc::unbounded_channel();
         let problem =
@@ -50,7 +52,7 @@ impl HttpClient for CollectorClient {
     }
 }
 
-/// Sends the requests concurrently, so that a collector of metrics that does not answer delays no spans.
+/// Sends the requests concurrently, so that an unresponsive metrics collector does not delay spans.
 async fn answer_all(mut requests: mpsc::UnboundedReceiver<QueuedRequest>, limit: Duration) {
     let mut clients = HashMap::new();
     while let Some((request, answer)) = requests.recv().await {
@@ -59,13 +61,13 @@ async fn answer_all(mut requests: mpsc::UnboundedReceiver<QueuedRequest>, limit:
             let sent = async { send(client?, request).await };
             let sent = tokio::time::timeout(limit, sent).await;
             let late = |_| Err("the request took too long".to_owned());
-            // The exporter may have given up.
+            // The exporter may have stopped waiting.
             let _ = answer.send(sent.unwrap_or_else(late));
         });
     }
 }
 
-/// The client for the server of a request, and the URL.
+/// Returns the URL of a request and the client for its server. Clients are created on first use.
 fn client_for(
     clients: &mut HashMap<String, Client>,
     request: &Request<Bytes>,
@@ -83,7 +85,7 @@ fn client_for(
     Ok((client, url))
 }
 
-/// Sends a request. The errors contain no header, which may be a credential.
+/// Sends a request. Headers may contain credentials, so errors never quote them.
 async fn send((client, url): (Client, Url), request: Request<Bytes>) -> Answer {
     let (head, body) = request.into_parts();
     let sent = client.send(&url, Method::POST, head.headers, body.into());

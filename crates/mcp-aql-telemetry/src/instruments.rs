@@ -1,4 +1,4 @@
-//! The metrics.
+//! The metrics of calls, confirmations and executions.
 
 use mcp_aql_core::audit::{Confirmation, ConfirmationStep, ConfirmedBy};
 use mcp_aql_core::internal::caller::CallOrigin;
@@ -11,11 +11,11 @@ use crate::attributes::{
     OTHER, OUTCOME, PROTOCOL_VERSION, TOOL_NAME, TOOLS_CALL, transport,
 };
 
-/// The boundaries of durations in seconds that the conventions for MCP recommend.
+/// Bucket boundaries of durations in seconds, as recommended by the conventions for MCP.
 const BOUNDARIES: [f64; 14] =
     [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0];
 
-/// The instruments of an adapter. All attributes have a bounded number of values.
+/// The instruments of an adapter. Every attribute has a bounded number of values.
 pub(crate) struct Instruments {
     call_duration: Histogram<f64>,
     calls: Counter<u64>,
@@ -69,12 +69,12 @@ impl Instruments {
         }
     }
 
-    /// Counts an execution that begins.
+    /// Counts a started execution.
     pub(crate) fn count_start(&self, operation: Option<&'static str>) {
         self.executions_started.add(1, &[KeyValue::new(TOOL_NAME, operation.unwrap_or(OTHER))]);
     }
 
-    /// Counts a call or an execution that has ended.
+    /// Counts a finished call or execution.
     pub(crate) fn count_end(&self, event: &CallEvent<'_>, operation: Option<&'static str>) {
         let tool = KeyValue::new(TOOL_NAME, operation.unwrap_or(OTHER));
         let code = event.code.map(|code| KeyValue::new(ERROR_TYPE, code.as_str()));
@@ -119,7 +119,7 @@ impl Instruments {
     }
 }
 
-/// The attributes of a request that have a bounded number of values.
+/// Returns the attributes of a request with a bounded number of values.
 fn of_origin(origin: &CallOrigin) -> Vec<KeyValue> {
     let mut attributes = origin.transport.map(transport).unwrap_or_default();
     attributes.extend(origin.protocol_version.map(|it| KeyValue::new(PROTOCOL_VERSION, it)));

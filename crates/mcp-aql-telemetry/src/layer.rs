@@ -1,4 +1,4 @@
-//! The spans of `tracing` in traces, and the ids of traces for logs.
+//! Exports `tracing` spans to the traces, and returns trace ids for log lines.
 
 use opentelemetry::trace::TraceContextExt as _;
 use opentelemetry::{Context, global};
@@ -9,9 +9,10 @@ use tracing_subscriber::registry::LookupSpan;
 
 use mcp_aql_core::internal::observe::QUOTING_TARGETS;
 
-/// Returns a layer for the program's subscriber that adds the author's spans of `tracing` to the traces, as children of
-/// the span of their call. It leaves out the events, the spans of mcp-aql itself, which the spans of calls replace, and
-/// the spans of libraries that quote requests with their secrets. Set the global provider first.
+/// Returns a layer that adds your own `tracing` spans to the traces, as children of the span of their call.
+///
+/// The layer ignores events, the spans of mcp-aql itself (replaced by the spans of calls), and spans of libraries that
+/// quote requests including their secrets. Set the global provider before you create the layer.
 ///
 /// ```
 /// use tracing_subscriber::layer::SubscriberExt as _;
@@ -38,7 +39,7 @@ where
     )
 }
 
-/// The ids of a trace and of a span, in hexadecimal form.
+/// The ids of a trace and of a span, in hexadecimal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TraceIds {
@@ -48,7 +49,7 @@ pub struct TraceIds {
     pub span: String,
 }
 
-/// Returns the ids of the active span, for a line of the log.
+/// Returns the ids of the active span. Add them to a log line to find the trace that it belongs to.
 ///
 /// ```
 /// assert_eq!(mcp_aql_telemetry::trace_ids(), None);

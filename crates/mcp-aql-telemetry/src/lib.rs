@@ -1,8 +1,11 @@
 //! OpenTelemetry for adapters: a span for each call and each execution, and metrics of calls, confirmations and
-//! executions. Authors of adapters use this crate as the feature `opentelemetry` of the crate `mcp-aql`.
+//! executions.
 //!
-//! Spans and metrics follow the semantic conventions for MCP and generative AI. They never contain the values of
-//! arguments, results, tokens, messages of errors, or the identity of the caller.
+//! As the author of an adapter, enable the feature `opentelemetry` of the crate `mcp-aql` instead of depending on this
+//! crate.
+//!
+//! Spans and metrics follow the semantic conventions for MCP and generative AI. They never contain argument values,
+//! results, tokens, error messages, or the identity of the caller.
 
 mod attributes;
 mod collector_client;
@@ -22,9 +25,9 @@ use tracer::OpenTelemetryTracer;
 
 /// Sends spans and metrics of the calls of an adapter to OpenTelemetry.
 pub trait WithOpenTelemetry: Sized {
-    /// Sends spans and metrics to the global providers of the program. Without providers, it has no effect.
+    /// Sends spans and metrics to the global providers of your program. Without providers, it has no effect.
     ///
-    /// The program sets the providers before the first call, and shuts them down before it ends.
+    /// Your program must set the providers before the first call, and shut them down before it exits.
     ///
     /// ```
     /// use mcp_aql::prelude::*;
@@ -37,13 +40,15 @@ pub trait WithOpenTelemetry: Sized {
     #[must_use]
     fn opentelemetry(self) -> Self;
 
-    /// Sets up global providers that export to the collector of the environment, and sends spans and metrics to them.
+    /// Sets up global providers from the environment, and sends spans and metrics to them.
     ///
-    /// The collector is the one of `OTEL_EXPORTER_OTLP_ENDPOINT`; without an endpoint, nothing is recorded or exported.
-    /// The name of the service is the name of the adapter, unless the environment sets another one. What was recorded
-    /// is sent when the adapter stops serving, when a command ends, in
+    /// The providers export to the collector in `OTEL_EXPORTER_OTLP_ENDPOINT`. If no endpoint is set, nothing is
+    /// recorded or exported. The service is named after the adapter, unless the environment sets another name.
+    ///
+    /// Recorded data is sent when the adapter stops serving, when a command ends, in
     /// [`end_sessions`](mcp_aql_core::Adapter::end_sessions), and when the adapter is dropped.
-    /// Unusable variables are problems that [`build`](AdapterBuilder::build) reports.
+    ///
+    /// [`build`](AdapterBuilder::build) returns an error if a variable has an unsupported value.
     ///
     /// ```no_run
     /// use mcp_aql::prelude::*;

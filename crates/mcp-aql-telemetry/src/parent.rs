@@ -1,4 +1,4 @@
-//! The parents of spans.
+//! Selects the parent of a span.
 
 use mcp_aql_core::internal::caller::{ActiveSpan, CallOrigin, TraceContext};
 use mcp_aql_core::internal::observe::CallStart;
@@ -7,18 +7,21 @@ use opentelemetry::trace::{SpanContext, TraceContextExt as _};
 use opentelemetry::{Context, global};
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 
-/// The parent of a span, and the context that it is linked to.
+/// The parent of a span, and the span to link to.
 pub(crate) struct Parent {
     pub(crate) context: Context,
     pub(crate) link: Option<SpanContext>,
 }
 
 impl Parent {
-    /// Finds the parent of the span of a call or of an execution.
+    /// Selects the parent for the span of a call or an execution.
     ///
-    /// An execution is part of the call that began it. The parent of a call is the span that `_meta` names, and the
-    /// call is linked to the active span, such as that of the HTTP request: one request may contain several calls of
-    /// different traces. Without `_meta` the parent is the active span, or else the span that the headers name.
+    /// The parent of an execution is the call that started it. The parent of a call is the first of:
+    ///
+    /// 1. the span in `_meta`. The call is also linked to the active span, for example that of the HTTP request,
+    ///    because one request may contain calls of different traces.
+    /// 2. the active span.
+    /// 3. the span in the HTTP headers.
     pub(crate) fn of(start: &CallStart<'_>) -> Self {
         let origin = start.scope.origin.as_deref();
         let of_request = || origin.and_then(|origin| origin.active.as_ref());
@@ -44,7 +47,11 @@ impl Parent {
     }
 }
 
-/// Reads a trace context. Returns `None` if it names no span.
+/// Reads a trace context, such as the one in this `_meta`. Returns `None` if it contains no valid span.
+///
+/// ```json
+/// { "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" }
+/// ```
 fn extract(base: &Context, fields: &TraceContext) -> Option<Context> {
     let carrier = Carrier(fields);
     let context = TraceContextPropagator::new().extract_with_context(&Context::new(), &carrier);
@@ -53,7 +60,7 @@ fn extract(base: &Context, fields: &TraceContext) -> Option<Context> {
         return None;
     }
     let context = base.with_remote_span_context(remote);
-    // The propagators of the program may read more, such as baggage.
+    // Propagators configured by the program may read more fields, for example baggage.
     Some(global::get_text_map_propagator(|propagator| {
         propagator.extract_with_context(&context, &carrier)
     }))

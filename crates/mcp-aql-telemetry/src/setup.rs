@@ -1,4 +1,4 @@
-//! Sets up the providers from the variables of the environment that OpenTelemetry defines.
+//! Sets up the OpenTelemetry providers from the standard environment variables.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -15,24 +15,24 @@ use opentelemetry_sdk::trace::SdkTracerProvider;
 
 use crate::collector_client::CollectorClient;
 
-/// How long the end of a program waits for the collector.
+/// How long the program waits for the collector before it exits.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
-/// The time limit of an export, unless the environment names another one.
+/// Default time limit of an export.
 const DEFAULT_REQUEST_LIMIT: Duration = Duration::from_secs(10);
-/// The only supported encoding, which is also the default.
+/// The only supported encoding. It is also OpenTelemetry's default.
 const PROTOBUF: &str = "http/protobuf";
 
-/// The providers of an adapter. They are shut down when they are dropped.
+/// The providers of an adapter. Dropping them shuts them down.
 pub(crate) struct Providers {
     traces: Option<SdkTracerProvider>,
     metrics: Option<SdkMeterProvider>,
 }
 
-/// Reads a variable. An empty one counts as missing.
+/// Reads an environment variable. Empty variables count as unset.
 type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 impl Providers {
-    /// Sets up the global providers that the environment asks for. Returns `None` if it asks for none.
+    /// Sets up the global providers requested by the environment. Returns `None` if it requests none.
     pub(crate) fn from_env(adapter: &str) -> Result<Option<Self>, String> {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let (traces, metrics) = (exports("TRACES", &variable)?, exports("METRICS", &variable)?);
@@ -56,7 +56,7 @@ impl Providers {
         Ok(Some(providers))
     }
 
-    /// Sends what was recorded. It waits for the collector for a bounded time.
+    /// Exports all recorded data, and waits at most [`FLUSH_TIMEOUT`] for the collector.
     pub(crate) fn flush(&self) {
         self.within_timeout("flush", |traces, metrics| {
             traces
@@ -91,10 +91,14 @@ impl Drop for Providers {
     }
 }
 
-/// Whether the environment asks to export this signal, which is `TRACES` or `METRICS`.
+/// Returns `true` if the environment requests the export of a signal, either `TRACES` or `METRICS`.
 ///
-/// OpenTelemetry's default is a collector on this machine. Adapters are started by many clients on many machines, so
-/// they need an endpoint.
+/// Unlike in OpenTelemetry, the default is not a collector on this machine. Adapters are started by many clients on
+/// many machines, and most of them run no collector. So nothing is exported unless an endpoint is set:
+///
+/// ```console
+/// $ OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318 tasks serve
+/// ```
 fn exports(signal: &str, variable: Variables<'_>) -> Result<bool, String> {
     if variable("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
         return Ok(false);
@@ -123,7 +127,7 @@ fn exports(signal: &str, variable: Variables<'_>) -> Result<bool, String> {
     }
 }
 
-/// The time limit of an export, which OpenTelemetry's exporters leave to their client.
+/// Returns the time limit of an export. OpenTelemetry's exporters expect their HTTP client to enforce it.
 fn request_limit(variable: Variables<'_>) -> Result<Duration, String> {
     let name = "OTEL_EXPORTER_OTLP_TIMEOUT";
     match variable(name) {
@@ -135,7 +139,7 @@ fn request_limit(variable: Variables<'_>) -> Result<Duration, String> {
     }
 }
 
-/// Describes the service. The environment takes precedence over the name of the adapter.
+/// Describes the service. A service name in the environment takes precedence over the name of the adapter.
 fn resource(adapter: &str, variable: Variables<'_>) -> Resource {
     let is_named = variable("OTEL_SERVICE_NAME").is_some()
         || variable("OTEL_RESOURCE_ATTRIBUTES").is_some_and(|attributes| {
@@ -146,8 +150,8 @@ fn resource(adapter: &str, variable: Variables<'_>) -> Resource {
     builder.build()
 }
 
-/// One retry, for a connection that the collector was closing. With more, each command would wait for seconds at its end
-/// if the collector does not run.
+/// Retries once, in case the collector was just closing the connection. With more retries, every command would wait for
+/// seconds before it exits if the collector is not running.
 fn one_retry() -> RetryPolicy {
     RetryPolicy::recommended().with_max_retries(1)
 }
@@ -221,7 +225,7 @@ mod tests {
             found.get(&"service.name".into()).map(|name| name.to_string())
         };
         assert_eq!(name(&[]).as_deref(), Some("tasks"));
-        // The SDK reads these from the environment of the process, which has none.
+        // The SDK itself reads these variables, from the environment of the process. There they are not set.
         for set in [("OTEL_SERVICE_NAME", "a"), ("OTEL_RESOURCE_ATTRIBUTES", "x=1, service.name=a")]
         {
             assert_ne!(name(&[set]).as_deref(), Some("tasks"), "{set:?}");

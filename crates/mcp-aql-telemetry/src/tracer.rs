@@ -1,4 +1,4 @@
-//! The tracer of an adapter: the spans of calls and executions.
+//! The tracer of an adapter: spans of calls and executions.
 
 use std::sync::{Arc, OnceLock};
 
@@ -21,11 +21,11 @@ use crate::instruments::Instruments;
 use crate::parent::Parent;
 use crate::setup::Providers;
 
-/// Opens a span for each call and each execution, and counts them.
+/// Opens a span for each call and each execution, and records the metrics.
 pub(crate) struct OpenTelemetryTracer {
-    /// Made on first use: a program may set its global providers after it has built the adapter.
+    /// Created on first use, because a program may set its global providers after it has built the adapter.
     pipeline: OnceLock<Pipeline>,
-    /// The providers that this adapter has set up.
+    /// The providers set up by this adapter, if any.
     providers: Option<Providers>,
 }
 
@@ -90,7 +90,7 @@ impl AuditObserver for OpenTelemetryTracer {
     }
 }
 
-/// The name, the kind and the first attributes of a span.
+/// Returns a span builder with the name, kind and initial attributes of a span.
 fn described(start: &CallStart<'_>) -> SpanBuilder {
     let scope = start.scope;
     let origin = scope.origin.as_deref().filter(|_| start.execution_id.is_none());
@@ -120,7 +120,7 @@ fn described(start: &CallStart<'_>) -> SpanBuilder {
         .with_attributes(attributes)
 }
 
-/// The span of a call or of an execution that has begun.
+/// The open span of a call or an execution.
 struct OpenSpan {
     context: Context,
     operation: Option<&'static str>,
@@ -134,7 +134,7 @@ impl CallSpan for OpenSpan {
     }
 
     fn end(&self, event: &CallEvent<'_>) {
-        // The metrics are recorded within the span, so that exemplars can refer to it.
+        // Record the metrics within the span, so that exemplars can refer to it.
         let _active = self.context.clone().attach();
         self.instruments.count_end(event, self.operation);
         let span = self.context.span();
@@ -147,15 +147,15 @@ impl CallSpan for OpenSpan {
         }
         span.set_attribute(KeyValue::new(REPLY_SIZE, size(event.reply_bytes)));
         if is_fault(event) {
-            // The message of the error may contain values of arguments.
+            // Use the code only: the error message may contain argument values.
             span.set_status(Status::error(event.code.map_or("", ErrorCode::as_str)));
         }
         span.end();
     }
 }
 
-/// Whether the adapter has failed, and not the caller: as in the conventions for servers, a call that the adapter
-/// rejects is not an error of the adapter. An execution that has failed is always one.
+/// Returns `true` if the adapter failed, not the caller. As in the conventions for servers, a rejected call does not
+/// count as an error of the adapter. A failed execution always does.
 fn is_fault(event: &CallEvent<'_>) -> bool {
     event.outcome == CallOutcome::Failed
         && (event.execution_id.is_some() || event.code.is_some_and(|code| !code.is_recoverable()))

@@ -1,8 +1,9 @@
-//! Characters that a reader cannot see, that a terminal acts on, or that look like other characters.
+//! Detects characters that a reader cannot see, that a terminal interprets, or that look like other
+//! characters.
 //!
-//! Every rule comes from Unicode's own data and covers every code point. This crate is the only place
-//! of the workspace with such rules: the safety loop, the operator's terminal, the command lines, the
-//! conformance runner and the aggregator all use it.
+//! Every rule comes from Unicode's own data and covers every code point. No other crate of the workspace
+//! contains such rules: the safety loop, the operator's terminal, the command lines, the conformance runner
+//! and the aggregator all use this one.
 //!
 //! ```
 //! use mcp_aql_text::{is_hidden, is_ignorable, visible};
@@ -34,49 +35,64 @@ static MARK: LazyLock<CodePoints> = LazyLock::new(|| CodePoints::new(r"\p{M}"));
 static INHERITED_MARK: LazyLock<CodePoints> =
     LazyLock::new(|| CodePoints::new(r"[\p{M}&&\p{Script=Inherited}]"));
 
-/// Whether a character has the property `Default_Ignorable_Code_Point`: without special support, nothing
-/// is displayed for it.
+/// Returns `true` if a character has the property `Default_Ignorable_Code_Point`. Without special support,
+/// programs display nothing for it.
 pub fn is_ignorable(character: char) -> bool {
     // No character below the soft hyphen has the property.
     character >= '\u{ad}' && IGNORABLE.contains(character)
 }
 
-/// Whether a character acts on the text around it or on the terminal, or has no glyph of its own:
-/// controls (line feeds and tabs included), format characters, ignorable ones, line and paragraph
-/// separators, private, unassigned and noncharacter code points.
+/// Returns `true` if a character affects the characters around it or the terminal, or has no glyph of its
+/// own.
+///
+/// These are controls (including line feeds and tabs), format characters, ignorable characters, line and
+/// paragraph separators, and private, unassigned and noncharacter code points.
 pub fn is_hidden(character: char) -> bool {
     !matches!(character, ' '..='~') && HIDDEN.contains(character)
 }
 
-/// Whether a character looks like a space: white space, and the blank pattern of Braille.
+/// Returns `true` if a character looks like a space: white space, and the blank pattern of Braille.
 pub fn is_blank(character: char) -> bool {
     character.is_whitespace() || character == '\u{2800}'
 }
 
-/// Whether a character is a mark that combines with the character before it.
+/// Returns `true` if a character is a mark that combines with the preceding character.
 pub fn is_mark(character: char) -> bool {
     character >= '\u{300}' && MARK.contains(character)
 }
 
-/// Whether a mark belongs to no script of its own and combines with letters of any script.
+/// Returns `true` if a mark has no script of its own and combines with letters of any script.
 pub fn is_inherited_mark(character: char) -> bool {
     character >= '\u{300}' && INHERITED_MARK.contains(character)
 }
 
-/// Returns the text with every hidden character shown as its number, such as `<U+202E>`.
+/// Replaces every hidden character by its number, such as `<U+202E>`.
 ///
-/// Line feeds and tabs are hidden characters as well: the result is one line.
+/// Line feeds and tabs are hidden characters as well, so the result is one line. Use [`visible_lines`] to
+/// keep line feeds.
 pub fn visible(text: &str) -> Cow<'_, str> {
     shown(text, |_| false)
 }
 
-/// Returns the text with every hidden character but line feeds shown as its number.
+/// Replaces every hidden character except line feeds by its number.
+///
+/// ```
+/// use mcp_aql_text::visible_lines;
+///
+/// assert_eq!(visible_lines("a\nb\r"), "a\nb<U+000D>");
+/// ```
 pub fn visible_lines(text: &str) -> Cow<'_, str> {
     shown(text, |character| character == '\n')
 }
 
-/// Returns JSON text with every hidden character but line feeds written as an escape, so that the text
-/// means the same and a terminal shows all of it.
+/// Escapes every hidden character in JSON except line feeds. The JSON keeps its meaning, and a terminal shows
+/// all of it.
+///
+/// ```
+/// use mcp_aql_text::visible_json;
+///
+/// assert_eq!(visible_json("{\"a\":\"x\u{202e}\"}"), "{\"a\":\"x\\u202e\"}");
+/// ```
 pub fn visible_json(json: &str) -> Cow<'_, str> {
     replaced(
         json,
@@ -90,8 +106,10 @@ pub fn visible_json(json: &str) -> Cow<'_, str> {
     )
 }
 
-/// Writes lines, such as those of a log, with every hidden character but line feeds shown as its number. Each write should
-/// be whole lines, because a character that two writes share is lost.
+/// A writer for lines, such as those of a log. It replaces every hidden character except line feeds by its
+/// number.
+///
+/// Write whole lines, because a character split between two writes is lost.
 ///
 /// ```
 /// use std::io::Write as _;
@@ -116,7 +134,7 @@ impl<W: io::Write> io::Write for VisibleLines<W> {
     }
 }
 
-/// Appends the number of a character, as `<U+202E>`.
+/// Appends the number of a character in the form `<U+202E>`.
 pub fn push_number(to: &mut String, character: char) {
     // Writing to a `String` cannot fail.
     let _ = write!(to, "<U+{:04X}>", u32::from(character));
@@ -179,7 +197,7 @@ mod tests {
         assert_eq!(visible_json(json), "{\n\"a\":\"x\\u202e\\udb40\\udc41ä\"}");
     }
 
-    /// Every code point, against the other crate that has this property, of another version of Unicode.
+    /// Compares every code point with another crate for this property, based on another version of Unicode.
     #[cfg(feature = "lookalike")]
     #[test]
     fn ignorable_is_the_property_of_unicode() {
@@ -187,13 +205,13 @@ mod tests {
         for character in '\0'..=char::MAX {
             let mut buffer = [0; 4];
             let text = character.encode_utf8(&mut buffer);
-            // The skeleton of a text is the text without ignorable code points, each other replaced.
+            // A skeleton contains no ignorable code points, and replaces all others.
             let is_removed =
                 unicode_security::confusable_detection::skeleton(text).next().is_none();
             assert_eq!(is_ignorable(character), is_removed, "U+{:04X}", u32::from(character));
             count += usize::from(is_removed);
         }
-        // The total that DerivedCoreProperties.txt states.
+        // The total stated in DerivedCoreProperties.txt.
         assert_eq!(count, 4_174);
     }
 

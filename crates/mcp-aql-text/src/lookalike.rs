@@ -1,4 +1,4 @@
-//! The ASCII text that a character looks like.
+//! Finds the ASCII string that a character looks like.
 
 mod latin;
 
@@ -13,27 +13,31 @@ use crate::{is_ignorable, is_mark};
 static DASH: LazyLock<CodePoints> = LazyLock::new(|| CodePoints::new(r"\p{Dash}"));
 static LATIN: LazyLock<CodePoints> = LazyLock::new(|| CodePoints::new(r"\p{Script=Latin}"));
 
-/// The prototypes of ASCII characters that the table of confusable characters does not map to
-/// themselves. `0`, `1`, `I` and `|` share theirs with letters and are left out.
+/// ASCII characters whose prototype in the table of confusable characters is not the character itself.
+///
+/// `0`, `1`, `I` and `|` are missing, because they share their prototypes with letters.
 const PROTOTYPES: [(&str, &str); 4] = [("rn", "m"), ("''", "\""), ("°/₀", "%"), ("`", "'")];
 
 /// The reading of a character by a person who expects ASCII.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lookalike {
-    /// ASCII text in lower case.
+    /// The ASCII characters that a reader sees, in lower case.
     pub text: String,
-    /// Whether the character is a letter of another alphabet, or of an alphabet of symbols, that can pass
-    /// for the ASCII letter. Accents, ligatures, wide forms and typographic signs are not a
-    /// disguise.
+    /// If `true`, the character is a letter of another alphabet, or of an alphabet of symbols, that can pass
+    /// for the ASCII letter. Accents, ligatures, wide forms and typographic signs do not count as a disguise.
     pub is_disguise: bool,
 }
 
-/// The ASCII text that a character looks like; `None` for ASCII itself, for marks, and for characters that
-/// look like no ASCII text.
+/// Returns the ASCII string that a character looks like. Returns `None` for ASCII itself, for marks, and for
+/// characters without such a string.
 ///
-/// The sources are compatibility decompositions, the table of confusable characters of Unicode Technical
-/// Standard #39 for the character and for its other case, the small capitals, which that table keeps
-/// apart from capitals, and the names of Latin letters and of symbols with letters in them: `Ƥ`, `ɾ`, `🅿`.
+/// The sources are:
+///
+/// - compatibility decompositions,
+/// - the table of confusable characters of Unicode Technical Standard #39, for the character and for its
+///   other case,
+/// - the small capitals, because that table separates them from capitals,
+/// - the names of Latin letters, and of symbols that contain letters: `Ƥ`, `ɾ`, `🅿`.
 ///
 /// ```
 /// use mcp_aql_text::lookalike;
@@ -60,7 +64,7 @@ pub fn lookalike(character: char) -> Option<Lookalike> {
     if let Some(text) = compatible(character) {
         let is_wide = matches!(character, '\u{ff01}'..='\u{ff5e}');
         let is_letter = text.len() == 1 && text.starts_with(|it: char| it.is_ascii_alphabetic());
-        // Latin-1 has ordinal indicators, which are in ordinary use.
+        // The ordinal indicators of Latin-1 are in ordinary use.
         let is_disguise = is_letter && !is_wide && !is_accented(character) && character > '\u{ff}';
         return Some(Lookalike { text, is_disguise });
     }
@@ -78,7 +82,7 @@ pub fn lookalike(character: char) -> Option<Lookalike> {
             // A bar.
             "|".clone_into(&mut text);
         } else if lower.and_then(self::prototype).is_some_and(|(lower, _)| lower == "i") {
-            // A capital that looks like both; its small letter decides.
+            // A capital that looks like both letters. Its small letter decides.
             "i".clone_into(&mut text);
         }
     }
@@ -87,13 +91,13 @@ pub fn lookalike(character: char) -> Option<Lookalike> {
     Some(Lookalike { is_disguise: character.is_alphabetic() && !is_of_its_own, text })
 }
 
-/// The one character of a case mapping.
+/// Returns the result of a case mapping if it is one character.
 fn only(mut mapping: impl Iterator<Item = char>) -> Option<char> {
     let first = mapping.next();
     first.filter(|_| mapping.next().is_none())
 }
 
-/// The letter that a superscript or a subscript is made of.
+/// Returns the letter of a superscript or a subscript.
 fn plain_form(character: char) -> Option<char> {
     let mut parts = Vec::new();
     decompose_compatible(character, |part| parts.push(part));
@@ -103,7 +107,7 @@ fn plain_form(character: char) -> Option<char> {
     }
 }
 
-/// Whether a character is an ASCII letter with accents.
+/// Returns `true` if a character is an ASCII letter with accents.
 fn is_accented(character: char) -> bool {
     let mut first = None;
     decompose_canonical(character, |part| {
@@ -112,7 +116,7 @@ fn is_accented(character: char) -> bool {
     first.is_some_and(|first| first.is_ascii())
 }
 
-/// The compatibility form without its marks, where that is ASCII text without blanks.
+/// Returns the compatibility form without its marks, if it consists of visible ASCII characters.
 fn compatible(character: char) -> Option<String> {
     let mut text = String::new();
     decompose_compatible(character, |part| {
@@ -133,8 +137,8 @@ fn compatible(character: char) -> Option<String> {
     is_ascii_word(&text).then_some(text)
 }
 
-/// The prototype of a character in the table of confusable characters, where that is ASCII text, and
-/// whether marks had to be removed from it.
+/// Returns the prototype of a character in the table of confusable characters, if it is an ASCII string. The
+/// boolean is `true` if marks were removed from it.
 fn prototype(character: char) -> Option<(String, bool)> {
     let mut has_marks = false;
     let mut text = String::new();
@@ -149,7 +153,7 @@ fn prototype(character: char) -> Option<(String, bool)> {
     is_ascii_word(&text).then_some((text, has_marks))
 }
 
-/// The ASCII character with this prototype, or the text itself.
+/// Returns the ASCII character with this prototype, or the string itself.
 fn as_ascii(text: String) -> String {
     let found = PROTOTYPES.iter().find(|(prototype, _)| *prototype == text);
     found.map_or(text, |(_, ascii)| (*ascii).to_owned())
@@ -159,7 +163,8 @@ fn is_ascii_word(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// The letters that look like capitals and that no case mapping leads to; and `ω`, which passes for `w`.
+/// Returns the ASCII letter of letters that look like capitals, but are not the result of a case mapping. `ω`
+/// is included, because it passes for `w`.
 fn small_capital(character: char) -> Option<&'static str> {
     Some(match character {
         'ʙ' => "b",
@@ -273,13 +278,13 @@ mod tests {
         }
     }
 
-    /// Latin letters that are named after no ASCII letter: those with a sound of their own, digraphs, and
+    /// Latin letters without an ASCII letter in their names: letters with a sound of their own, digraphs, and
     /// signs of old scripts.
     const LETTERS_APART: &str = "\
         ßƏƕƛƢƣƩƪƱƸƹƺƾǂǶȸȹɒəɚɤɧɮɶɷɸʃʅʆʊʓʕʖʘʡʢʤʥʧʨʬʭᴁᴂᴆᴔᴕᴣᴤᴥᵺᵿᶋᶐᶕᶘᶚẞẟↀↁↂↃↅↆↇↈⱰⱷꜢ\
         ꜣꜤꜥꜦꜧꜪꜫꜬꜭꜮꜯꝜꝝꝤꝥꝦꝧꝨꝩꝬꝭꝱꝲꝳꝴꝵꝶꞏꞚꞛꞜꞝꞶꞷꟋꟓꟕꟚꟛꟜꬰꬱꬼꭀꭁꭂꭍꭏꭐꭔꭕꭠꭢꭦꭧ𐞀𝼀𝼅𝼇𝼊𝼋𝼌𝼎𝼒𝼔𝼗𝼘𝼙𝼜";
 
-    /// Every letter of the Latin script reads as ASCII text, or is listed as a letter apart.
+    /// Every letter of the Latin script is read as an ASCII string, or is listed as an exception.
     #[test]
     fn every_latin_letter_has_a_reading() {
         let letters = ('\u{80}'..=char::MAX).filter(|it| LATIN.contains(*it) && !is_mark(*it));
@@ -294,8 +299,8 @@ mod tests {
         assert!(count > 1_200, "{count}");
     }
 
-    /// Every code point against the table itself: each whose prototype is that of an ASCII letter or digit
-    /// is read as that letter or digit.
+    /// Compares every code point with the table itself. Code points with the prototype of an ASCII letter or
+    /// digit are read as this letter or digit.
     #[test]
     fn every_confusable_of_ascii_is_read_as_ascii() {
         let prototypes = |text: &str| skeleton(text).collect::<String>();

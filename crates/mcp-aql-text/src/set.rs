@@ -1,4 +1,4 @@
-//! Sets of code points that Unicode's data define.
+//! Sets of code points defined by Unicode's data.
 
 use regex_syntax::hir::{Class, HirKind};
 
@@ -6,13 +6,13 @@ use regex_syntax::hir::{Class, HirKind};
 pub(crate) struct CodePoints(Vec<(char, char)>);
 
 impl CodePoints {
-    /// The set that a character class of a regular expression names.
+    /// Creates the set of a character class in the syntax of regular expressions.
     pub(crate) fn new(class: &str) -> Self {
         match regex_syntax::parse(class).map(regex_syntax::hir::Hir::into_kind) {
             Ok(HirKind::Class(Class::Unicode(class))) => {
                 Self(class.ranges().iter().map(|range| (range.start(), range.end())).collect())
             }
-            // The classes of this crate are constants, and tests use each. A fault would treat every
+            // The classes of this crate are constants, and each is tested. An invalid class would treat every
             // character as a member, so that no character passes unnoticed.
             _ => Self(vec![('\0', char::MAX)]),
         }

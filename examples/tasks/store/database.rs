@@ -1,4 +1,4 @@
-//! Opens the database file and migrates its layout.
+//! Opens the database file and migrates its schema.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,13 +9,14 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use super::rows::{self, Words};
 use crate::error::TaskError;
 
-/// SQLite's application id of our files, which identifies them in the header.
+/// The application id in the header of our files (`task` in ASCII). SQLite reserves this field to identify file
+/// formats.
 const APPLICATION_ID: i32 = 0x7461_736b;
 
-/// The migrations from each layout version to the next. A new file has version 0.
+/// The migrations, each from one schema version to the next. A new file has version 0.
 const MIGRATIONS: &[Migration] = &[first, searchable];
 
-/// A migration to the next layout version.
+/// A migration to the next schema version.
 type Migration = fn(&Connection) -> Result<(), TaskError>;
 
 fn first(connection: &Connection) -> Result<(), TaskError> {
@@ -42,7 +43,7 @@ fn first(connection: &Connection) -> Result<(), TaskError> {
     Ok(())
 }
 
-/// Adds the columns that queries use, the links, and the key of cursors.
+/// Adds the columns that queries use, the table of links, and the key that signs cursors.
 fn searchable(connection: &Connection) -> Result<(), TaskError> {
     connection.execute_batch(
         "
@@ -80,22 +81,22 @@ fn searchable(connection: &Connection) -> Result<(), TaskError> {
     Ok(())
 }
 
-/// Returns the key of the file's cursors.
+/// Returns the key that signs the file's cursors.
 pub(super) fn cursor_key(connection: &Connection) -> Result<CursorKey, TaskError> {
     let key = connection.query_row("SELECT cursor_key FROM secret", [], |row| row.get(0))?;
     Ok(CursorKey::new(key))
 }
 
-/// The maximum time to wait for another process that writes.
+/// Maximum time to wait for another process that writes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
-/// The delay between two attempts.
+/// Delay between two attempts to acquire the lock.
 const BUSY_RETRY_INTERVAL: Duration = Duration::from_millis(1);
 
-/// Opens or creates the file and migrates it.
+/// Opens the file and migrates it. A missing file is created.
 pub(super) fn open(path: &Path) -> Result<Connection, TaskError> {
     let cannot = |source| TaskError::Open { path: path.to_owned(), source };
     let mut connection = connect(path).map_err(cannot)?;
-    // Checked before anything is written, so that the files of other programs stay untouched.
+    // Check the file before writing anything, so that files of other programs stay unchanged.
     layout(&connection, path)?;
     let mode = write_ahead(&connection).map_err(cannot)?;
     if mode != "wal" {
@@ -105,20 +106,22 @@ pub(super) fn open(path: &Path) -> Result<Connection, TaskError> {
     Ok(connection)
 }
 
-/// Opens another connection to a file that [`open`] has prepared.
+/// Opens another connection to a file prepared by [`open`].
 pub(super) fn connect(path: &Path) -> Result<Connection, rusqlite::Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_handler(Some(wait))?;
-    // A commit returns when the data is on the disk, so that acknowledged changes survive a power loss.
+    // With `FULL`, a commit only returns when the data is on the disk. Acknowledged changes survive a power loss.
     connection.pragma_update(None, "synchronous", "FULL")?;
     Ok(connection)
 }
 
-/// Waits for another process that writes. SQLite's own delays grow to a tenth of a second, in which a busy process
-/// acquires the lock ten times; short delays are fairer.
+/// Waits for another process that writes. Returns `true` to make SQLite try again.
+///
+/// SQLite's own delays grow to 100 ms. In that time, a busy process acquires the lock ten times, so short constant
+/// delays are fairer.
 fn wait(times: i32) -> bool {
     std::thread::sleep(BUSY_RETRY_INTERVAL);
     BUSY_RETRY_INTERVAL.saturating_mul(times.unsigned_abs()) < BUSY_TIMEOUT
@@ -126,7 +129,8 @@ fn wait(times: i32) -> bool {
 
 /// Enables write-ahead logging, so that readers and the writer do not block each other.
 ///
-/// Two processes that create the same file at once conflict here, and SQLite does not retry by itself.
+/// This needs a retry loop: if two processes create the same file at once, they conflict here, and SQLite does not
+/// retry by itself.
 fn write_ahead(connection: &Connection) -> Result<String, rusqlite::Error> {
     let start = Instant::now();
     loop {
@@ -145,7 +149,8 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
-/// Returns the layout version of the file, if this program supports it.
+/// Returns the schema version of the file. Returns an error if the file belongs to another program or to a newer
+/// version of this one.
 fn layout(connection: &Connection, path: &Path) -> Result<usize, TaskError> {
     let cannot = |source| TaskError::Open { path: path.to_owned(), source };
     let (application, found, is_empty) = connection
@@ -165,7 +170,7 @@ fn layout(connection: &Connection, path: &Path) -> Result<usize, TaskError> {
     }
 }
 
-/// Returns the layout version that this program writes.
+/// Returns the schema version that this program writes.
 fn newest() -> u32 {
     u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX)
 }
@@ -173,7 +178,7 @@ fn newest() -> u32 {
 /// Runs the missing migrations in one transaction.
 fn migrate(connection: &mut Connection, path: &Path) -> Result<(), TaskError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Checked again inside the transaction, which excludes other processes.
+    // Another process may have migrated the file since the first check. The transaction excludes further ones.
     let found = layout(&transaction, path)?;
     if found < MIGRATIONS.len() {
         for step in MIGRATIONS.iter().skip(found) {

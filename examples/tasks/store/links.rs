@@ -1,4 +1,4 @@
-//! The links between tasks. Each function runs inside its caller's transaction.
+//! Stores the links between tasks. Each function runs inside its caller's transaction.
 
 use mcp_aql::query::{Edge, EdgeDirection, EdgeRequest, ElementRef};
 use rusqlite::types::Value;
@@ -12,7 +12,7 @@ use crate::model::Link;
 /// The element type of tasks in a relationship graph.
 const TYPE: &str = "task";
 
-/// Adds a link.
+/// Adds a link between two existing tasks.
 pub(super) fn insert(connection: &Connection, link: Link) -> Result<Link, TaskError> {
     let source = existing(connection, &link.task_id)?;
     let target = existing(connection, &link.target_id)?;
@@ -40,7 +40,7 @@ pub(super) fn delete(connection: &Connection, number: i64) -> Result<(), TaskErr
     Ok(())
 }
 
-/// Removes the links of all tasks that are done.
+/// Removes the links of all tasks with the status `done`.
 pub(super) fn delete_done(connection: &Connection) -> Result<(), TaskError> {
     let delete = "DELETE FROM link
                   WHERE source IN (SELECT number FROM task WHERE status = 'done')
@@ -49,7 +49,7 @@ pub(super) fn delete_done(connection: &Connection) -> Result<(), TaskError> {
     Ok(())
 }
 
-/// Checks that the root of a walk is an existing task.
+/// Returns an error unless the start of a relationship walk is an existing task.
 pub(super) fn check(connection: &Connection, element: &ElementRef) -> Result<(), TaskError> {
     if element.element_type == TYPE {
         existing(connection, &element.element_name).map(drop)
@@ -58,7 +58,7 @@ pub(super) fn check(connection: &Connection, element: &ElementRef) -> Result<(),
     }
 }
 
-/// Returns the links at the given elements.
+/// Returns the links of the requested tasks.
 pub(super) fn at(
     connection: &Connection,
     asked: &OwnedEdgeRequest,
@@ -85,7 +85,7 @@ pub(super) fn at(
     Ok(select.query_map(params_from_iter(values), edge)?.collect::<Result<_, _>>()?)
 }
 
-/// An owned copy of an edge request, which can be sent to another thread.
+/// An owned copy of an [`EdgeRequest`]. It can be moved to the thread that reads the database.
 pub(super) struct OwnedEdgeRequest {
     nodes: Vec<ElementRef>,
     direction: EdgeDirection,
@@ -104,7 +104,7 @@ impl From<EdgeRequest<'_>> for OwnedEdgeRequest {
     }
 }
 
-/// Returns the number of an existing task.
+/// Returns the row number of a task, or an error if the task does not exist.
 fn existing(connection: &Connection, task_id: &str) -> Result<i64, TaskError> {
     let mut select =
         connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM task WHERE number = ?1)")?;

@@ -1,8 +1,8 @@
-//! The storage of tasks: one SQLite file, which several processes may share.
+//! Stores tasks in one SQLite file. Several processes may share it.
 //!
 //! | module | responsibility |
 //! |---|---|
-//! | `database` | opens the file and migrates its layout |
+//! | `database` | opens the file and migrates its schema |
 //! | `writer` | one connection and one thread for all changes of this process |
 //! | `readers` | a few connections for concurrent reads |
 //! | `rows` | the statements about one task |
@@ -34,9 +34,9 @@ pub(crate) use query::capabilities;
 use readers::Readers;
 use writer::Writer;
 
-/// The tasks of one file. Cloning is cheap, and the clones share their connections.
+/// The tasks in one file. Cloning is cheap; all clones share their connections.
 ///
-/// An acknowledged change is on the disk: it survives a crash of the process and of the machine.
+/// When a method returns, its change is on the disk and survives a crash of the process or the machine.
 #[derive(Clone)]
 pub(crate) struct TaskStore {
     writer: Writer,
@@ -44,7 +44,7 @@ pub(crate) struct TaskStore {
 }
 
 impl TaskStore {
-    /// Opens the file, or creates it.
+    /// Opens the file. A missing file is created.
     pub(crate) async fn open(path: impl Into<PathBuf>) -> Result<Self, TaskError> {
         let path = path.into();
         let connection = blocking({
@@ -55,7 +55,7 @@ impl TaskStore {
         Ok(Self { writer: Writer::start(connection)?, readers: Readers::new(path) })
     }
 
-    /// Adds a task.
+    /// Adds a task and returns it with its identifier.
     pub(crate) async fn create(&self, task: Create<Task>) -> Result<Task, TaskError> {
         self.writer.write(move |connection| rows::insert(connection, task)).await
     }
@@ -65,7 +65,7 @@ impl TaskStore {
         self.readers.read(move |connection| rows::find(connection, &task_id)).await
     }
 
-    /// Runs a query on all tasks.
+    /// Runs a query over all tasks.
     pub(crate) async fn list(
         &self,
         query: CollectionQuery<Task>,
@@ -73,19 +73,19 @@ impl TaskStore {
         self.readers.read(move |connection| query::run(connection, &query)).await
     }
 
-    /// Links a task to another.
+    /// Links one task to another.
     pub(crate) async fn link(&self, link: Link) -> Result<Link, TaskError> {
         self.writer.write(move |connection| links::insert(connection, link)).await
     }
 
-    /// Returns the key of cursors. It belongs to the file, so cursors outlive the process.
+    /// Returns the key that signs cursors. It is stored in the file, so cursors stay valid after a restart.
     pub(crate) async fn cursor_key(&self) -> Result<CursorKey, TaskError> {
         self.readers.read(database::cursor_key).await
     }
 
     /// Reads a task, applies `change` and writes the task back, in one transaction.
     ///
-    /// If `change` returns an error, nothing changes. If it leaves the task unchanged, nothing is written.
+    /// If `change` returns an error, the task stays as it was. If `change` leaves it unchanged, nothing is written.
     pub(crate) async fn change(
         &self,
         task_id: String,
@@ -94,7 +94,7 @@ impl TaskStore {
         self.writer.write(move |connection| rows::change(connection, &task_id, change)).await
     }
 
-    /// Removes a task, if it is the confirmed one.
+    /// Removes a task, provided that it is still the task that the user confirmed.
     pub(crate) async fn delete(
         &self,
         task_id: String,
@@ -103,7 +103,8 @@ impl TaskStore {
         self.writer.write(move |connection| rows::delete(connection, &task_id, is_confirmed)).await
     }
 
-    /// Deletes all tasks that are done, if their numbers are the confirmed ones. Returns the number of tasks.
+    /// Deletes all tasks with the status `done`, provided that they are still the ones that the user confirmed. Returns
+    /// their number.
     pub(crate) async fn delete_done(
         &self,
         is_confirmed: impl FnOnce(&[i64]) -> bool + Send + 'static,
@@ -111,7 +112,7 @@ impl TaskStore {
         self.writer.write(move |connection| rows::delete_done(connection, is_confirmed)).await
     }
 
-    /// Returns the numbers of all tasks that are done.
+    /// Returns the numbers of all tasks with the status `done`.
     pub(crate) async fn done(&self) -> Result<Vec<i64>, TaskError> {
         self.readers.read(rows::done).await
     }
@@ -121,7 +122,8 @@ impl TaskStore {
         self.readers.read(rows::count).await
     }
 
-    /// Returns up to `most` tasks after this number, with their numbers, the oldest first.
+    /// Returns up to `most` tasks with a number above `number`, oldest first. Call it again with the last returned
+    /// number to read the next batch.
     pub(crate) async fn after(
         &self,
         number: i64,
@@ -145,7 +147,7 @@ impl RelationshipSource for TaskStore {
     }
 }
 
-/// Runs blocking work, such as a statement, on a thread for blocking work.
+/// Runs blocking work, such as an SQL statement, on one of tokio's threads for blocking work.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, TaskError> + Send + 'static,
 ) -> Result<T, TaskError> {

@@ -1,4 +1,4 @@
-//! Runs queries of the collection in the database.
+//! Translates queries over all tasks to SQL and runs them.
 
 use std::sync::LazyLock;
 
@@ -11,10 +11,10 @@ use rusqlite::Connection;
 use crate::error::TaskError;
 use crate::model::Task;
 
-/// The length of a day in microseconds, the unit of stored instants.
+/// Length of a day in microseconds, the unit in which the file stores points in time.
 const MICROS_PER_DAY: i64 = 24 * 60 * 60 * 1_000_000;
 
-/// The SQL expressions of a task's fields.
+/// Maps the fields of a task to SQL columns and expressions.
 static TASKS: LazyLock<SqlTable<Task>> = LazyLock::new(|| {
     SqlTable::new(Dialect::Sqlite, "task")
         .column("_version", "version")
@@ -23,6 +23,7 @@ static TASKS: LazyLock<SqlTable<Task>> = LazyLock::new(|| {
         .search_column("title", "title_words")
         .search_column("description", "description_words")
         .search_column("tags", "tags_words")
+        // A query runs in the database, so a computed field needs an SQL expression equal to its Rust function.
         .expression("_computed.age_days", |now| {
             Expr::val(now.instant().timestamp_micros())
                 .sub(Expr::col("created_at"))
@@ -35,12 +36,13 @@ static TASKS: LazyLock<SqlTable<Task>> = LazyLock::new(|| {
         })
 });
 
-/// Returns the query capabilities of the database.
+/// Returns the query capabilities of the database. Pass them to `#[query(backend = …)]`, so that an operation only
+/// offers what SQLite can answer.
 pub(crate) fn capabilities() -> Capabilities {
     TASKS.capabilities()
 }
 
-/// Answers a query from one snapshot: the caller's transaction.
+/// Runs a query in the caller's transaction, so all of its statements see the same snapshot.
 pub(super) fn run(
     connection: &Connection,
     query: &CollectionQuery<Task>,

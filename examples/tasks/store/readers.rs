@@ -1,4 +1,4 @@
-//! A small pool of connections for concurrent reads.
+//! A small pool of SQLite connections for concurrent reads.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,10 +9,10 @@ use tokio::sync::Semaphore;
 use super::{blocking, database};
 use crate::error::TaskError;
 
-/// The maximum number of connections, and so of concurrent reads.
+/// Maximum number of connections, and therefore of concurrent reads.
 const MAX_CONNECTIONS: usize = 4;
 
-/// A pool of connections.
+/// A handle to the pool. Clones share the connections.
 #[derive(Clone)]
 pub(super) struct Readers(Arc<Inner>);
 
@@ -23,13 +23,13 @@ struct Inner {
 }
 
 impl Readers {
-    /// Creates a pool for a prepared file. Connections are opened on first use.
+    /// Creates a pool for a file prepared by `database::open`. Connections are opened on first use.
     pub(super) fn new(path: PathBuf) -> Self {
         let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         Self(Arc::new(Inner { path, places, idle: Mutex::default() }))
     }
 
-    /// Runs `read` on a consistent snapshot.
+    /// Runs `read` in a transaction, on a consistent snapshot.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, TaskError> + Send + 'static,
@@ -37,7 +37,7 @@ impl Readers {
         let inner = Arc::clone(&self.0);
         let place = Arc::clone(&inner.places).acquire_owned().await;
         blocking(move || {
-            // Held until the read is done, even if the caller no longer waits for it.
+            // The connection stays in use until the read is done, even if the caller no longer waits for it.
             let _place = place;
             let mut connection = inner.take()?;
             let transaction = connection.transaction()?;

@@ -1,4 +1,4 @@
-//! The statements about one task. Each function runs inside its caller's transaction.
+//! The SQL statements for a single task. Each function runs inside its caller's transaction.
 
 use chrono::{DateTime, SubsecRound as _, Utc};
 use mcp_aql::OperationError;
@@ -13,7 +13,7 @@ use super::links;
 use crate::error::TaskError;
 use crate::model::Task;
 
-/// The columns that [`task`] reads, in order.
+/// The columns that [`task`] reads, in this order.
 pub(super) const COLUMNS: &str = "number, title, description, status, priority, tags, metadata, due_date, \
                        created_at, updated_at, version";
 
@@ -65,7 +65,7 @@ pub(super) fn change(
     if task == before {
         return Ok(before);
     }
-    // The clock may have been set back, but `updated_at` never decreases.
+    // `updated_at` must never decrease, even if the system clock was set back.
     task.updated_at = now().max(before.updated_at);
     task.version = before.version.saturating_add(1);
     let update = "UPDATE task SET title = :title, description = :description, status = :status,
@@ -119,7 +119,7 @@ pub(super) fn delete_done(
     Ok(u32::try_from(deleted).unwrap_or(u32::MAX))
 }
 
-/// Returns the numbers of all tasks that are done.
+/// Returns the numbers of all tasks with the status `done`.
 pub(super) fn done(connection: &Connection) -> Result<Vec<i64>, TaskError> {
     let mut done = connection
         .prepare_cached("SELECT number FROM task WHERE status = 'done' ORDER BY number")?;
@@ -143,8 +143,9 @@ pub(super) fn after(
     rows.collect::<Result<_, _>>().map_err(TaskError::from)
 }
 
-/// Returns the current time, or a microsecond after the newest task, so that `created_at` increases even if the clock
-/// was set back.
+/// Returns the later of the current time and one microsecond after the newest task.
+///
+/// This way `created_at` always increases, even if the system clock was set back.
 fn next_instant(connection: &Connection) -> Result<DateTime<Utc>, TaskError> {
     let mut newest = connection.prepare_cached("SELECT max(created_at) FROM task")?;
     let newest = newest.query_row([], |row| row.get::<_, Option<i64>>(0))?;
@@ -152,7 +153,7 @@ fn next_instant(connection: &Connection) -> Result<DateTime<Utc>, TaskError> {
     Ok(next.map_or(now(), |next| next.max(now())))
 }
 
-/// The searchable text of a task.
+/// The words of a task that a search compares with its query.
 pub(super) struct Words {
     pub(super) title: String,
     pub(super) description: Option<String>,
@@ -208,7 +209,7 @@ fn unreadable(column: usize, error: serde_json::Error) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error))
 }
 
-/// Returns the JSON text of a unit variant.
+/// Returns the name of a unit variant in its JSON form, for example `done`.
 pub(super) fn text_of(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
@@ -217,7 +218,7 @@ pub(super) fn id_of(number: i64) -> String {
     format!("t-{number}")
 }
 
-/// Parses the number in an identifier of the form that `id_of` produces.
+/// Parses an identifier such as `t-7`. Returns `None` for other spellings, for example `t-07`.
 pub(super) fn number_of(task_id: &str) -> Option<i64> {
     let number = task_id.strip_prefix("t-")?.parse().ok()?;
     (id_of(number) == task_id).then_some(number)

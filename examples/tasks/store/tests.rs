@@ -1,4 +1,4 @@
-//! Tests of the storage: durability, concurrent writers, pages, searches and migrations.
+//! Tests of the storage: durability, concurrent writers, pagination, search and migrations.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use super::TaskStore;
 use crate::error::TaskError;
 use crate::model::{Link, Relationship, Task};
 
-/// Creates a temporary directory and a file name in it.
+/// Creates a temporary directory, and the path of a file in it.
 fn file() -> (TempDir, PathBuf) {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("tasks.db");
@@ -50,7 +50,7 @@ async fn list(store: &TaskStore, params: Value) -> Page<SqlRecord<Task>> {
     store.list(query).await.unwrap()
 }
 
-/// Returns the titles of a page.
+/// Returns the titles of the tasks on a page.
 fn titles(page: &Page<SqlRecord<Task>>) -> Vec<String> {
     page.items.iter().map(|task| task.get("title").unwrap().as_str().unwrap().to_owned()).collect()
 }
@@ -109,7 +109,7 @@ async fn an_update_changes_only_named_fields() {
     assert_eq!(after, expected);
     assert_eq!(store.get(after.task_id.clone()).await.unwrap(), expected);
 
-    // The same input changes nothing, so nothing is written.
+    // The same input changes nothing, so the version stays the same.
     let again = store.change(after.task_id.clone(), merge(input)).await.unwrap();
     assert_eq!(again, after);
 }
@@ -135,7 +135,7 @@ async fn missing_tasks_are_not_found() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn handles_on_one_file_lose_no_write() {
-    // The two handles share only the file, like two processes.
+    // Each handle has its own connections, like a process of its own.
     let (_directory, path) = file();
     let stores = [TaskStore::open(&path).await.unwrap(), TaskStore::open(&path).await.unwrap()];
     let shared = stores[0].create(titled("Shared")).await.unwrap().task_id;
@@ -246,7 +246,7 @@ async fn pages_neither_repeat_nor_skip_while_tasks_come_and_go() {
     let page = list(&store, json!({ "first": 4 })).await;
     assert!(page.page_info.has_next_page && !page.page_info.has_previous_page);
 
-    // Deletes tasks before, at and after the cursor, then adds one and changes one.
+    // Delete the task at the cursor and one on each side, add another, and change one.
     for gone in [1, 3, 5] {
         store.delete(ids[gone].clone(), |_| true).await.unwrap();
     }
@@ -277,7 +277,7 @@ async fn tasks_are_listed_in_order_of_creation_even_if_the_clock_is_set_back() {
     let (_directory, path) = file();
     let store = TaskStore::open(&path).await.unwrap();
     store.create(titled("0")).await.unwrap();
-    // A later creation time simulates a clock that was set back since.
+    // A later creation time simulates that the system clock was set back afterwards.
     let other = rusqlite::Connection::open(&path).unwrap();
     other.execute("UPDATE task SET created_at = created_at + 3600000000", []).unwrap();
     drop(other);
@@ -407,7 +407,7 @@ async fn a_file_that_is_not_ours_stays_as_it_is() {
 
 #[tokio::test]
 async fn a_commit_waits_for_the_disk() {
-    // A test cannot cut the power. It checks the settings under which SQLite guarantees durability.
+    // A test cannot cut the power, so it checks the settings for which SQLite documents durability.
     let (_directory, path) = file();
     drop(super::database::open(&path).unwrap());
     let connection = super::database::connect(&path).unwrap();
@@ -439,7 +439,7 @@ async fn only_what_was_confirmed_is_deleted() {
         store.change(task_id.clone(), merge(json!({ "status": "done" }))).await.unwrap();
         ids.push(task_id);
     }
-    // The preview has shown the first version of the task, and only the first task as done.
+    // The user confirmed version 1 of the first task, and a cleanup of that task alone. Both are outdated now.
     let one = store.delete(ids[0].clone(), |task| task.version == 1).await;
     let many = store.delete_done(|done| done.len() == 1).await;
     for refused in [one.err(), many.err()] {

@@ -1,7 +1,7 @@
-//! One connection and one thread for all changes of this process.
+//! Writes all changes of this process with one connection on one thread.
 //!
-//! Most of a change's duration is the wait for the disk. Changes that arrive during it are committed together, with a
-//! single wait.
+//! A change spends most of its time waiting for the disk. All changes that arrive during such a wait are committed
+//! together and share the next one.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::error::TaskError;
 
-/// The maximum number of changes in one commit, so that other processes can acquire the lock.
+/// Maximum number of changes in one commit. It limits how long other processes wait for the lock.
 const MAX_BATCH_SIZE: usize = 64;
 
-/// A handle that sends changes to the thread.
+/// A handle that sends changes to the writer thread.
 #[derive(Clone)]
 pub(super) struct Writer(Arc<Handle>);
 
@@ -39,7 +39,7 @@ struct Change<F, T> {
 }
 
 impl Writer {
-    /// Starts the thread, which ends when the last handle is dropped.
+    /// Starts the writer thread. It ends when the last handle is dropped.
     pub(super) fn start(connection: Connection) -> Result<Self, TaskError> {
         let (sender, receiver) = mpsc::channel(MAX_BATCH_SIZE);
         let thread = std::thread::Builder::new()
@@ -49,7 +49,7 @@ impl Writer {
         Ok(Self(Arc::new(Handle { jobs: Some(sender), thread: Some(thread) })))
     }
 
-    /// Applies a change and returns when it is on the disk. A change is applied completely or not at all.
+    /// Applies a change and waits until it is on the disk. A change is applied completely or not at all.
     pub(super) async fn write<T: Send + 'static>(
         &self,
         change: impl FnOnce(&Connection) -> Result<T, TaskError> + Send + 'static,
@@ -62,12 +62,12 @@ impl Writer {
     }
 }
 
-/// Waits until the file is closed. SQLite then leaves a single file that contains all changes.
+/// Waits until the file is closed. When the last connection closes, SQLite merges the write-ahead log into the file.
 impl Drop for Handle {
     fn drop(&mut self) {
         drop(self.jobs.take());
         if let Some(thread) = self.thread.take() {
-            // A thread that panicked has closed the file as well.
+            // A thread that panicked has closed its connection, too.
             let _ = thread.join();
         }
     }
@@ -80,7 +80,7 @@ where
 {
     fn run(&mut self, transaction: &mut Transaction<'_>) {
         let Some(change) = self.change.take() else { return };
-        // A change that panics fails alone and does not affect the others of its batch.
+        // A panic must only affect its own change, not the others of the batch.
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let savepoint = transaction.savepoint()?;
             let value = change(&savepoint)?;
@@ -93,10 +93,10 @@ where
     fn finish(self: Box<Self>, committed: Result<(), Arc<rusqlite::Error>>) {
         let outcome = match committed {
             Ok(()) => self.outcome,
-            // The change's own error is more useful than that of the commit.
+            // If the change itself failed, the caller needs that error, not the one of the commit.
             Err(error) => self.outcome.and(Err(TaskError::NotCommitted(error))),
         };
-        // The caller may have stopped waiting.
+        // The send fails if the caller has stopped waiting.
         let _ = self.caller.send(outcome);
     }
 }
@@ -111,18 +111,18 @@ fn serve(mut connection: Connection, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
     }
 }
 
-/// Runs the first job of the batch and the queued ones, and commits.
+/// Runs the first change and all queued ones in one transaction, and commits it.
 fn commit(
     connection: &mut Connection,
     batch: &mut Vec<Box<dyn Job>>,
     jobs: &mut mpsc::Receiver<Box<dyn Job>>,
 ) -> Result<(), rusqlite::Error> {
-    // IMMEDIATE: no other process can alter data between its being read and the change being written.
+    // With IMMEDIATE, no other process can write between the reads and the writes of a change.
     let mut transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for job in batch.iter_mut() {
         job.run(&mut transaction);
     }
-    // On a full disk, SQLite ends the transaction itself, and no change may run outside one.
+    // If the disk is full, SQLite rolls the transaction back by itself. Further changes would then run outside of it.
     while batch.len() < MAX_BATCH_SIZE
         && !transaction.is_autocommit()
         && let Ok(mut job) = jobs.try_recv()

@@ -1,4 +1,4 @@
-//! The pools of sqlx, and what both databases have in common.
+//! Opens the database with sqlx, and holds the code that both databases share.
 
 use std::error::Error;
 use std::path::Path;
@@ -18,14 +18,14 @@ use sqlx::{PgPool, SqlitePool};
 pub(crate) async fn postgres(url: &str) -> Result<PgPool, sqlx::Error> {
     let pool = PgPool::connect(url).await?;
     let mut transaction = pool.begin().await?;
-    // Processes that start at once create the tables one after another.
+    // Take a lock, so that several processes that start at once do not create the same table at the same time.
     sqlx::query("SELECT pg_advisory_xact_lock(7465616)").execute(&mut *transaction).await?;
     sqlx::raw_sql(include_str!("../schema/postgres.sql")).execute(&mut *transaction).await?;
     transaction.commit().await?;
     Ok(pool)
 }
 
-/// Opens a file of SQLite, and creates it and its tables if they are missing.
+/// Opens an SQLite file. A missing file and missing tables are created.
 pub(crate) async fn sqlite(file: &Path) -> Result<SqlitePool, sqlx::Error> {
     let options = SqliteConnectOptions::new()
         .filename(file)
@@ -37,7 +37,7 @@ pub(crate) async fn sqlite(file: &Path) -> Result<SqlitePool, sqlx::Error> {
     Ok(pool)
 }
 
-/// Returns the key of cursors, which all processes share.
+/// Returns the key that signs cursors. All processes read the same key, so each accepts the cursors of the others.
 pub(crate) async fn cursor_key(database: &impl Database) -> Result<CursorKey, Box<dyn Error>> {
     let random: [u8; 16] = generate(&SystemRandom::new()).map_err(|_| "no random bytes")?.expose();
     let read = read_or_create(database, &STANDARD.encode(random)).await;
@@ -58,7 +58,7 @@ async fn read_or_create(database: &impl Database, new: &str) -> Result<String, D
     }
 }
 
-/// A statement with texts for its parameters.
+/// Creates a statement whose parameters are all strings.
 pub(crate) fn statement<const N: usize>(sql: &str, values: [&str; N]) -> Statement {
     let values = values.map(|value| SqlValue::Text(value.to_owned())).into();
     Statement { sql: sql.to_owned(), values }

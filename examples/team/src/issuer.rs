@@ -1,4 +1,4 @@
-//! Issues tokens for development. A real service accepts the tokens of an authorization server instead.
+//! Issues tokens for development. Your service would accept the tokens of an authorization server instead.
 
 use std::error::Error;
 use std::fs;
@@ -13,21 +13,21 @@ use ring::rand::SystemRandom;
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use serde_json::json;
 
-/// The claim `iss` of the tokens.
+/// The `iss` claim of the tokens.
 const ISSUER: &str = "https://login.team.example";
-/// The claim `aud` of the tokens.
+/// The `aud` claim of the tokens.
 const AUDIENCE: &str = "https://team.example/mcp";
-/// The identifier of the key.
+/// The key id (`kid`) in the header of the tokens.
 const KEY_ID: &str = "development";
 
-/// A key pair for development.
+/// Signs tokens with a local key pair.
 pub(crate) struct Issuer {
     key: Ed25519KeyPair,
     key_set: PathBuf,
 }
 
 impl Issuer {
-    /// Reads the key pair in a folder, or creates it.
+    /// Reads the key pair from a folder. If there is none, creates it.
     pub(crate) fn open(folder: &Path) -> Result<Self, Box<dyn Error>> {
         create_private_folder(folder)?;
         let file = folder.join("development-key.pkcs8");
@@ -47,12 +47,13 @@ impl Issuer {
         Ok(Self { key, key_set })
     }
 
-    /// Accepts the tokens of this issuer. With an authorization server, use `KeySource::url`.
+    /// Returns an authenticator that accepts the tokens of this issuer. For an authorization server, use
+    /// `KeySource::url`.
     pub(crate) fn authenticator(&self) -> JwtAuthenticator {
         JwtAuthenticator::new(KeySource::file(&self.key_set), JwtOptions::new(ISSUER, AUDIENCE))
     }
 
-    /// Issues a token that is valid for twelve hours.
+    /// Issues a token with a lifetime of twelve hours.
     pub(crate) fn token(&self, tenant: &str, subject: &str, scope: &str) -> String {
         let now = Utc::now();
         let header = json!({ "alg": "EdDSA", "typ": "at+jwt", "kid": KEY_ID });
@@ -75,7 +76,7 @@ fn encode(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Creates a file that only this user can read, if it does not exist.
+/// Creates a file that only this user can read. Returns an error if the file exists.
 fn create_private_file(file: &Path) -> std::io::Result<fs::File> {
     let mut options = fs::OpenOptions::new();
     #[cfg(unix)]

@@ -1,10 +1,10 @@
-//! The tickets of several teams, over HTTP: `cargo run`. `README.md` shows how to call it.
+//! The tickets of several teams, served over HTTP. Start it with `cargo run`; `README.md` shows how to call it.
 //!
 //! | file | contents |
 //! |---|---|
 //! | `model.rs` | projects and tickets |
-//! | `tenant.rs` | the rules that keep tenants apart |
-//! | `operations.rs` | operations beside the ready ones |
+//! | `tenant.rs` | the rules that separate the tenants |
+//! | `operations.rs` | operations in addition to the generated ones |
 //! | `database.rs` | the pools of sqlx |
 //! | `issuer.rs` | tokens for development |
 
@@ -37,10 +37,10 @@ use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-/// The scopes of a member of the team. Each operation needs the one of its category, and a cleanup its own.
+/// The scopes of a team member. Each operation needs the scope of its category. Only the cleanup has its own.
 const ALL_SCOPES: &str = "team:read team:create team:update team:delete team:execute team:cleanup";
 
-/// The address to listen on.
+/// The default address to listen on.
 const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8787);
 
 /// The tickets of several teams.
@@ -107,7 +107,7 @@ impl Default for ServeArguments {
 }
 
 impl ServeArguments {
-    /// Returns the options of the server, without the authenticator.
+    /// Returns the options of the HTTP server, without the authenticator.
     fn http_options(&self) -> HttpOptions {
         let mut options = HttpOptions::new().allow_remote(self.allow_remote);
         for host in &self.allow_host {
@@ -119,7 +119,7 @@ impl ServeArguments {
         }
     }
 
-    /// Passes the options to another process that listens on `listen`.
+    /// Passes the same options to another process that listens on `listen`.
     fn pass_to(&self, command: &mut tokio::process::Command, listen: SocketAddr) {
         command.args(["serve", "--listen", &listen.to_string()]);
         for host in &self.allow_host {
@@ -137,7 +137,7 @@ impl ServeArguments {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let log = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
-    // Spans of `tracing` in operations become part of the traces.
+    // With this layer, the `tracing` spans of your operations become part of the traces.
     tracing_subscriber::registry().with(LevelFilter::INFO).with(log).with(trace_layer()).init();
     let arguments = Arguments::parse();
     let issuer = Issuer::open(&arguments.data)?;
@@ -159,7 +159,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Serves until the process is stopped.
+/// Serves HTTP until the process is stopped.
 async fn serve(
     arguments: &Arguments,
     options: &ServeArguments,
@@ -171,7 +171,7 @@ async fn serve(
     Ok(adapter.serve_http(options.listen, http).await?)
 }
 
-/// Starts the other processes on the following ports. They end with the returned values.
+/// Starts the other processes on the following ports. Drop the returned values to stop them.
 fn start_others(arguments: &Arguments, options: &ServeArguments) -> std::io::Result<Vec<Child>> {
     let start = |number: u8| {
         let port = options.listen.port().checked_add(number.into());
@@ -181,14 +181,14 @@ fn start_others(arguments: &Arguments, options: &ServeArguments) -> std::io::Res
         let mut command = tokio::process::Command::new(std::env::current_exe()?);
         command.arg("--data").arg(&arguments.data);
         options.pass_to(&mut command, listen);
-        // Not as an argument, which other users of the machine can see.
+        // Use the environment, because other users of the machine can read the arguments of a process.
         command.envs(arguments.database_url.iter().map(|url| ("DATABASE_URL", url)));
         command.kill_on_drop(true).spawn()
     };
     (1..options.processes).map(start).collect()
 }
 
-/// Opens the database, and the state of the adapter beside it.
+/// Opens the database and the adapter's own state. The state is stored next to the data.
 async fn open(arguments: &Arguments) -> Result<Adapter, Box<dyn Error>> {
     if let Some(url) = &arguments.database_url {
         let state = PostgresState::connect(url)?.schema("team_state");
@@ -214,9 +214,11 @@ async fn adapter<D: Database + Clone>(
     );
     let adapter = Adapter::builder("team")
         .version(env!("CARGO_PKG_VERSION"))
+        // All processes must share this key. Otherwise each would reject the cursors of the others.
         .cursor_key(database::cursor_key(&database).await?)
         .resources(resources)
         .operations(TeamOperations { database })
+        // Reject calls without a token. The rules of the tenants rely on it.
         .access(Access::new().require_principal(true))
         .time_limit(Duration::from_secs(10))
         .store(state)

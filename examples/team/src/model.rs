@@ -16,6 +16,7 @@ pub(crate) struct Project {
     #[param(min_length = 1, max_length = 100)]
     pub(crate) name: String,
     /// Tenant that owns the project.
+    // Callers cannot set the tenant. `TenantRules` does it for every new record.
     #[resource(read_only)]
     #[create_input(value = String::new())]
     pub(crate) tenant: String,
@@ -59,6 +60,7 @@ pub(crate) struct Ticket {
     pub(crate) assignee: Option<String>,
     /// Name of the person who has created the ticket.
     #[resource(read_only, filter)]
+    // Callers cannot set this, either.
     #[create_input(value = String::new())]
     pub(crate) created_by: String,
     /// When the ticket was created.

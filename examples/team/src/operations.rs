@@ -1,4 +1,4 @@
-//! Operations beside the ready ones of projects and tickets.
+//! Operations in addition to the generated ones of projects and tickets.
 
 use mcp_aql::gatekeeper::Preview;
 use mcp_aql::prelude::*;
@@ -9,10 +9,10 @@ use serde_json::json;
 
 use crate::database::statement;
 
-/// The number of tickets that an export reads at a time.
+/// Number of tickets that an export reads at a time.
 const EXPORT_BATCH_SIZE: i64 = 100;
 
-/// Operations on the tickets of a database.
+/// The operations on the tickets of a database.
 pub(crate) struct TeamOperations<D> {
     pub(crate) database: D,
 }
@@ -34,13 +34,13 @@ pub(crate) struct Export {
 }
 
 impl<D: Database> TeamOperations<D> {
-    /// Runs one query.
+    /// Runs one query in a transaction of its own.
     async fn read(&self, query: Statement) -> Result<Vec<Vec<SqlValue>>, OperationError> {
         Ok(self.database.begin(AccessMode::Read).await?.run(query).await?)
     }
 
-    /// Finds the tickets that a cleanup would delete. If they are others when the confirmed call arrives, the user is
-    /// asked again.
+    /// Asks the user to confirm the tickets that a cleanup would delete. If they change before the confirmed call
+    /// arrives, the user is asked again.
     async fn preview_cleanup(
         &self,
         _context: Context,
@@ -75,6 +75,7 @@ impl<D: Database> TeamOperations<D> {
     async fn delete_done_tickets(
         &self,
         context: Context,
+        // The tenant comes from the caller's token. Never accept it as an ordinary parameter: callers could choose it.
         #[param(from_claim = "tenant")] tenant: String,
         /// The project.
         project_id: String,
@@ -84,8 +85,9 @@ impl<D: Database> TeamOperations<D> {
             WHERE tenant = $1 AND project_id = $2 AND status = 'done' RETURNING ticket_id";
         let rows = transaction.run(statement(delete, [&tenant, &project_id])).await?;
         let tickets = sorted_texts(&rows);
+        // The rows are already deleted in this transaction. Compare them with those that the user confirmed.
         if !context.is_as_confirmed(&tickets) {
-            // Without a commit, nothing is deleted.
+            // Returning without a commit rolls the deletion back.
             return Err(OperationError::changed_since_confirmation("project"));
         }
         let deleted = tickets.len();
@@ -133,7 +135,7 @@ impl<D: Database> TeamOperations<D> {
                 export.content.push('\n');
                 export.tickets += 1;
             }
-            // Tickets may be added meanwhile.
+            // Tickets may be added during the export.
             let total = total.max(export.tickets);
             execution.progress(export.tickets as f64, total as f64, "exporting").await;
         }
@@ -141,14 +143,14 @@ impl<D: Database> TeamOperations<D> {
     }
 }
 
-/// The texts in all cells, sorted, because a statement that changes rows returns them in any order.
+/// Returns the strings of all cells in sorted order. The sort is needed because `RETURNING` has no defined order.
 fn sorted_texts(rows: &[Vec<SqlValue>]) -> Vec<&str> {
     let mut texts: Vec<_> = rows.iter().flatten().filter_map(text).collect();
     texts.sort_unstable();
     texts
 }
 
-/// The text in a cell.
+/// Returns the string in a cell.
 fn text(value: &SqlValue) -> Option<&str> {
     match value {
         SqlValue::Text(text) => Some(text),

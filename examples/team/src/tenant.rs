@@ -1,4 +1,4 @@
-//! The rules that keep tenants apart.
+//! The rules that separate the tenants.
 
 use std::marker::PhantomData;
 
@@ -8,12 +8,12 @@ use serde_json::json;
 
 use crate::model::{Project, Ticket};
 
-/// The claim with the caller's tenant.
+/// The token claim that names the caller's tenant.
 const TENANT: &str = "tenant";
 
-/// A record that belongs to a tenant.
+/// A record that belongs to one tenant.
 pub(crate) trait TenantRecord: Record {
-    /// Sets the owner of a new record.
+    /// Sets the tenant of a new record, and its author if it has one.
     fn set_owner(&mut self, tenant: &str, subject: &str);
 }
 
@@ -30,7 +30,7 @@ impl TenantRecord for Ticket {
     }
 }
 
-/// Shows each caller the records of its tenant. The condition becomes part of the SQL of each query.
+/// Limits each caller to the records of its own tenant. The condition is added to the SQL of every statement.
 pub(crate) struct TenantRules<R>(PhantomData<fn() -> R>);
 
 impl<R> TenantRules<R> {
@@ -57,7 +57,7 @@ impl<R: TenantRecord> ResourceRules for TenantRules<R> {
     }
 }
 
-/// The tenant and the subject of the caller.
+/// Returns the tenant and the subject of the caller's token.
 fn caller(context: &Context) -> Option<(&str, &str)> {
     let principal = context.principal()?;
     Some((principal.claim(TENANT)?.as_str()?, principal.subject()))

@@ -1,4 +1,4 @@
-//! End-to-end tests of `guard`: a process that speaks MCP with an agent, and with an operator over other channels.
+//! End-to-end tests of `guard`: the process talks MCP to an agent, and uses other channels to reach the operator.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use tokio::process::Command;
 
 const TOOL: &str = "guard_mcp_aql";
 
-/// A workspace with a file that receives what the guard sends to the operator and to no agent.
+/// A folder for one test. The guard's messages for the operator are written to a file in it.
 struct Workspace {
     folder: TempDir,
-    /// Every reply and notification that agents received.
+    /// All replies and notifications that agents received.
     told: Mutex<String>,
 }
 
@@ -47,7 +47,7 @@ impl Workspace {
         command
     }
 
-    /// Starts a guard whose requests are written to this workspace.
+    /// Starts a guard that sends its requests to this workspace.
     async fn guard(&self, arguments: &[&str]) -> Agent<'_> {
         let mut command = self.command(arguments);
         command.arg("--notify").arg(self.path("notify"));
@@ -59,7 +59,7 @@ impl Workspace {
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
-    /// Waits until the newest request has this id, and returns it.
+    /// Waits for the request with this id, and returns it.
     async fn request(&self, id: &str) -> Value {
         let begun = Instant::now();
         loop {
@@ -71,7 +71,7 @@ impl Workspace {
         }
     }
 
-    /// Asserts that no code appears in any reply or log.
+    /// Asserts that no code of the operator appears in a reply or the log.
     fn assert_secret(&self, log: &str, at_least: usize) {
         let requests = self.requests();
         assert!(requests.len() >= at_least, "{requests:?}");
@@ -86,7 +86,7 @@ impl Workspace {
     }
 }
 
-/// An agent whose client runs a guard.
+/// An agent with the guard that its client started.
 struct Agent<'a> {
     workspace: &'a Workspace,
     mcp: Mcp,
@@ -109,11 +109,11 @@ impl Agent<'_> {
         self.call("execute_agent", json!({ "element_name": agent })).await
     }
 
-    /// Begins a session after an operator has approved it.
+    /// Starts a session and approves it as the operator.
     async fn begin_approved(&self, agent: &str) {
         let mut begun = self.begin(agent).await;
-        // rmcp's client may kill a process that is about to end. The session's execution lock is held as long as the
-        // process may still exist.
+        // rmcp's client may kill an exiting process. The execution lock of its session is then held until
+        // the process can no longer exist.
         let patience = Instant::now() + Duration::from_secs(40);
         while begun["error"]["details"]["reason"] == "other_session" && Instant::now() < patience {
             tokio::time::sleep(Duration::from_millis(200)).await;
@@ -139,7 +139,7 @@ impl Agent<'_> {
         self.call("record_execution_step", params).await
     }
 
-    /// Returns the directive for an action.
+    /// Reports an action and returns the autonomy directive.
     async fn directive(&self, agent: &str, action: &str) -> Value {
         let mut reply = self.report(agent, action).await;
         assert_eq!(reply["success"], true, "{action}: {reply}");
@@ -164,12 +164,12 @@ impl Agent<'_> {
     }
 }
 
-/// Returns the request that a pause names.
+/// Returns the id of the request in the reason of a pause.
 fn asked(directive: &Value) -> &str {
     directive["reason"].as_str().unwrap().rsplit(' ').next().unwrap()
 }
 
-/// Returns the challenge that a notification names.
+/// Returns the id of the challenge in the notifications.
 fn challenge(notifications: &Value) -> String {
     let found = notifications.as_array().unwrap().iter().find_map(|notification| {
         notification["metadata"]["verificationId"].as_str().map(str::to_owned)
@@ -191,7 +191,7 @@ async fn a_day_with_the_guard() {
     agent.begin_approved("tidy").await;
     agent.assert_passes("tidy", "read_file notes.txt").await;
 
-    // A pause: the action is denied until an operator confirms it, and then allowed once.
+    // Pause: the operator confirms the action, and it is allowed once.
     let push = "git push origin main";
     let paused = agent.directive("tidy", push).await;
     assert_eq!((&paused["continue"], &paused["stopped"]), (&json!(false), &Value::Null));
@@ -205,7 +205,7 @@ async fn a_day_with_the_guard() {
     assert_eq!(third["continue"], false, "an approval is for one action: {third}");
     agent.confirm(asked(&third)).await;
 
-    // A block, which applies until the operator lifts it.
+    // Block: nothing is allowed until the operator releases the agent.
     agent.stopped("tidy", "drop_table users").await;
     assert_blocked(&agent.report("tidy", "read_file notes.txt").await);
     assert_blocked(&agent.begin("tidy").await);
@@ -213,14 +213,14 @@ async fn a_day_with_the_guard() {
     assert_blocked(&agent.call("complete_execution", json!({ "element_name": "tidy" })).await);
     let mut log = agent.close().await;
 
-    // A restart, another session or another agent name does not lift it.
+    // Neither a restart nor another session or agent name lifts the block.
     let agent = workspace.guard(&[]).await;
     let refused = agent.begin("tidy").await;
     assert_blocked(&refused);
     assert_blocked(&agent.begin("ＴＩＤＹ").await);
     assert_blocked(&agent.begin("somebody else").await);
 
-    // A wrong code uses the challenge up, so that the correct code fails afterwards.
+    // A wrong code uses up the challenge. The correct code fails afterwards.
     let challenge = refused["error"]["details"]["challenge_id"].as_str().unwrap();
     let wrong = json!({ "challenge_id": challenge, "code": "0000-0000" });
     assert_eq!(agent.call("verify_challenge", wrong).await["success"], false);
@@ -229,7 +229,7 @@ async fn a_day_with_the_guard() {
     assert_eq!(agent.call("verify_challenge", right).await["success"], false);
     assert_blocked(&agent.begin("tidy").await);
 
-    // Reporting issues another challenge.
+    // The next report issues a new challenge.
     let asked = agent.report("tidy", "read_file notes.txt").await;
     assert_blocked(&asked);
     agent.verify(asked["error"]["details"]["challenge_id"].as_str().unwrap()).await;
@@ -240,7 +240,7 @@ async fn a_day_with_the_guard() {
     log.push_str(&agent.close().await);
     workspace.assert_secret(&log, 5);
 
-    // Only the owner can read the remaining files.
+    // Only the current user can read the files.
     let state = workspace.path("mcp-aql/guard");
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&state), 0o700);
@@ -253,7 +253,7 @@ async fn a_day_with_the_guard() {
     for event in ["EXECUTION_STARTED", "AGENT_BLOCKED", "AGENT_UNBLOCKED"] {
         assert!(events.iter().any(|entry| entry["event"] == event), "{event} in {audit}");
     }
-    // Who allowed the push, and what ran.
+    // The log shows who allowed the push, and that it ran.
     let find = |event: &str, outcome: &str| {
         events.iter().find(|entry| {
             entry["event"] == event && entry["outcome"] == outcome && entry["action"] == push
@@ -290,7 +290,6 @@ async fn two_guards_share_their_blocks_and_each_has_its_console() {
     two.verify(&challenge).await;
     one.assert_passes("tidy", "read_file notes.txt").await;
 
-    // Without a link, the page explains how to get one.
     let page = addresses[0].split("/login").next().unwrap();
     let page = reqwest::get(page).await.unwrap();
     assert_eq!(page.status(), 401);
@@ -318,7 +317,7 @@ async fn a_port_in_use_is_reported_and_its_owner_unaffected() {
     let link = links().await;
     let port = link.split(['/', ':']).nth(4).unwrap();
     let mut second = workspace.command(&["--port", port]);
-    // It exits by itself, not because its client is gone.
+    // The process must exit by itself, so its standard input stays open.
     let second = second.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let second = tokio::time::timeout(Duration::from_secs(30), second.wait_with_output());
     let second = second.await.expect("it ends").unwrap();
@@ -330,7 +329,7 @@ async fn a_port_in_use_is_reported_and_its_owner_unaffected() {
     );
     assert!(problem.contains("choose another port"), "{problem}");
 
-    // The first one keeps serving its agent and its operator.
+    // The first guard still serves its agent and its operator.
     first.begin_approved("tidy").await;
     assert!(links().await.contains(&format!(":{port}/")));
     let page = reqwest::get(format!("http://127.0.0.1:{port}/")).await.unwrap();
@@ -343,7 +342,7 @@ async fn a_port_in_use_is_reported_and_its_owner_unaffected() {
 async fn a_missing_terminal_is_reported_at_start() {
     // REQ-OOB-05
     let workspace = Workspace::new();
-    // A new session has no terminal, wherever the tests run.
+    // `setsid` starts a session without a terminal, even if the tests run in one.
     let mut command = Command::new("setsid");
     command
         .current_dir(workspace.path("project"))
@@ -363,7 +362,7 @@ async fn a_missing_terminal_is_reported_at_start() {
 async fn a_policy_comes_from_the_operator_alone() {
     // REQ-AUT-17
     let workspace = Workspace::new();
-    // Files in the agent's working directory are not the operator's.
+    // A file in the agent's working directory does not come from the operator.
     let theirs = "[safety_loop]\nmode = 'disabled'\n";
     std::fs::write(workspace.path("project/mcp-aql.toml"), theirs).unwrap();
     let agent = workspace.guard(&[]).await;
@@ -382,7 +381,7 @@ async fn a_policy_comes_from_the_operator_alone() {
     agent.stopped("intern", "cook_books").await;
     agent.close().await;
 
-    // The policy that the book shows.
+    // The policy in the book must work.
     let chapter = include_str!("../../../book/src/guard.md");
     let shown = chapter.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
     std::fs::write(workspace.path("policy.toml"), shown).unwrap();
@@ -436,7 +435,7 @@ async fn inspecting_commands_leave_no_files() {
     }
     let output = workspace
         .command(&["config", "claude", "--state", "state", "--port", "8686"])
-        // A temporary setting of the environment is not copied into the configuration.
+        // The client's configuration must not contain this setting, because it is meant for one run only.
         .env("MCPAQL_SAFETY_LOOP", "disabled")
         .output()
         .await
@@ -451,7 +450,7 @@ async fn inspecting_commands_leave_no_files() {
     );
     assert!(!state.exists() && !workspace.path("mcp-aql").exists());
 
-    // The tools and the instructions that a model receives.
+    // A model sees one tool and these operations.
     let agent = workspace.guard(&[]).await;
     let tools = agent.mcp.tools().await;
     let names: Vec<_> = tools.iter().map(|tool| tool.name.as_ref()).collect();

@@ -1,4 +1,4 @@
-//! End-to-end tests of `library`: its own endpoint families.
+//! End-to-end tests of `library`: an adapter with its own endpoint families.
 
 use std::time::Duration;
 
@@ -14,7 +14,6 @@ async fn library() -> Mcp {
     Mcp::start("library", &[], &[]).await
 }
 
-/// Returns the names of the tools, in order.
 async fn tools(library: &Mcp) -> Vec<String> {
     library.tools().await.into_iter().map(|tool| tool.name.into_owned()).collect()
 }
@@ -148,7 +147,7 @@ async fn books_are_found_page_by_page() {
         (&json!(2), &json!(3))
     );
     assert_eq!(page["pageInfo"]["hasPreviousPage"], true);
-    // Any page size is accepted, but only cursors of the same list.
+    // Every page size is accepted, but only cursors of the same list.
     for (first, books) in [(0, 0), (101, 4)] {
         let page = library.data(DISCOVER, "find_books", json!({"first": first})).await;
         assert_eq!(page["items"].as_array().unwrap().len(), books);
@@ -292,7 +291,7 @@ async fn a_stocktaking_reports_progress_and_its_rationale() {
     assert!(description.contains("can be stopped"), "{description}");
 
     library.data(OPERATE, "lend_book", json!({"book_id": 1, "member_id": 1})).await;
-    // Slow enough for separate reports: at most twenty per second are sent.
+    // At most twenty reports per second are sent, so each book must take longer than that.
     let data = library.data(OPERATE, "check_stock", json!({"pace_ms": 150})).await;
     assert_eq!(data["stock_check"], json!({"books": 4, "on_shelf": 4, "lent": 1}));
     let reports = library.progress();
@@ -314,7 +313,7 @@ async fn a_stocktaking_that_is_cancelled_stops_between_two_books() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     handle.cancel(None).await.unwrap();
-    // Long enough for the whole stocktaking, if it had not been cancelled.
+    // Wait as long as the whole stocktaking would take if it had not been canceled.
     tokio::time::sleep(Duration::from_millis(4500)).await;
     let page = library.data(DISCOVER, "find_books", json!({})).await;
     let checked: Vec<_> = page["items"]

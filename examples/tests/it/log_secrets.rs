@@ -1,4 +1,4 @@
-//! Checks that no log level shows secrets, over any transport.
+//! Checks for each transport that the log contains no secrets at any level.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -9,9 +9,9 @@ use crate::support::program::program;
 use serde_json::{Value, json};
 
 const PIN: &str = "91827364";
-/// A token that was never issued.
+/// A confirmation token never issued by an adapter.
 const TOKEN: &str = "conf_plantedTokenTokenTokenTokenTokenToken0";
-/// A code that was never issued.
+/// A verification code never issued by an adapter.
 const CODE: &str = "pl4nted-c0de";
 
 const FILTERS: [&str; 9] = [
@@ -45,7 +45,7 @@ fn call(family: &str, operation: &str, params: &Value) -> Value {
         "arguments": { "operation": operation, "params": params } } })
 }
 
-/// Returns calls that contain secrets: valid ones, and one for each kind of error.
+/// Returns calls with secrets in them: valid ones, and one per kind of error.
 fn calls() -> Vec<Value> {
     let note = json!({ "title": "Will", "pin": PIN });
     let planted = json!({ "note_id": 1, "pin": PIN, "confirmation_token": TOKEN });
@@ -65,7 +65,7 @@ fn calls() -> Vec<Value> {
     ]
 }
 
-/// Extracts the token from an answer, which is JSON in a JSON string.
+/// Extracts the confirmation token from a response. Its result is JSON inside a JSON string.
 fn token(answer: &str) -> Option<String> {
     let text = answer.split("conf_").nth(1)?;
     let token: String = text
@@ -75,7 +75,7 @@ fn token(answer: &str) -> Option<String> {
     Some(format!("conf_{token}"))
 }
 
-/// Returns the call that uses a token.
+/// Returns the confirmed call.
 fn confirmed(token: &str) -> Value {
     let params = json!({ "note_id": 1, "confirmation_token": token });
     call("delete", "delete_note", &params)
@@ -99,14 +99,14 @@ fn standard_streams() {
         let mut token_found = None;
         for message in std::iter::once(hello("2025-11-25")).chain(calls()) {
             writeln!(stdin, "{message}").unwrap();
-            // A progress notification may come first.
+            // Skip progress notifications.
             let answer =
                 lines.by_ref().map(|line| line.unwrap()).find(|line| line.contains("\"id\""));
             token_found = token(&answer.unwrap()).or(token_found);
         }
         let token = token_found.unwrap();
         writeln!(stdin, "{}", confirmed(&token)).unwrap();
-        // A request that rmcp handles, a faulty line, and a batch.
+        // Send a request that rmcp handles, a line with invalid JSON, and a batch.
         let other = json!({ "jsonrpc": "2.0", "id": 2, "method": "prompts/get",
             "params": { "name": PIN, "arguments": { "token": TOKEN } } });
         writeln!(stdin, "{other}\n{{\"id\":3,{TOKEN}\n[{}]", confirmed(&token)).unwrap();
@@ -118,7 +118,7 @@ fn standard_streams() {
     }
 }
 
-/// Sends a request and returns the complete answer.
+/// Sends a POST request and returns the whole response.
 fn post(address: &str, headers: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
@@ -137,12 +137,12 @@ fn post(address: &str, headers: &str, body: &str) -> String {
 fn http_direct_and_through_rmcp() {
     // REQ-DNG-09
     const PLAIN: &str = "Accept: application/json, text/event-stream\r\n";
-    // Requests with such headers are handled by rmcp.
+    // rmcp handles requests with unusual headers such as this one.
     const DETOUR: &str = "Accept: application/json;q=1, text/event-stream\r\n";
     for filter in FILTERS {
         let mut serving = command("notes", filter);
         let mut child = serving.args(["serve", "--http", "127.0.0.1:0"]).spawn().unwrap();
-        // Standard error is read continuously, because a full pipe would block the server.
+        // Read standard error all the time, because a full pipe would block the server.
         let stderr = BufReader::new(child.stderr.take().unwrap());
         let (sender, lines) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
@@ -166,7 +166,7 @@ fn http_direct_and_through_rmcp() {
             for message in calls() {
                 let answer = post(&address, &session, &message.to_string());
                 token_found = token(&answer).or(token_found);
-                // The form of MCP 2026-07-28.
+                // Send it again as a request without a session, as in MCP 2026-07-28.
                 let mut alone = message.clone();
                 alone["params"]["_meta"] = json!({
                     "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -1,4 +1,4 @@
-//! Tests of the examples: as processes that speak MCP, and with models of the protocol.
+//! Tests of the examples: end to end as processes that speak MCP, and against models of the protocol.
 
 #![allow(
     clippy::unwrap_used,
@@ -20,8 +20,8 @@ mod support;
 mod tasks_models;
 mod tasks_wire;
 
-// The storage and the export of `tasks`, with their unit tests: cargo does not test example targets. Its modules name each other from the
-// root of the crate.
+// Cargo does not run the unit tests of example targets. Therefore the storage and the export of `tasks` are included
+// here. Their modules refer to each other from the crate root.
 #[allow(dead_code, reason = "the program uses all of it")]
 #[path = "../../tasks/error.rs"]
 mod error;

@@ -1,4 +1,4 @@
-//! End-to-end tests of `notes`: a process that speaks MCP.
+//! End-to-end tests of `notes`.
 
 use std::path::Path;
 

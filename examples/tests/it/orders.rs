@@ -8,7 +8,7 @@ mod model;
 use mcp_aql::prelude::*;
 use serde_json::{Value, json};
 
-/// An adapter with one order.
+/// Returns an adapter with one order.
 async fn shop() -> Adapter {
     let adapter = adapter::builder().without_config().build().unwrap();
     let created =

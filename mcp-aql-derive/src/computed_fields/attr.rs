@@ -1,4 +1,9 @@
 //! Parses the options of `#[computed_fields(…)]` and `#[computed(…)]`.
+//!
+//! ```text
+//! #[computed(filter, sort)]
+//! #[computed(name = "outcome", group)]
+//! ```
 
 use darling::error::Accumulator;
 use darling::util::SpannedValue;
@@ -23,7 +28,7 @@ pub(super) const BLOCK: Grammar = Grammar {
     },
 };
 
-/// The options of `#[computed(…)]`, above a method.
+/// The options of `#[computed(…)]` above a method.
 const METHOD: Grammar = Grammar {
     attribute: "computed",
     known: &["filter", "sort", "group", "numeric", "name"],

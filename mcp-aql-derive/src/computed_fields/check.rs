@@ -1,4 +1,4 @@
-//! Checks the rules of computed fields, one function per rule.
+//! The rules of computed fields, one function per rule.
 
 use darling::error::Accumulator;
 use mcp_aql_protocol::is_public_name;
@@ -32,7 +32,7 @@ pub(super) fn run(block: &ItemImpl, fields: &[ComputedModel<'_>], errors: &mut A
     names_differ(fields, errors);
 }
 
-/// Rejects generic blocks: a resource is one concrete type, so its computed fields are too.
+/// Rejects generic blocks. A resource is one concrete type, so the block must be for one type, too.
 fn one_type(block: &ItemImpl, errors: &mut Accumulator) {
     if let Some(parameter) = block.generics.params.first() {
         errors.push(fault(
@@ -51,8 +51,8 @@ fn something_is_computed(block: &ItemImpl, fields: &[ComputedModel<'_>], errors:
     }
 }
 
-/// Rejects names that are not snake_case or carry the prefix `_computed.` (REQ-CMP-02), and filterable fields
-/// named after a logical operator of the filter language.
+/// Rejects names with the prefix `_computed.` and names that are not snake_case (REQ-CMP-02). A filterable field must
+/// not have the name of a logical operator of the filter language either.
 fn name(field: &ComputedModel<'_>, errors: &mut Accumulator) {
     let name = field.name.text.as_str();
     let filtered = field.column.as_ref().is_some_and(|column| column.marks.filter.is_some());
@@ -77,7 +77,7 @@ fn name(field: &ComputedModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Requires `&self`: rows are shared while a query evaluates them.
+/// Requires `&self`, because a query shares the rows while it evaluates them.
 fn receiver(field: &ComputedModel<'_>, errors: &mut Accumulator) {
     let signature = &field.method.sig;
     let Some(receiver) = signature.receiver() else {
@@ -112,7 +112,7 @@ fn parameter(input: &syn::FnArg, errors: &mut Accumulator) {
     ));
 }
 
-/// Requires a plain method, because the runtime calls it for each row that it evaluates.
+/// Requires a plain method without parameters, because the runtime calls it for each row that a query evaluates.
 fn plain(field: &ComputedModel<'_>, errors: &mut Accumulator) {
     let signature = &field.method.sig;
     if let Some(parameter) = signature.generics.params.first() {

@@ -1,4 +1,4 @@
-//! Generates the table of computed fields. The runtime interprets it.
+//! Generates the table of the computed fields. The runtime interprets it.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -9,7 +9,7 @@ use crate::operation::conditions;
 use crate::resource::columns;
 use crate::support::runtime_path::RuntimePath;
 
-/// Returns the block without the `#[computed]` attributes, which rustc does not know.
+/// Returns the block without the `#[computed]` attributes, because rustc does not know them.
 pub(super) fn cleaned(block: &ItemImpl) -> ItemImpl {
     let mut block = block.clone();
     for item in &mut block.items {
@@ -49,7 +49,7 @@ pub(super) fn computed_fields(
     wrap(block, runtime, &quote!(#(#accesses)*), &specs, &assertions)
 }
 
-/// Generates an empty table, so that a faulty block causes no follow-up errors.
+/// Generates an empty table, so that a block with errors causes no follow-up errors.
 pub(super) fn inert(block: &ItemImpl, runtime: &RuntimePath) -> TokenStream {
     if block.generics.params.is_empty() {
         wrap(block, runtime, &TokenStream::new(), &[], &[])
@@ -83,7 +83,8 @@ fn wrap(
     }
 }
 
-/// Asserts that no stored field has the name of the computed one. Only the resource's table lists the stored names.
+/// Asserts that no stored field has the name of the computed field. Only the resource's own table lists the stored
+/// names.
 fn shadows(field: &ComputedModel<'_>, item: &TokenStream, runtime: &RuntimePath) -> TokenStream {
     let name = &field.name.text;
     let message = format!(

@@ -1,5 +1,5 @@
-//! Expands `#[computed_fields]` on an impl block: parses the options, models and checks the methods, and
-//! generates their table.
+//! Expands `#[computed_fields]` on an impl block: parses the options, models and checks the methods, and generates the
+//! table.
 
 mod attr;
 mod check;
@@ -54,7 +54,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     quote!(#cleaned #computed)
 }
 
-/// Reports that the attribute is on an item that is not an impl block.
+/// Reports that the attribute belongs on an impl block.
 fn misplaced(item: TokenStream) -> TokenStream {
     let error = match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Struct(item)) => fault(

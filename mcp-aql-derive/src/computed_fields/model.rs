@@ -1,4 +1,4 @@
-//! Models a computed field: its method, name, description and column.
+//! The model of a computed field: its method, name, description and column.
 
 use darling::error::Accumulator;
 use syn::ext::IdentExt as _;
@@ -11,12 +11,12 @@ use crate::support::doc::Doc;
 use crate::support::options::is_called;
 use crate::support::ty;
 
-/// A method that computes a field.
+/// A method with `#[computed]`.
 pub(super) struct ComputedModel<'a> {
     pub(super) method: &'a ImplItemFn,
     pub(super) name: Name,
     pub(super) doc: Doc,
-    /// `None` if the method returns nothing, which is an error.
+    /// The column. `None` if the method returns nothing, reported as an error.
     pub(super) column: Option<ColumnModel<'a>>,
 }
 
@@ -48,7 +48,7 @@ impl<'a> ComputedModel<'a> {
     }
 }
 
-/// Reports whether the attribute marks a method as a computed field.
+/// Returns `true` if the attribute marks a method as a computed field.
 pub(super) fn is_computed(attribute: &Attribute) -> bool {
     is_called(attribute, "computed")
 }

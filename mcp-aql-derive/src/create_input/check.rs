@@ -1,4 +1,4 @@
-//! Checks the rules of a resource that callers create, one function per rule.
+//! The rules of `#[derive(CreateInput)]`, one function per rule.
 
 use darling::error::Accumulator;
 use syn::GenericParam;
@@ -9,7 +9,7 @@ use crate::input::{FieldRole, InputField};
 use crate::parameter;
 use crate::support::fault;
 
-/// Checks every rule of a resource that callers create.
+/// Checks every rule of the derive.
 pub(super) fn run(model: &CreateModel<'_>, errors: &mut Accumulator) {
     one_type(model, errors);
     own_form(model.resource, errors);
@@ -36,7 +36,7 @@ pub(super) fn run(model: &CreateModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Requires that a value which callers choose is an identifier, which they would not set otherwise.
+/// Requires that a field marked `chosen` is an identifier. Callers set the other fields anyway.
 fn chosen_identifier(field: &CreateField<'_>, errors: &mut Accumulator) {
     let Some(span) = field.chosen else { return };
     let ident = field.ident();
@@ -57,7 +57,7 @@ fn chosen_identifier(field: &CreateField<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Rejects generics: the fields are the parameters of one table.
+/// Rejects generics, because the fields become the parameters of a single table.
 fn one_type(model: &CreateModel<'_>, errors: &mut Accumulator) {
     for generic in &model.resource.generics.params {
         let ident = match generic {
@@ -74,7 +74,7 @@ fn one_type(model: &CreateModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Rejects options that apply to arguments of an operation only.
+/// Rejects options that only apply to arguments of an operation.
 fn options_of_arguments_alone(field: &InputField<'_>, errors: &mut Accumulator) {
     for key in &field.parameter.keys {
         let message = match key.to_string().as_str() {

@@ -1,4 +1,4 @@
-//! Generates the parameters of a new resource, and the code that makes the resource from them.
+//! Generates the parameters of a new resource, and the code that builds the resource from them.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
@@ -96,7 +96,7 @@ fn spec(field: &CreateField<'_>, runtime: &RuntimePath) -> TokenStream {
     quote!(#spec #resource)
 }
 
-/// Generates the type of the fields that callers do not set, and the pattern that takes it apart.
+/// Generates the type of the fields that callers do not set, and the pattern that destructures it.
 fn rest(model: &CreateModel<'_>) -> (TokenStream, TokenStream) {
     let types: Vec<_> = model.rest().map(|field| field.ty).collect();
     let names: Vec<_> = model.rest().map(|field| field.ident).collect();

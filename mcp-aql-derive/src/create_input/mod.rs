@@ -1,4 +1,4 @@
-//! Expands `#[derive(CreateInput)]`: the fields of a resource that callers set when they create it.
+//! Expands `#[derive(CreateInput)]`, which turns the fields of a resource into the parameters of its CREATE operation.
 
 mod check;
 mod codegen;
@@ -12,7 +12,8 @@ use crate::input::{InputDerive, InputModel, container};
 use crate::support::runtime_path::RuntimePath;
 use model::CreateModel;
 
-/// Expands the derive. Errors are returned together with an empty implementation, which prevents follow-up errors.
+/// Expands the derive. If there are errors, an empty implementation is returned with them, so that they cause no
+/// follow-up errors.
 pub(crate) fn expand(item: TokenStream) -> TokenStream {
     let input: DeriveInput = match syn::parse2(item) {
         Ok(input) => input,

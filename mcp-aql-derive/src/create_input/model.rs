@@ -1,4 +1,4 @@
-//! Models a resource that callers create.
+//! The model of `#[derive(CreateInput)]`: each field with the source of its value.
 
 use darling::error::Accumulator;
 use proc_macro2::Span;
@@ -10,27 +10,27 @@ use crate::input::{CreateOptions, FieldRole, InputField, InputModel};
 use crate::parameter::DefaultValue;
 use crate::support::ty;
 
-/// A resource that callers create.
+/// A resource that callers can create.
 pub(super) struct CreateModel<'a> {
     pub(super) resource: &'a InputModel<'a>,
     pub(super) fields: Vec<CreateField<'a>>,
 }
 
-/// A field with the source of its value in a new resource.
+/// A field, and the source of its value in a new resource.
 pub(super) struct CreateField<'a> {
     pub(super) field: &'a InputField<'a>,
     pub(super) source: Source,
-    /// The span of the mark of an identifier that callers choose.
+    /// The span of the mark of an identifier that callers choose themselves.
     pub(super) chosen: Option<Span>,
 }
 
-/// The source of a field's value.
+/// The source of a field's value in a new resource.
 pub(super) enum Source {
-    /// A parameter of the call, whose default may come from serde.
+    /// A parameter of the call. The default comes from `#[serde(default)]`, if there is one.
     Parameter(Option<DefaultValue>),
-    /// An expression that the author wrote.
+    /// The author's expression in `#[create_input(value = …)]`.
     Value(Expr, Span),
-    /// The author's code, through `Rest`.
+    /// The author's code. It passes the value as `Rest`.
     Rest,
 }
 
@@ -51,12 +51,12 @@ impl<'a> CreateModel<'a> {
         Self { resource, fields: fields.collect() }
     }
 
-    /// Returns the fields that are parameters.
+    /// Returns the fields whose values are parameters.
     pub(super) fn parameters(&self) -> impl Iterator<Item = &CreateField<'a>> {
         self.fields.iter().filter(|it| matches!(it.source, Source::Parameter(_)))
     }
 
-    /// Returns the fields whose values the author's code gives.
+    /// Returns the fields whose values the author's code passes as `Rest`.
     pub(super) fn rest(&self) -> impl Iterator<Item = &'a InputField<'a>> {
         self.fields.iter().filter(|it| matches!(it.source, Source::Rest)).map(|it| it.field)
     }
@@ -67,7 +67,11 @@ impl<'a> CreateField<'a> {
         self.field.ident
     }
 
-    /// Returns the type in the field's options, lists and maps, which may be a resource.
+    /// Returns the innermost type inside options, lists and maps. It may be a resource, too.
+    ///
+    /// ```text
+    /// Option<Vec<Address>> → Address
+    /// ```
     pub(super) fn innermost(&self) -> &'a Type {
         let mut inner = ty::peel(self.field.ty);
         loop {
@@ -85,7 +89,7 @@ impl<'a> CreateField<'a> {
     }
 }
 
-/// Returns the default that `#[serde(default)]` sets, unless `#[param(default = …)]` does.
+/// Returns the default from `#[serde(default)]`, unless `#[param(default = …)]` sets one.
 fn default_of_serde(field: &InputField<'_>) -> Option<DefaultValue> {
     let default = field.serde.default.as_ref()?;
     if field.parameter.default.is_some() || field.parameter.optional {

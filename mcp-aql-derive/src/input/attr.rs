@@ -1,5 +1,11 @@
 //! Parses the options of `#[update_input(…)]` and `#[create_input(…)]`, and the marks `id` and `read_only` of
 //! `#[resource(…)]`.
+//!
+//! ```text
+//! #[update_input(replace)]
+//! #[create_input(value = Utc::now())]
+//! #[create_input(chosen)]
+//! ```
 
 use darling::error::Accumulator;
 use proc_macro2::Span;
@@ -61,9 +67,9 @@ const CREATE_FIELD: Grammar = Grammar {
 
 /// The options of `#[create_input(…)]` above a field.
 pub(crate) struct CreateOptions {
-    /// The value of a field that callers do not set, and the span of its option.
+    /// The value of a field that callers cannot set, and the span of the option.
     pub(crate) value: Option<(Expr, Span)>,
-    /// The span of the mark of an identifier that callers choose.
+    /// The span of the mark of an identifier that callers choose themselves.
     pub(crate) chosen: Option<Span>,
 }
 
@@ -97,8 +103,8 @@ pub(crate) fn container(
         InputDerive::Update => ("update_input", &UPDATE_CONTAINER),
     };
     let mut options = Options::of(attributes, name, grammar, errors);
-    // `#[derive(Resource)]` interprets these options. If both derives are present, rustc prints the identical errors about
-    // unknown options once.
+    // `#[derive(Resource)]` interprets these options. If both derives are present, rustc prints their identical errors
+    // once.
     Options::of(attributes, "resource", &resource::CONTAINER, errors);
     options.take::<CratePath>("crate", errors).map(|path| path.into_inner().0)
 }
@@ -111,7 +117,7 @@ pub(crate) struct InputMarks {
     pub(crate) attributes: [Option<Span>; 2],
     pub(crate) id: Option<Span>,
     pub(crate) read_only: Option<Span>,
-    /// Whether a mark is misspelt or rejected, so that its absence proves nothing.
+    /// If `true`, a mark is misspelled or rejected, so the absence of a mark proves nothing.
     pub(crate) unclear: bool,
 }
 

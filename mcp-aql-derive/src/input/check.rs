@@ -1,4 +1,4 @@
-//! Checks that the fields of a resource are the members of its JSON form.
+//! Rules of both inputs: the fields of a resource must be the members of its JSON form.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::resource::attr;
 use crate::support::fault;
 use crate::support::serde_attr::{flatten_fault, own_form_fault, same_name_fault, two_names_fault};
 
-/// Requires that serde reads the struct's fields as the members of its JSON form, because inputs name fields.
+/// Requires that serde reads the fields of the struct as members of an object, because inputs name these members.
 pub(crate) fn own_form(resource: &InputModel<'_>, errors: &mut Accumulator) {
     if let Some((option, span)) = &resource.serde.own_form {
         errors.push(own_form_fault(resource.ident, option, *span));
@@ -27,7 +27,7 @@ pub(crate) fn names_differ(resource: &InputModel<'_>, errors: &mut Accumulator) 
     }
 }
 
-/// Requires that a field's JSON value is the one that its type reads.
+/// Requires that the JSON value of a field has the form that its type implies.
 pub(crate) fn json_form(field: &InputField<'_>, errors: &mut Accumulator) {
     let ident = field.ident;
     if let Some(span) = field.serde.flatten {

@@ -1,4 +1,4 @@
-//! A resource as the derives of its inputs read it: `CreateInput` and `UpdateInput`.
+//! The model of a resource that `#[derive(CreateInput)]` and `#[derive(UpdateInput)]` share.
 
 mod attr;
 pub(crate) mod check;

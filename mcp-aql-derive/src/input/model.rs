@@ -1,4 +1,4 @@
-//! Models a resource and the fields that callers set.
+//! The model of a resource and of the fields that callers set.
 
 use darling::error::Accumulator;
 use proc_macro2::Span;
@@ -13,7 +13,7 @@ use crate::support::options::is_called;
 use crate::support::serde_attr::{SerdeAttr, wire_name};
 use crate::support::{fault, shape};
 
-/// A resource whose fields callers set.
+/// A resource whose fields callers can set.
 pub(crate) struct InputModel<'a> {
     pub(crate) ident: &'a Ident,
     pub(crate) generics: &'a Generics,
@@ -39,13 +39,13 @@ pub(crate) struct InputField<'a> {
 /// The role of a field when callers create or change the resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FieldRole {
-    /// Callers set it.
+    /// Callers can set the field.
     Settable,
     Identifier,
     ReadOnly,
-    /// Not in the JSON form.
+    /// The field is not in the JSON form.
     Hidden,
-    /// Unknown because of a misspelt mark.
+    /// The role is unknown because of a misspelled mark.
     Unclear,
 }
 

@@ -6,12 +6,12 @@ use syn::{Generics, Type};
 
 use crate::support::ty;
 
-/// The merge rule of a field, as far as the written type determines it.
+/// The part of a field's merge rule that its written type determines.
 #[derive(Debug)]
 pub(crate) enum RuleTree<'a> {
-    /// A type whose rule the runtime determines.
+    /// A type whose rule the runtime determines, by the traits that the type implements.
     Leaf(&'a Type),
-    /// A type that is always replaced as a whole.
+    /// A type whose values are always replaced as a whole.
     Whole,
     Opt(Box<RuleTree<'a>>),
     Boxed(Box<RuleTree<'a>>),
@@ -19,8 +19,13 @@ pub(crate) enum RuleTree<'a> {
 }
 
 impl<'a> RuleTree<'a> {
-    /// Returns the rule of `ty`. A type that depends on the resource's generics is replaced, because its rule cannot be
-    /// determined.
+    /// Returns the rule of `ty`. A type that depends on the resource's generics is replaced as a whole, because the
+    /// macro cannot determine its rule.
+    ///
+    /// ```text
+    /// Option<Box<Address>>   → Opt(Boxed(Leaf(Address)))
+    /// BTreeMap<String, u32>  → Keys(Leaf(u32))
+    /// ```
     pub(crate) fn of(ty: &'a Type, generics: &Generics, replace: bool) -> Self {
         let inner = |ty| Box::new(Self::of(ty, generics, replace));
         if let Some(ty) = ty::inside(ty, "Option") {
@@ -36,7 +41,7 @@ impl<'a> RuleTree<'a> {
         }
     }
 
-    /// Returns the type of the value, without `Option` and `Box`, if the runtime determines its rule.
+    /// Returns the type inside `Option` and `Box` if the runtime determines its rule.
     pub(crate) fn single_type(&self) -> Option<&'a Type> {
         match self {
             Self::Leaf(ty) => Some(ty),
@@ -45,7 +50,7 @@ impl<'a> RuleTree<'a> {
         }
     }
 
-    /// Generates the rule as a type, with all tokens at `span`.
+    /// Generates the rule as a type. All tokens have the span `span`.
     pub(crate) fn tokens(&self, rule: &TokenStream, span: Span) -> TokenStream {
         match self {
             Self::Leaf(ty) => quote_spanned!(span=> #rule::Leaf<{ #rule::Probe::<#ty>::RULE }>),
@@ -73,7 +78,7 @@ fn values_of_map(ty: &Type) -> Option<&Type> {
     ty::nth_type(map, 1).filter(|_| known)
 }
 
-/// Reports whether a type names one of the generics.
+/// Returns `true` if a type names one of the generics.
 pub(crate) fn mentions(ty: &Type, generics: &Generics) -> bool {
     fn any(tokens: TokenStream, found: &dyn Fn(&proc_macro2::Ident) -> bool) -> bool {
         tokens.into_iter().any(|token| match token {

@@ -1,4 +1,11 @@
 //! Determines the role of each argument of an operation's function.
+//!
+//! ```text
+//! State(store): State<Store>    shared state
+//! title: String                 parameter `title`
+//! input: Update<Task>           parameter `input`
+//! query: CollectionQuery<Task>  parameters `filter`, `sort`, `first`, …
+//! ```
 
 use darling::error::Accumulator;
 use proc_macro2::Span;
@@ -21,7 +28,7 @@ pub(crate) enum Argument<'a> {
     Context,
     /// `ExecutionContext`: the handle of a background execution.
     Execution(Span),
-    /// `input: Update<T>`.
+    /// `input: Update<T>`: the changes of an UPDATE.
     Input(Input<'a>),
     /// `CollectionQuery<T>`, `Fields<T>` or `RelationshipQuery<T>`.
     Query(Box<Query<'a>>),
@@ -29,9 +36,9 @@ pub(crate) enum Argument<'a> {
     IfMatch(&'a Type),
     /// A struct whose fields are parameters.
     Group(&'a Type),
-    /// A value from a claim of the caller.
+    /// A value from a claim of the caller, `#[param(from_claim = "…")]`.
     Claim(String, &'a Type),
-    /// A parameter.
+    /// One parameter.
     One(Box<Parameter<'a>>),
 }
 
@@ -114,7 +121,7 @@ fn read_one<'a>(argument: &'a PatType, errors: &mut Accumulator) -> Option<Argum
     parameter(argument, ty, errors)
 }
 
-/// Reads the options of a parameter. Their faults are reported.
+/// Reads the options of a parameter and reports their errors.
 fn options(attributes: &[Attribute], errors: &mut Accumulator) -> ParamAttr {
     let mut faults = darling::Error::accumulator();
     let attr = ParamAttr::read(attributes, &mut faults);
@@ -124,7 +131,7 @@ fn options(attributes: &[Attribute], errors: &mut Accumulator) -> ParamAttr {
     attr
 }
 
-/// Reads a parameter, or a group of parameters.
+/// Reads a parameter or a group of parameters.
 fn parameter<'a>(
     argument: &'a PatType,
     ty: &'a Type,
@@ -149,8 +156,9 @@ fn parameter<'a>(
     Some(Argument::One(Box::new(Parameter::new(attr, Doc::of(&argument.attrs), ident, ty))))
 }
 
-/// Returns a type that the macro knows, without a reference around it and without an `Option` around a `State`.
-/// Both wrappers are reported as errors.
+/// Returns one of the types that the macro knows, without the reference or `Option` around it.
+///
+/// A reference, or an `Option` around a `State`, is reported as an error.
 fn owned<'a>(ty: &'a Type, errors: &mut Accumulator) -> &'a Type {
     const KNOWN: [&str; 7] =
         ["State", "Create", "Update", "IfMatch", "CollectionQuery", "Fields", "RelationshipQuery"];
@@ -175,7 +183,7 @@ fn owned<'a>(ty: &'a Type, errors: &mut Accumulator) -> &'a Type {
     bare
 }
 
-/// Reports whether the type is `Self` or `&Self`.
+/// Returns `true` if the type is `Self` or `&Self`.
 fn is_self(ty: &Type) -> bool {
     let bare = match ty {
         Type::Reference(reference) => ty::peel(&reference.elem),
@@ -184,8 +192,9 @@ fn is_self(ty: &Type) -> bool {
     matches!(bare, Type::Path(path) if path.path.is_ident("Self"))
 }
 
-/// Returns the span of `name` if that is the type. A reference or `Option` around it is accepted here and reported
-/// as an error.
+/// Returns the span of the type's name if it is `name`.
+///
+/// A reference or `Option` around the type is reported as an error.
 fn by_name(ty: &Type, name: &str, errors: &mut Accumulator) -> Option<Span> {
     let bare = match ty {
         Type::Reference(reference) => ty::peel(&reference.elem),
@@ -202,13 +211,13 @@ fn by_name(ty: &Type, name: &str, errors: &mut Accumulator) -> Option<Span> {
     Some(segment.ident.span())
 }
 
-/// Reports whether the type is `IfMatch`, which is a group without `#[param(group)]`.
+/// Returns `true` if the type is `IfMatch`, a group that needs no `#[param(group)]`.
 fn is_if_match(ty: &Type) -> bool {
     let bare = inside(ty, "Option").unwrap_or(ty);
     last_segment(bare).is_some_and(|segment| segment.ident == "IfMatch")
 }
 
-/// Checks an `IfMatch`, which is optional and describes itself.
+/// Rejects an `Option` around `IfMatch`, and options on it: it is optional and has a description already.
 fn if_match(ty: &Type, attr: &ParamAttr, errors: &mut Accumulator) {
     if let Some(bare) = inside(ty, "Option") {
         let bare = ty::text(bare).unwrap_or_else(|| "IfMatch".to_owned());
@@ -256,7 +265,7 @@ fn update<'a>(ty: &'a Type, errors: &mut Accumulator) -> Option<(&'a Type, Span)
     Some((resource, update))
 }
 
-/// Returns the argument's identifier, which is the parameter's name.
+/// Returns the identifier of the argument, used as the name of the parameter.
 fn ident<'a>(pattern: &'a Pat, errors: &mut Accumulator) -> Option<&'a Ident> {
     match pattern {
         Pat::Ident(ident) if ident.by_ref.is_none() && ident.subpat.is_none() => Some(&ident.ident),
@@ -277,7 +286,7 @@ fn ident<'a>(pattern: &'a Pat, errors: &mut Accumulator) -> Option<&'a Ident> {
     }
 }
 
-/// Rejects `#[param]` on arguments that are not parameters.
+/// Rejects `#[param]` on arguments other than parameters.
 fn no_options(attributes: &[Attribute], why: &str, errors: &mut Accumulator) {
     for attribute in attributes.iter().filter(|attribute| is_called(attribute, "param")) {
         errors.push(fault(
@@ -287,7 +296,7 @@ fn no_options(attributes: &[Attribute], why: &str, errors: &mut Accumulator) {
     }
 }
 
-/// Rejects `#[query]` on arguments that are not queries.
+/// Rejects `#[query]` on arguments other than queries.
 fn no_query(attributes: &[Attribute], errors: &mut Accumulator) {
     for attribute in attributes.iter().filter(|attribute| is_called(attribute, "query")) {
         errors.push(fault(
@@ -297,7 +306,7 @@ fn no_query(attributes: &[Attribute], errors: &mut Accumulator) {
     }
 }
 
-/// Rejects `#[cfg]` on arguments: the operation's table is constant, so its entries cannot be conditional.
+/// Rejects `#[cfg]` on arguments. The operation's table is a constant, so its entries cannot be conditional.
 fn conditional(attributes: &[Attribute], errors: &mut Accumulator) {
     for attribute in attributes {
         if attribute.path().is_ident("cfg") || attribute.path().is_ident("cfg_attr") {

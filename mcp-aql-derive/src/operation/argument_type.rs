@@ -1,4 +1,8 @@
-//! The attribute `#[argument(…)]`, which states what an argument is if the name of its type does not.
+//! The attribute `#[argument(…)]`, for arguments whose type has another name, such as an alias of `State<Pool>`.
+//!
+//! ```text
+//! #[argument(State<Pool>)] db: Db
+//! ```
 
 use darling::error::Accumulator;
 use syn::spanned::Spanned as _;
@@ -8,7 +12,7 @@ use crate::support::fault;
 use crate::support::options::is_called;
 use crate::support::ty::last_segment;
 
-/// The names of the types that are not parameters, or stand for several.
+/// The names of the types with a role of their own: they are no single parameter.
 const KNOWN: [&str; 9] = [
     "State",
     "Context",
@@ -21,8 +25,7 @@ const KNOWN: [&str; 9] = [
     "RelationshipQuery",
 ];
 
-/// Replaces the types of arguments with an attribute such as `#[argument(State<Pool>)]` by the type in the
-/// attribute.
+/// Replaces the type of each argument with `#[argument(State<Pool>)]` or the like by the type in the attribute.
 pub(crate) fn resolve(signature: &mut Signature, errors: &mut Accumulator) {
     for argument in &mut signature.inputs {
         let FnArg::Typed(argument) = argument else { continue };
@@ -48,14 +51,14 @@ pub(crate) fn resolve(signature: &mut Signature, errors: &mut Accumulator) {
                         KNOWN.join(", ")
                     ),
                 ));
-                // Without a description, a parameter would be a second fault.
+                // As a parameter without a description, the argument would cause a second error.
                 *argument.ty = parse_quote!(Context);
             }
         }
     }
 }
 
-/// Reports whether `#[argument(parameter)]` makes the argument a parameter, whatever the name of its type is.
+/// Returns `true` if `#[argument(parameter)]` makes the argument a parameter, regardless of the name of its type.
 pub(crate) fn is_parameter(attributes: &[Attribute]) -> bool {
     attributes.iter().filter(|attribute| is_called(attribute, "argument")).any(|attribute| {
         attribute.parse_args::<Path>().is_ok_and(|path| path.is_ident("parameter"))

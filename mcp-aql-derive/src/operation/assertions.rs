@@ -1,5 +1,7 @@
 //! Generates assertions about names that only the expansion of another macro knows: the fields of groups and of
-//! `input`. rustc evaluates them and reports the message at the span of the token.
+//! `input`.
+//!
+//! rustc evaluates the assertions as constants and reports their message at the span of the token.
 
 use darling::util::SpannedValue;
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
@@ -39,8 +41,8 @@ fn identifiers(operation: &OperationModel<'_>, runtime: &RuntimePath) -> Vec<Tok
         let message = format!(
             "parameter `{name}` is also a field that `input` can change: mark the field with `#[resource(id)]` (MCP-AQL §4.5.3)"
         );
-        // The type keeps its own span. If it lacks the trait, this error is identical to the one of the table, and
-        // rustc reports it once.
+        // The type keeps its own span. If it does not implement the trait, this error is then identical to the error of
+        // the table, and rustc reports equal errors once.
         let input = quote!(<#ty as #runtime::UpdateInput>::INPUT);
         let span = parameter.name.span.resolved_at(Span::call_site());
         let function = respan(quote!(#runtime::__private::check_identifier), span);
@@ -88,7 +90,8 @@ fn groups_in_examples(operation: &OperationModel<'_>, runtime: &RuntimePath) -> 
     checks
 }
 
-/// Asserts that each slot of the confirmation message is a parameter of the operation or of one of its groups.
+/// Asserts that each slot of the confirmation message, such as `{title}`, is a parameter of the operation or of one of
+/// its groups.
 fn slots_of_the_message(operation: &OperationModel<'_>, runtime: &RuntimePath) -> Vec<TokenStream> {
     let Some(message) = operation.danger.as_ref().and_then(|danger| danger.message.as_ref()) else {
         return Vec::new();
@@ -106,8 +109,8 @@ fn slots_of_the_message(operation: &OperationModel<'_>, runtime: &RuntimePath) -
     unknown.map(check).collect()
 }
 
-/// Asserts that each slot inside of `input`, such as `{input.address.city}`, is a field that may be shown. `ty` is
-/// the type whose fields an update changes.
+/// Asserts that each slot inside of `input`, such as `{input.address.city}`, is a field without secrets. `ty` is the
+/// type that the update changes.
 pub(crate) fn input_slots(
     message: &SpannedValue<Text>,
     ty: &Type,
@@ -118,7 +121,9 @@ pub(crate) fn input_slots(
     inside.map(|path| input_slot(path, message.span(), ty, runtime)).collect()
 }
 
-/// Finds the index of each field of a path. The table of a field's own fields is found by the indexes before it.
+/// Generates the constants that find the index of each field of a path.
+///
+/// The indexes of the outer fields lead to the table of the inner ones, so each constant depends on those before it.
 fn input_slot(path: &str, span: Span, ty: &Type, runtime: &RuntimePath) -> TokenStream {
     let private = quote!(#runtime::__private);
     let mut object = "input".to_owned();
@@ -131,7 +136,7 @@ fn input_slot(path: &str, span: Span, ty: &Type, runtime: &RuntimePath) -> Token
             .iter()
             .rev()
             .fold(quote!(()), |rest, index| quote!(#private::FieldStep<#index, #rest>));
-        // The type keeps its own span, as in `identifiers`.
+        // As in `identifiers`, the type keeps its own span.
         let input = match indexes.is_empty() {
             true => quote!(<#ty as #runtime::UpdateInput>::INPUT),
             false => quote!(<#ty as #private::InputAt<#steps>>::INPUT),
@@ -169,7 +174,7 @@ fn fields_in_examples(operation: &OperationModel<'_>, runtime: &RuntimePath) -> 
             let message = format!(
                 "the example changes `{name}`, which is not a field that `input` can change: write the name of one"
             );
-            // The type keeps its span, as in `identifiers`.
+            // As in `identifiers`, the type keeps its own span.
             let input = quote!(<#ty as #runtime::UpdateInput>::INPUT);
             let span = field.span().resolved_at(Span::call_site());
             let function = respan(quote!(#runtime::__private::check_field), span);

@@ -1,4 +1,8 @@
 //! Parses the options of `#[operation(…)]`.
+//!
+//! ```text
+//! #[operation(category = "DELETE", scope = "tasks:cleanup", danger(level = "reversible"))]
+//! ```
 
 use std::ops::RangeInclusive;
 
@@ -16,7 +20,7 @@ use crate::support::options::{Grammar, Hint, JsonOption, Options, is_called};
 use crate::support::values::{Category, CratePath, Deprecated, FunctionPath, Text};
 use crate::support::{attribute_of, fault, strip};
 
-/// The values that `timeout_seconds` may have: up to one day.
+/// The accepted values of `timeout_seconds`: up to one day.
 const TIMEOUT_SECONDS: RangeInclusive<u32> = 1..=86_400;
 
 const GRAMMAR: Grammar = Grammar {
@@ -43,7 +47,7 @@ const GRAMMAR: Grammar = Grammar {
     hint,
 };
 
-/// Suggests the right form for `#[operation(READ)]` and for options that belong inside `danger` or `lifecycle`.
+/// Suggests the correct form for `#[operation(READ)]`, and for options that belong inside `danger` or `lifecycle`.
 fn hint(name: &str) -> Option<Hint> {
     let Some(category) = SemanticCategory::from_name(&name.to_ascii_uppercase()) else {
         return match name {
@@ -66,13 +70,13 @@ pub(crate) struct OperationAttr {
     /// The span at which the missing category is reported.
     pub(crate) no_category: Option<Span>,
     pub(crate) name: Option<SpannedValue<NameOption>>,
-    /// The constant with the description, instead of a doc comment.
+    /// The constant with the description. It replaces the doc comment.
     pub(crate) description: Option<Expr>,
     pub(crate) endpoint: Option<SpannedValue<Text>>,
     pub(crate) rationale: Option<SpannedValue<Text>>,
     pub(crate) wrap: Option<SpannedValue<Wrap>>,
     pub(crate) danger: Option<Danger>,
-    /// The function that looks at a call before it is confirmed.
+    /// The function that previews a call before its confirmation.
     pub(crate) preview: Option<Path>,
     pub(crate) lifecycle: Option<Lifecycle>,
     pub(crate) timeout_seconds: Option<u32>,
@@ -88,7 +92,7 @@ pub(crate) struct OperationAttr {
 #[derive(Clone)]
 pub(crate) enum NameOption {
     Text(String),
-    /// A constant such as `R::NAMES.get.name`, which depends on a type parameter.
+    /// A constant that depends on a type parameter, such as `R::NAMES.get.name`.
     Constant(Expr),
 }
 
@@ -101,7 +105,7 @@ impl FromMeta for NameOption {
     }
 }
 
-/// A constant that is a text.
+/// The path of a string constant.
 struct Constant(Expr);
 
 impl FromMeta for Constant {
@@ -115,8 +119,8 @@ impl FromMeta for Constant {
     }
 }
 
-/// Returns the value of an option, if it is a constant: a path of several segments or in capital letters, or a field
-/// of one.
+/// Returns the value of an option if it is a constant: a path of several segments or in capital letters, or a field of
+/// one. For example `NAME`, `names::CREATE` or `R::NAMES.get.name`.
 fn constant(meta: &Meta) -> Option<&Expr> {
     let Meta::NameValue(pair) = meta else { return None };
     let value = strip(&pair.value);
@@ -132,7 +136,7 @@ fn constant(meta: &Meta) -> Option<&Expr> {
     is_constant.then_some(value)
 }
 
-/// The place of the result inside `data`.
+/// The key of the result inside `data`.
 #[derive(Debug, Clone)]
 pub(crate) enum Wrap {
     Named(String),
@@ -140,7 +144,7 @@ pub(crate) enum Wrap {
 }
 
 impl OperationAttr {
-    /// Reads the options of the attribute that is being expanded, and of further `#[operation(…)]` below it.
+    /// Reads the options of the expanded attribute, and of further `#[operation(…)]` attributes below it.
     pub(crate) fn read(
         tokens: TokenStream,
         others: &[Attribute],
@@ -162,7 +166,7 @@ impl OperationAttr {
 
     fn new(mut options: Options, span: Span, errors: &mut Accumulator) -> Self {
         let runtime_span = options.span_of("crate");
-        // Empty text counts as a missing category.
+        // An empty string counts as a missing category.
         let empty = options.empty("category");
         Self {
             no_category: empty.or_else(|| options.lacks("category").then_some(span)),

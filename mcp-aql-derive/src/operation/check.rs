@@ -1,4 +1,4 @@
-//! Checks the rules of an operation, one function per rule.
+//! The rules of an operation, one function per rule.
 
 use std::fmt::Display;
 
@@ -92,7 +92,7 @@ fn verb(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     if let Some((verb, announced)) = SemanticCategory::of_verb(&operation.name.text)
         && announced != **category
     {
-        // An execution cannot have the category of its verb.
+        // An operation with `lifecycle` is always EXECUTE, so the category of its verb is not a remedy.
         if operation.lifecycle.is_some() {
             errors.push(fault(
                 category.span(),
@@ -117,7 +117,7 @@ fn verb(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Requires a description, which tool descriptions and introspection show (MCP-AQL §5.1 of operations).
+/// Requires a description, because tool descriptions and introspection show it (MCP-AQL §5.1 of operations).
 fn description(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     if operation.description.is_some() {
         return;
@@ -125,7 +125,7 @@ fn description(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     errors.extend(operation.doc.fault("operation", &operation.name.text, operation.span()));
 }
 
-/// Requires that endpoint families are named like operations.
+/// Requires that the name of an endpoint family follows the rules for names of operations.
 fn endpoint(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     if let Some(endpoint) = &operation.endpoint
         && !is_public_name(&endpoint.0)
@@ -141,7 +141,7 @@ fn endpoint(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Rejects a preview of an operation whose arguments exist only when it runs.
+/// Rejects a preview if an argument exists only during a run: an `ExecutionContext` or a query.
 fn preview(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let Some(preview) = &operation.preview else { return };
     let has_execution = operation.executions().next().is_some();
@@ -156,7 +156,7 @@ fn preview(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Requires that a scope is one token of an OAuth scope (RFC 6749 §3.3).
+/// Requires that a scope is a single token of an OAuth scope (RFC 6749 §3.3).
 fn scope(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     if let Some(scope) = &operation.scope
         && !is_scope(&scope.0)
@@ -171,7 +171,7 @@ fn scope(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Requires that the key of a result is named like a parameter.
+/// Requires that the key of a result follows the rules for names of parameters.
 fn wrap(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let Some(wrap) = &operation.wrap else { return };
     if let Wrap::Named(key) = &**wrap
@@ -187,7 +187,7 @@ fn wrap(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Rejects generics, `unsafe` and variadics: the runtime calls the function with values decoded from JSON.
+/// Rejects generics, `unsafe` and variadics, because the runtime calls the function with values decoded from JSON.
 fn signature(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let signature = operation.signature;
     for parameter in &signature.generics.params {
@@ -231,7 +231,7 @@ fn returns(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Requires that a `Result` is the outermost type. Inside another type, its `Err` would be returned as a success.
+/// Requires that a `Result` is the outermost type. Otherwise its `Err` would be returned as a success.
 fn result_is_outermost(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let Some(ty) = operation.returns() else { return };
     for (name, wrapper, remedy) in [
@@ -254,8 +254,10 @@ fn result_is_outermost(operation: &OperationModel<'_>, errors: &mut Accumulator)
     }
 }
 
-/// Rejects a return type that is a type parameter of the block, or an associated type of one. It may be a
-/// `Result`, which neither the macro nor the generated code can detect, so an `Err` would be returned as a success.
+/// Rejects a return type that is a type parameter of the block or an associated type of one.
+///
+/// The type could be a `Result`. Neither the macro nor the generated code can detect that, and its `Err` would be
+/// returned as a success.
 pub(super) fn form_is_known(
     operation: &OperationModel<'_>,
     generics: &Generics,
@@ -283,7 +285,7 @@ pub(super) fn form_is_known(
     }
 }
 
-/// Requires an `input` of UPDATE operations and rejects it on others (MCP-AQL §4.5).
+/// Requires an `input` for UPDATE operations, and rejects it for all others (MCP-AQL §4.5).
 fn update_takes_input(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let Some(category) = &operation.category else { return };
     let mut inputs = operation.inputs();
@@ -322,7 +324,7 @@ fn update_takes_input(operation: &OperationModel<'_>, errors: &mut Accumulator) 
 
 /// Requires that the changes of an UPDATE operation are called `input` (MCP-AQL §4.5).
 fn input_is_called_input(operation: &OperationModel<'_>, errors: &mut Accumulator) {
-    // `update_takes_input` reports a second one already.
+    // `update_takes_input` already reports a second one.
     if let Some(input) = operation.inputs().next()
         && input.name != "input"
         && operation.is(SemanticCategory::Update)
@@ -360,8 +362,8 @@ fn parameter_names_differ(operation: &OperationModel<'_>, errors: &mut Accumulat
     }
 }
 
-/// Requires that a replacement exists. Other operations, and parameters inside groups, are checked when the adapter
-/// is built.
+/// Requires that the replacement of a deprecated item exists. The build of the adapter checks replacements by other
+/// operations, and those of parameters inside groups.
 fn replacements_are_there(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     if let Some(replacement) = operation.deprecated.as_ref().and_then(|it| it.replacement.as_ref())
         && replacement.0 == operation.name.text
@@ -384,7 +386,7 @@ fn replacements_are_there(operation: &OperationModel<'_>, errors: &mut Accumulat
     }
 }
 
-/// Returns the error about two items with the same name.
+/// Returns the error for two items of one name.
 pub(crate) fn duplicate_name(
     what: impl Display,
     name: &str,

@@ -1,4 +1,4 @@
-//! Returns the item as written, without the attributes that only the macros understand.
+//! Removes the attributes that only the macros understand, so that the author's item can be emitted as written.
 
 use proc_macro2::Span;
 use syn::{Attribute, Block, FnArg, ImplItem, ItemFn, ItemImpl, Signature, parse_quote};
@@ -17,7 +17,7 @@ pub(crate) fn function(function: &ItemFn) -> ItemFn {
     function
 }
 
-/// Returns the block without `#[operation]` on its methods and without the helper attributes of arguments.
+/// Returns the block without `#[operation]` on its methods, and without the helper attributes of their arguments.
 pub(crate) fn block(block: &ItemImpl) -> ItemImpl {
     let mut block = block.clone();
     for item in &mut block.items {
@@ -33,8 +33,8 @@ pub(crate) fn block(block: &ItemImpl) -> ItemImpl {
     block
 }
 
-/// Replaces the body of a function that has a query argument if the feature `query` is off. The body could only
-/// add errors to the one about the missing feature.
+/// Replaces the body of a function with a query argument if the feature `query` is off. The body could only add errors
+/// to the one that names the missing feature.
 fn inert_without_query(
     attributes: &mut Vec<Attribute>,
     signature: &mut Signature,
@@ -52,7 +52,8 @@ fn inert_without_query(
     }
 }
 
-/// Allows `clippy::too_many_arguments`: callers name each parameter, and the lint is about calls by position.
+/// Allows `clippy::too_many_arguments`. The lint is about calls by position, but callers of an operation name each
+/// parameter.
 fn allow_many_arguments(attributes: &mut Vec<Attribute>, signature: &Signature) {
     const BOUND: usize = 7;
     if signature.inputs.len() > BOUND {
@@ -60,17 +61,17 @@ fn allow_many_arguments(attributes: &mut Vec<Attribute>, signature: &Signature) 
     }
 }
 
-/// Reports whether the attribute marks a method as an operation.
+/// Returns `true` if the attribute marks a method as an operation.
 pub(crate) fn is_operation(attribute: &Attribute) -> bool {
     is_called(attribute, "operation")
 }
 
-/// Reports whether the attribute belongs on an argument.
+/// Returns `true` if the attribute belongs on an argument.
 pub(crate) fn is_of_an_argument(attribute: &Attribute) -> bool {
     ["param", "query", "argument"].iter().any(|name| is_called(attribute, name))
 }
 
-/// Removes helper attributes and doc comments of arguments, which rustc rejects.
+/// Removes helper attributes and doc comments from arguments, because rustc rejects them there.
 fn arguments(signature: &mut Signature) {
     for argument in &mut signature.inputs {
         if let FnArg::Typed(argument) = argument {

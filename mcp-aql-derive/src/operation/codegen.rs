@@ -1,4 +1,11 @@
 //! Generates an operation: a constant table, and a closure that decodes the arguments and calls the function.
+//!
+//! ```text
+//! OperationEntry::<()>::new(
+//!     OperationSpec::new("get_task", SemanticCategory::Read, "Find a task.")…,
+//!     |_, mut __call: Call| { Box::pin(async move { … }) },
+//! )
+//! ```
 
 use mcp_aql_protocol::SemanticCategory;
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
@@ -44,7 +51,7 @@ pub(crate) fn operation(
     }
 }
 
-/// Generates the type that represents the function. A braced struct may share its name with a function.
+/// Generates the type that represents the function. A struct with braces can have the same name as a function.
 pub(super) fn marker(
     visibility: &Visibility,
     ident: &Ident,
@@ -61,9 +68,9 @@ pub(super) fn marker(
 /// The role of an impl block among the `#[operations]` blocks of its type.
 #[derive(Default)]
 pub(crate) struct BlockRole {
-    /// The name of an additional block; `None` for the main block.
+    /// The name of an additional block. `None` for the main block.
     pub(crate) name: Option<Ident>,
-    /// The names of the additional blocks, listed on the main block.
+    /// The names of the additional blocks, as listed on the main block.
     pub(crate) further: Vec<Ident>,
 }
 
@@ -108,8 +115,8 @@ pub(crate) fn operations(
     }
 }
 
-/// Generates the bound `Send + Sync + 'static` of a generic block. A concrete type is checked against the bounds of
-/// the trait, which have their own message.
+/// Generates the bound `Send + Sync + 'static` for a generic block. The trait itself checks a concrete type, and with a
+/// better message.
 fn shared_bound(block: &ItemImpl) -> Option<TokenStream> {
     if block.generics.params.is_empty() {
         return None;
@@ -123,8 +130,10 @@ fn shared_bound(block: &ItemImpl) -> Option<TokenStream> {
     })
 }
 
-/// Generates the associated constant of an additional block. Its items carry the user's span, because rustc does not
-/// report dead code that a macro wrote.
+/// Generates the associated constant of an additional block.
+///
+/// Its items have the author's span, so that rustc reports dead code if the main block does not list the block. For
+/// code with the span of a macro, rustc does not report dead code.
 fn additional_block_constant(
     name: &Ident,
     list: &TokenStream,
@@ -150,7 +159,7 @@ fn plain_form(runtime: &RuntimePath) -> TokenStream {
     }
 }
 
-/// Returns the form of a return type: a `Result`, also behind an alias, or plain data.
+/// Generates the expression that determines the form of a return type: a `Result`, even behind an alias, or plain data.
 fn form(ty: &Type, runtime: &RuntimePath) -> TokenStream {
     quote!(#runtime::__private::ReturnForm::<#ty>::FORM)
 }
@@ -160,7 +169,7 @@ fn further(block: &Ident) -> Ident {
     format_ident!("block_{}", block.unraw(), span = block.span())
 }
 
-/// Generates `OperationEntry::new(table, closure)`. `checks` are assertions that cannot be written outside the closure.
+/// Generates `OperationEntry::new(table, closure)`. `checks` are assertions for the inside of the closure.
 pub(crate) fn method(
     model: &OperationModel<'_>,
     checks: &[TokenStream],
@@ -171,7 +180,7 @@ pub(crate) fn method(
     let Some(preview) = preview(model, runtime) else {
         return quote!(#runtime::table::OperationEntry::new(#table, #closure));
     };
-    // The type of the receiver cannot be inferred before a method is called.
+    // rustc cannot infer the type of the receiver before a method is called on it.
     let receiver = match model.site {
         Site::Free => quote!(()),
         Site::Method | Site::Associated => quote!(Self),
@@ -179,13 +188,13 @@ pub(crate) fn method(
     quote!(#runtime::table::OperationEntry::<#receiver>::new(#table, #closure) #preview)
 }
 
-/// Generates the name, which may be a constant.
+/// Generates the name: a string literal or the author's constant.
 fn name(model: &OperationModel<'_>) -> TokenStream {
     let text = &model.name.text;
     model.name_constant.as_ref().map_or_else(|| quote!(#text), |constant| quote!(#constant))
 }
 
-/// Generates the description, which may be a constant.
+/// Generates the description: a string literal or the author's constant.
 fn description(model: &OperationModel<'_>) -> TokenStream {
     let doc = &model.doc;
     model.description.as_ref().map_or_else(|| quote!(#doc), |constant| quote!(#constant))
@@ -254,7 +263,7 @@ struct Decoding {
 
 impl Decoding {
     fn new(model: &OperationModel<'_>) -> Self {
-        // Errors about the future as a whole, for example one that is not `Send`, appear under the function's name.
+        // rustc reports errors about the whole future, such as a missing `Send`, under the name of the function.
         let span = Span::mixed_site().located_at(model.ident.span());
         let arguments = model.arguments.iter();
         let names =
@@ -300,7 +309,7 @@ fn closure(
     let Decoding { span, receiver, mutable, names, values } = decoding;
     let wait = model.signature.asyncness.map(|_| quote_spanned!(span=> .await));
     let returned = quote_spanned!(span=> #function(#(#names),*)#wait);
-    // The turbofish lets rustc report a missing trait at the return type, once.
+    // The turbofish makes rustc report a missing trait once, at the return type.
     let reply = match model.returns() {
         Some(ty) => {
             let form = form(ty, runtime);
@@ -319,7 +328,7 @@ fn closure(
     }
 }
 
-/// Generates `.preview(closure)` with the function that looks at a call before it is confirmed.
+/// Generates `.preview(closure)`. The closure calls the function that previews a call before its confirmation.
 fn preview(model: &OperationModel<'_>, runtime: &RuntimePath) -> Option<TokenStream> {
     let path = model.preview.as_ref()?;
     let decoding = Decoding::new(model);
@@ -359,7 +368,7 @@ fn decode(argument: &Argument<'_>) -> TokenStream {
     }
 }
 
-/// Gives `__call` the closure's span, also in tokens that come from the user's code.
+/// Gives `__call` the span of the closure, even in tokens from the author's code.
 fn respan_call(tokens: TokenStream, span: Span) -> TokenStream {
     tokens
         .into_iter()
@@ -374,7 +383,7 @@ fn respan_call(tokens: TokenStream, span: Span) -> TokenStream {
         .collect()
 }
 
-/// Returns the `#[cfg]` attributes of an item, which apply to the generated items too.
+/// Returns the `#[cfg]` attributes of an item. The generated items need them as well.
 pub(crate) fn conditions(attributes: &[Attribute]) -> Vec<&Attribute> {
     attributes.iter().filter(|attribute| attribute.path().is_ident("cfg")).collect()
 }

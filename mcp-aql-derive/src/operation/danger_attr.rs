@@ -1,4 +1,8 @@
 //! Parses `danger(…)` and generates its part of the table.
+//!
+//! ```text
+//! danger(level = "destructive", reasons = ["…"], confirmation_message = "Delete task '{task_id}'?")
+//! ```
 
 use std::ops::RangeInclusive;
 
@@ -18,10 +22,10 @@ use crate::support::{fault, variant_ident};
 /// The danger that an operation declares.
 #[derive(Debug, Default)]
 pub(crate) struct Danger {
-    /// `None` if category and name decide.
+    /// The declared level. `None` if category and name decide.
     pub(crate) level: Option<SpannedValue<DangerLevel>>,
     reasons: Vec<String>,
-    /// The question that the confirming person reads.
+    /// The question for the person who confirms the call.
     pub(crate) message: Option<SpannedValue<Text>>,
     cooldown_seconds: Option<u32>,
     requires_reauth: bool,
@@ -40,7 +44,7 @@ const GRAMMAR: Grammar = Grammar {
     },
 };
 
-/// The accepted delays before a confirmation is valid, in seconds: at most a day.
+/// The accepted delays before a confirmation is valid, in seconds: up to one day.
 const COOLDOWN_SECONDS: RangeInclusive<u32> = 1..=86_400;
 
 /// Suggests `level = "…"` for a level without its key: `danger(destructive)`.
@@ -102,7 +106,7 @@ impl FromMeta for Danger {
 }
 
 impl Danger {
-    /// `.danger(DangerSpec::new(DangerLevel::Destructive).reasons(&["…"]))`.
+    /// Generates the builder call, for example `.danger(DangerSpec::new(DangerLevel::Destructive).reasons(&["…"]))`.
     pub(crate) fn tokens(&self, runtime: &RuntimePath, with_message: bool) -> TokenStream {
         let spec = match &self.level {
             Some(level) => {

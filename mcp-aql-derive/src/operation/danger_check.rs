@@ -1,4 +1,4 @@
-//! Checks the rules of `danger(…)`, one function per rule.
+//! The rules of `danger(…)`, one function per rule.
 
 use darling::error::Accumulator;
 use mcp_aql_protocol::{DangerLevel, SemanticCategory};
@@ -13,7 +13,7 @@ pub(super) fn run(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     slots_name_parameters(operation, errors);
 }
 
-/// Rejects a READ that is declared destructive (MCP-AQL §8.1).
+/// Rejects the level `destructive` and higher levels on a READ (MCP-AQL §8.1).
 fn reads_destroy_nothing(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     if let Some(level) = operation.danger_level()
         && **level >= DangerLevel::Destructive
@@ -30,7 +30,7 @@ fn reads_destroy_nothing(operation: &OperationModel<'_>, errors: &mut Accumulato
     }
 }
 
-/// Rejects the level `safe` on operations that are not READ (REQ-DNG-02).
+/// Rejects the level `safe` on operations other than READ (REQ-DNG-02).
 fn only_reads_are_safe(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let (Some(level), Some(category)) = (operation.danger_level(), operation.category.as_deref())
     else {
@@ -55,8 +55,10 @@ fn only_reads_are_safe(operation: &OperationModel<'_>, errors: &mut Accumulator)
     ));
 }
 
-/// Requires that each slot of the confirmation message is a parameter and not a secret, or a part of one. Assertions
-/// check names inside of groups and of `input`, and the adapter those inside of other parameters when it is built.
+/// Requires that each slot of the confirmation message is a parameter, or a part of one, and not a secret.
+///
+/// Assertions check names inside of groups and of `input`. The build of the adapter checks names inside of other
+/// parameters.
 fn slots_name_parameters(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let Some(message) = operation.danger.as_ref().and_then(|danger| danger.message.as_ref()) else {
         return;
@@ -74,7 +76,7 @@ fn slots_name_parameters(operation: &OperationModel<'_>, errors: &mut Accumulato
         .map(|parameter| parameter.name.text.as_str())
         .collect();
     let mut known = operation.known_parameters();
-    // Some fields of `input` may be secrets, which only the expansion of their own macro knows.
+    // Fields of `input` may be secrets. Only the expansion of their own macro knows which ones.
     let changes = operation.inputs().next().is_some();
     known.retain(|name| !(secrets.contains(name) || changes && *name == "input"));
     let mut seen = Vec::new();
@@ -103,7 +105,7 @@ fn slots_name_parameters(operation: &OperationModel<'_>, errors: &mut Accumulato
     }
 }
 
-/// Returns the message about a slot that is not a parameter.
+/// Returns the error message for a slot that does not name a parameter.
 fn no_parameter(slot: &str, known: &[&str]) -> String {
     if slot.trim().is_empty() {
         return "`{}` is an empty slot: write the name of a parameter inside, or `{{}}` for the braces"

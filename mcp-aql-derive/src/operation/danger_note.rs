@@ -1,4 +1,4 @@
-//! Generates a warning for operations whose name raises the danger level above that of their category.
+//! Generates a warning if the name of an operation raises its danger level above the level of its category.
 
 use mcp_aql_protocol::{DangerLevel, SemanticCategory};
 use proc_macro2::TokenStream;
@@ -6,8 +6,9 @@ use quote::quote_spanned;
 
 use super::model::OperationModel;
 
-/// Warns the author that the name has raised the level, unless `danger(level = …)` is written (REQ-DNG-08). On
-/// stable Rust, a macro can warn only by using a deprecated item.
+/// Generates the warning, unless the author has written `danger(level = …)` (REQ-DNG-08).
+///
+/// The warning is the use of a deprecated item: stable Rust has no other way for a macro to warn.
 pub(super) fn note(operation: &OperationModel<'_>) -> Option<TokenStream> {
     if operation.danger_level().is_some() || operation.name_constant.is_some() {
         return None;

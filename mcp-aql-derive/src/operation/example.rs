@@ -1,4 +1,4 @@
-//! Checks the examples of an operation. Introspection shows them to clients, so each must be a valid call.
+//! Checks the examples of an operation. Introspection shows them to models, so each must be a valid call.
 
 use darling::error::Accumulator;
 use mcp_aql_protocol::nearest_name;
@@ -41,7 +41,7 @@ pub(crate) fn check(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Returns the error about an example that is not an object.
+/// Returns the error for an example other than an object.
 pub(crate) fn no_object(example: &JsonOption) -> darling::Error {
     fault(
         example.json.span,
@@ -63,7 +63,8 @@ fn empty_description(example: &JsonOption, errors: &mut Accumulator) {
     }
 }
 
-/// Requires that each member is a parameter. Names inside groups are known only to the expansion of their own macro.
+/// Requires that each member is a parameter. Only the expansion of a group's own macro knows the names inside the
+/// group.
 fn members_are_known(
     members: &[(LitStr, Json)],
     operation: &OperationModel<'_>,
@@ -94,14 +95,14 @@ fn is_known(name: &str, operation: &OperationModel<'_>) -> bool {
     operation.known_parameters().contains(&name)
 }
 
-/// Requires each parameter without a default.
+/// Requires a value for each parameter without a default.
 fn nothing_is_missing(
     example: &JsonOption,
     members: &[(LitStr, Json)],
     operation: &OperationModel<'_>,
     errors: &mut Accumulator,
 ) {
-    // A misspelt name is reported as such, and not as missing too.
+    // A misspelled name is reported as unknown, so it must not be reported as missing, too.
     let required: Vec<_> = operation.parameters().filter(|it| it.is_required()).collect();
     let searches =
         operation.queries().any(|it| it.text(&operation.name.text) == TextSearch::Required);

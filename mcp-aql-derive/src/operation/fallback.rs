@@ -1,4 +1,4 @@
-//! Generates stand-ins for faulty operations, so that their registration causes no follow-up errors.
+//! Generates stand-ins for operations with errors, so that their registration causes no follow-up errors.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -7,7 +7,7 @@ use syn::{ItemFn, ItemImpl};
 use super::codegen::{self, BlockRole};
 use crate::support::runtime_path::RuntimePath;
 
-/// Generates the operation of a faulty free function.
+/// Generates the stand-in of a free function.
 pub(crate) fn operation(function: &ItemFn, runtime: &RuntimePath) -> TokenStream {
     let ident = &function.sig.ident;
     let conditions = codegen::conditions(&function.attrs);
@@ -27,7 +27,7 @@ pub(crate) fn operation(function: &ItemFn, runtime: &RuntimePath) -> TokenStream
     }
 }
 
-/// Generates the operations of a faulty block: those without errors.
+/// Generates the operations of a block with errors: only those without errors of their own.
 pub(crate) fn operations(
     block: &ItemImpl,
     role: &BlockRole,

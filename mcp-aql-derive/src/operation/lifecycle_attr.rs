@@ -1,4 +1,8 @@
 //! Parses `lifecycle(…)` and generates its part of the table.
+//!
+//! ```text
+//! #[operation(category = "EXECUTE", lifecycle(cancel, retry, progress))]
+//! ```
 
 use darling::FromMeta;
 use proc_macro2::{Span, TokenStream};
@@ -11,7 +15,7 @@ use crate::support::options::{Grammar, Hint, nested};
 use crate::support::runtime_path::RuntimePath;
 use crate::support::values::Flag;
 
-/// The abilities of an operation that runs in the background.
+/// The declared abilities of a background operation.
 #[derive(Debug)]
 pub(crate) struct Lifecycle {
     cancel: bool,

@@ -1,4 +1,4 @@
-//! Checks the rules of operations that run in the background, one function per rule.
+//! The rules of background operations, one function per rule.
 
 use darling::error::Accumulator;
 use mcp_aql_protocol::SemanticCategory;
@@ -7,7 +7,7 @@ use super::lifecycle_attr::Lifecycle;
 use super::model::OperationModel;
 use crate::support::fault;
 
-/// Checks every rule of operations that run in the background.
+/// Checks every rule of `lifecycle(…)` and `ExecutionContext`.
 pub(super) fn run(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     match &operation.lifecycle {
         Some(lifecycle) => {
@@ -19,7 +19,7 @@ pub(super) fn run(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Rejects `lifecycle` on operations that are not EXECUTE (MCP-AQL §8.4).
+/// Rejects `lifecycle` on operations other than EXECUTE (MCP-AQL §8.4).
 fn only_execute_has_one(
     lifecycle: &Lifecycle,
     operation: &OperationModel<'_>,
@@ -39,7 +39,7 @@ fn only_execute_has_one(
     }
 }
 
-/// Requires an async function: a blocking one would occupy a worker thread for the whole execution.
+/// Requires an async function. A blocking function would occupy a worker thread for the whole execution.
 fn function_is_async(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let signature = operation.signature;
     if signature.asyncness.is_none() {
@@ -50,8 +50,10 @@ fn function_is_async(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Requires an `ExecutionContext` for `progress`, which only it can report. `cancel` needs none: a function that
-/// does not watch for cancellation is dropped at its next await point, after a grace period.
+/// Requires an `ExecutionContext` for `progress`, because only its methods report progress.
+///
+/// `cancel` does not need one: a function that does not watch for cancellation is dropped at its next await point,
+/// after a grace period.
 fn progress_needs_execution_context(
     lifecycle: &Lifecycle,
     operation: &OperationModel<'_>,
@@ -70,7 +72,7 @@ fn progress_needs_execution_context(
     }
 }
 
-/// Rejects an `ExecutionContext` without a lifecycle: a foreground call has no execution.
+/// Rejects an `ExecutionContext` without a lifecycle, because a foreground call has no execution.
 fn executions_have_one(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     for span in operation.executions() {
         let remedy = if operation.is(SemanticCategory::Execute) {

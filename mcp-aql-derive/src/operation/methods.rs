@@ -1,4 +1,4 @@
-//! Expands `#[operations]`: the methods of an impl block that carry `#[operation(…)]`.
+//! Expands `#[operations]`: an impl block whose methods with `#[operation(…)]` become operations.
 
 use darling::error::Accumulator;
 use proc_macro2::TokenStream;
@@ -25,7 +25,8 @@ const GRAMMAR: Grammar = Grammar {
     hint: |name| Hint::new(format!("write `#[operation({name} = …)]` above each method")),
 };
 
-/// Reads `block = admin` or `blocks(admin, reports)`. A type has one main block, which lists the others.
+/// Reads `block = admin` or `blocks(admin, reports)`. Each type has one main block, and the main block lists the
+/// others.
 fn block_role(mut options: Options, errors: &mut Accumulator) -> BlockRole {
     let role = BlockRole {
         name: options.take::<Word>("block", errors).map(|name| name.into_inner().0),
@@ -42,7 +43,7 @@ fn block_role(mut options: Options, errors: &mut Accumulator) -> BlockRole {
     role
 }
 
-/// Returns the block as written, followed by its operations.
+/// Returns the block as written, followed by the generated operations.
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     let block = match syn::parse2::<ItemImpl>(item.clone()) {
         Ok(block) => block,
@@ -108,7 +109,7 @@ impl Methods {
         found
     }
 
-    /// Adds one method, unless it has errors.
+    /// Adds a method. A method with errors is left out.
     fn add(
         &mut self,
         method: &ImplItemFn,
@@ -137,7 +138,8 @@ impl Methods {
         errors.finish()?;
         let conditions = codegen::conditions(&method.attrs);
         let checks = assertions::of(&model, runtime);
-        // A separate constant cannot name the block's type parameters, so the assertions go into the closure.
+        // A separate constant cannot name the type parameters of the block, so a generic block has its assertions in
+        // the closure.
         let (inline, apart) = if block.generics.params.is_empty() {
             (Vec::new(), checks)
         } else {
@@ -152,7 +154,7 @@ impl Methods {
     }
 }
 
-/// Determines how the function is called. Concurrent calls share one receiver, so it must be borrowed.
+/// Determines how the function is called. A receiver must be borrowed, because concurrent calls share it.
 fn site(signature: &Signature, errors: &mut Accumulator) -> Site {
     let Some(receiver) = signature.receiver() else { return Site::Associated };
     let mutable = match &receiver.kind {
@@ -175,7 +177,7 @@ fn site(signature: &Signature, errors: &mut Accumulator) -> Site {
     Site::Method
 }
 
-/// Reports that the attribute is on an item that is not an impl block.
+/// Reports that the attribute belongs on an impl block.
 fn misplaced(item: TokenStream) -> TokenStream {
     let error = match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Fn(function)) => fault(

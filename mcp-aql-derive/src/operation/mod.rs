@@ -36,7 +36,7 @@ use crate::support::{attribute_of, fault, keyword};
 use attr::OperationAttr;
 use model::{OperationModel, Site};
 
-/// Returns the function as written, followed by its operation.
+/// Returns the function as written, followed by the generated operation.
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     let function = match syn::parse2::<ItemFn>(item.clone()) {
         Ok(function) => function,
@@ -70,7 +70,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     quote!(#cleaned #operation)
 }
 
-/// Reports that the attribute is on an item that is not a function.
+/// Reports that the attribute belongs on a function.
 fn misplaced(item: TokenStream) -> TokenStream {
     let error = match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Impl(block)) => fault(

@@ -1,4 +1,4 @@
-//! Models an operation: its options, description, arguments and signature.
+//! The model of an operation: its options, description, arguments and signature.
 
 use darling::error::Accumulator;
 use darling::util::SpannedValue;
@@ -25,15 +25,15 @@ use crate::support::{Name, fault};
 pub(crate) struct OperationModel<'a> {
     pub(crate) name: Name,
     pub(crate) ident: &'a Ident,
-    /// The constant with the name. The rules for names then apply to the name of the Rust function.
+    /// The constant with the name. In this case, the rules for names apply to the name of the Rust function.
     pub(crate) name_constant: Option<Expr>,
-    /// The constant with the description, instead of the doc comment.
+    /// The constant with the description. It replaces the doc comment.
     pub(crate) description: Option<Expr>,
-    /// `None` is an error.
+    /// The declared category. `None` is reported as an error.
     pub(crate) category: Option<SpannedValue<SemanticCategory>>,
     /// The span at which the missing category is reported.
     pub(crate) no_category: Option<Span>,
-    /// The doc comment. An empty one is an error.
+    /// The doc comment. An empty doc comment is an error.
     pub(crate) doc: Doc,
     pub(crate) endpoint: Option<SpannedValue<Text>>,
     pub(crate) rationale: Option<SpannedValue<Text>>,
@@ -50,7 +50,7 @@ pub(crate) struct OperationModel<'a> {
     pub(crate) site: Site,
 }
 
-/// The place where the function is defined.
+/// The site of a function's definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Site {
     /// A free function of a module.
@@ -110,7 +110,7 @@ impl<'a> OperationModel<'a> {
         }
     }
 
-    /// Returns the arguments that are plain parameters.
+    /// Returns the plain parameters among the arguments.
     pub(crate) fn parameters(&self) -> impl Iterator<Item = &Parameter<'a>> {
         self.arguments.iter().filter_map(|argument| match argument {
             Argument::One(parameter) => Some(&**parameter),
@@ -142,7 +142,8 @@ impl<'a> OperationModel<'a> {
         })
     }
 
-    /// Returns the names of the parameters, without those that only another macro's expansion knows.
+    /// Returns the known parameter names. Those of groups are missing, because only the expansion of another macro
+    /// knows them.
     pub(crate) fn known_parameters(&self) -> Vec<&str> {
         let mut known: Vec<_> = self.parameters().map(|it| it.name.text.as_str()).collect();
         if self.inputs().next().is_some() {
@@ -160,7 +161,7 @@ impl<'a> OperationModel<'a> {
         self.danger.as_ref()?.level.as_ref()
     }
 
-    /// Reports whether there are parameters whose names only another macro's expansion knows.
+    /// Returns `true` if there are parameters whose names only the expansion of another macro knows.
     pub(crate) fn has_groups(&self) -> bool {
         self.groups().next().is_some()
     }
@@ -173,7 +174,7 @@ impl<'a> OperationModel<'a> {
         })
     }
 
-    /// Reports whether an argument is an `IfMatch`.
+    /// Returns `true` if an argument is an `IfMatch`.
     pub(crate) fn has_if_match(&self) -> bool {
         self.arguments.iter().any(|argument| matches!(argument, Argument::IfMatch(_)))
     }
@@ -196,7 +197,7 @@ impl<'a> OperationModel<'a> {
     }
 }
 
-/// Reports whether the signature is valid only in an impl block: it has a receiver or mentions `Self`.
+/// Returns `true` if the signature is only valid in an impl block: it has a receiver or mentions `Self`.
 pub(crate) fn belongs_to_impl(signature: &Signature) -> bool {
     signature.receiver().is_some() || mentions_self(signature.to_token_stream())
 }

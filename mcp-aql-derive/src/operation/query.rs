@@ -1,4 +1,4 @@
-//! Models arguments that represent the parameters of a query: `CollectionQuery<T>`, `Fields<T>` and
+//! The model of an argument that represents the parameters of a query: `CollectionQuery<T>`, `Fields<T>` or
 //! `RelationshipQuery<T>`.
 
 use darling::error::Accumulator;
@@ -17,14 +17,14 @@ use crate::support::{Name, fault};
 /// A query argument.
 pub(crate) struct Query<'a> {
     pub(crate) kind: QueryKind,
-    /// The type as written, without an `Option`, which is an error.
+    /// The type as written. An `Option` around it is removed and reported as an error.
     pub(crate) ty: &'a Type,
     /// The span of the type's name.
     pub(crate) span: Span,
     options: QueryOptions,
 }
 
-/// Returns the kind of a query parameter's values, if it is a simple one.
+/// Returns the kind of a query parameter's values if it is a simple one.
 pub(crate) fn kind_of(parameter: &str) -> Kind {
     match parameter {
         "first" | "last" | "limit" | "offset" | "page" | "page_size" | "depth" => {
@@ -36,19 +36,19 @@ pub(crate) fn kind_of(parameter: &str) -> Kind {
     }
 }
 
-/// Reports whether the type represents the parameters of a query.
+/// Returns `true` if the type represents the parameters of a query.
 pub(crate) fn is_one(ty: &Type) -> bool {
     kind(ty).is_some()
 }
 
-/// Returns the kind of query, also if an `Option` surrounds the type, which is an error.
+/// Returns the kind of query. An `Option` around the type is accepted here, because it is reported later.
 fn kind(ty: &Type) -> Option<QueryKind> {
     let bare = inside(ty, "Option").unwrap_or(ty);
     QueryKind::ALL.into_iter().find(|kind| inside(bare, kind.name()).is_some())
 }
 
 impl<'a> Query<'a> {
-    /// Reads a query argument, recognised by the last segment of its type.
+    /// Reads a query argument. The last segment of its type identifies it.
     pub(crate) fn read(argument: &PatType, ty: &'a Type, errors: &mut Accumulator) -> Option<Self> {
         let kind = kind(ty)?;
         let bare = inside(ty, "Option").unwrap_or(ty);
@@ -71,7 +71,7 @@ impl<'a> Query<'a> {
         Some(Self { kind, ty: bare, span, options })
     }
 
-    /// Returns whether a call has a search text. An operation called `search_…` requires one by default.
+    /// Returns whether calls have the search parameter `query`. By default, operations called `search_…` require it.
     pub(crate) fn text(&self, operation: &str) -> TextSearch {
         match &self.options.text {
             _ if self.kind != QueryKind::Collection => TextSearch::None,
@@ -123,7 +123,7 @@ impl<'a> Query<'a> {
         offered.iter().filter(|(_, offered)| *offered).map(|(name, _)| *name).collect()
     }
 
-    /// Generates `ParameterEntry::Composite(&QueryEntry::of::<CollectionQuery<Task>>(…))`.
+    /// Generates the table entry, for example `ParameterEntry::Composite(&QueryEntry::of::<CollectionQuery<Task>>(…))`.
     pub(crate) fn entry(&self, operation: &Name, runtime: &RuntimePath) -> TokenStream {
         let ty = self.ty;
         let query = quote!(#runtime::query);

@@ -1,4 +1,8 @@
 //! Parses the options of `#[query(…)]` and generates their part of the table.
+//!
+//! ```text
+//! #[query(accept(offset, page), without(aggregate), page_size = 50, max_page_size = 500)]
+//! ```
 
 use std::ops::RangeInclusive;
 
@@ -28,7 +32,7 @@ pub(super) struct QueryOptions {
     max_depth: Option<SpannedValue<Length>>,
 }
 
-/// Whether calls have a search text.
+/// The search parameter `query` of an operation: absent, optional or required.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TextSearch {
     None,
@@ -64,8 +68,9 @@ const GRAMMAR: Grammar = Grammar {
     },
 };
 
-/// The accepted page sizes, and the accepted depths of relationship queries.
+/// The accepted page sizes.
 const PAGE_SIZES: RangeInclusive<usize> = 1..=MAX_PAGE_SIZE;
+/// The accepted depths of relationship queries.
 const DEPTHS: RangeInclusive<usize> = 1..=100;
 
 /// The kind of a query argument.
@@ -79,7 +84,7 @@ pub(crate) enum QueryKind {
 impl QueryKind {
     pub(super) const ALL: [Self; 3] = [Self::Collection, Self::Fields, Self::Relationship];
 
-    /// Returns the name of the type, by which the macro recognises it.
+    /// Returns the name of the type. The macro recognizes the argument by this name.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Collection => "CollectionQuery",
@@ -203,7 +208,7 @@ impl QueryOptions {
         read
     }
 
-    /// Rejects a form of a control that `without(…)` disables.
+    /// Rejects `accept(…)` of a form whose control `without(…)` disables, for example `order` without `sort`.
     fn forms(&self, errors: &mut Accumulator) {
         for (form, control) in [("order", "sort"), ("preset", "fields")] {
             if let Some(accepted) = self.accept.iter().find(|it| *it == form)
@@ -219,7 +224,7 @@ impl QueryOptions {
         }
     }
 
-    /// Requires sizes in the accepted ranges, and a page size of at most the maximum.
+    /// Requires sizes in the accepted ranges, and a page size that does not exceed the maximum.
     fn ranges(&self, errors: &mut Accumulator) {
         let numbers = [
             ("page_size", &self.page_size, PAGE_SIZES),
@@ -286,7 +291,7 @@ impl QueryOptions {
     }
 }
 
-/// Returns the error about an option that does not apply to the argument's type.
+/// Returns the error for an option that does not apply to the argument's type.
 fn no_use(key: &Ident, kind: QueryKind) -> darling::Error {
     let known = kind.options();
     let remedy = match known {

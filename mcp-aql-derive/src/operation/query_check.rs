@@ -1,4 +1,4 @@
-//! Checks the rules of query arguments, one function per rule.
+//! The rules of query arguments, one function per rule.
 
 use darling::error::Accumulator;
 use mcp_aql_protocol::SemanticCategory;
@@ -42,7 +42,7 @@ fn queries_read(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Requires the protocol's own name for relationship queries (REQ-REL-01).
+/// Requires the name that the protocol reserves for relationship queries (REQ-REL-01).
 fn relationships_have_a_name(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     const NAME: &str = "query_relationships";
     if operation.name.text == NAME {
@@ -81,12 +81,12 @@ fn one_query(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Reports whether two kinds share parameter names. Only `Fields` and `RelationshipQuery` do not.
+/// Returns `true` if two kinds share parameter names. Only `Fields` and `RelationshipQuery` share none.
 fn clash(one: QueryKind, other: QueryKind) -> bool {
     one == QueryKind::Collection || other == QueryKind::Collection
 }
 
-/// Requires a search text of `search_…` operations (REQ-COL-02).
+/// Requires the parameter `query` for `search_…` operations (REQ-COL-02).
 fn searches_have_text(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let name = &operation.name.text;
     if !name.starts_with("search_") {
@@ -104,7 +104,7 @@ fn searches_have_text(operation: &OperationModel<'_>, errors: &mut Accumulator) 
     }
 }
 
-/// Rejects parameters with the name of a query parameter.
+/// Rejects parameters with the same name as a query parameter.
 fn names_do_not_clash(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     for query in operation.queries() {
         let taken = query.parameters(&operation.name.text);

@@ -1,11 +1,11 @@
-//! Unit tests of the expansions and of their length.
+//! Unit tests of the expansions: snapshots and a limit on their length.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::{operation, operation_error, param_group};
 
-/// Formats tokens.
+/// Formats tokens as Rust source.
 fn pretty(tokens: TokenStream) -> String {
     match syn::parse2(tokens.clone()) {
         Ok(file) => prettyplease::unparse(&file),
@@ -206,7 +206,7 @@ fn an_error_type() {
     snapshot("operation_error", &pretty(operation_error::expand(item)));
 }
 
-/// Besides the function and its table, the expansion of one operation has fewer than 30 lines.
+/// Without the function itself and its table, the expansion of one operation has fewer than 30 lines.
 #[test]
 fn an_expansion_is_short() {
     let text = get_task();

@@ -1,4 +1,8 @@
 //! Parses the options of `#[operation_error(…)]`.
+//!
+//! ```text
+//! #[operation_error(code = "NOT_FOUND_RESOURCE", details(resource_type = "article", resource_id = 0))]
+//! ```
 
 use darling::FromMeta;
 use darling::error::Accumulator;
@@ -28,7 +32,7 @@ const GRAMMAR: Grammar = Grammar {
 #[derive(Default)]
 pub(crate) struct ErrorAttr {
     pub(crate) code: Option<SpannedValue<Code>>,
-    /// Whether `code` is written, even if malformed or misspelt.
+    /// If `true`, the author has written `code`, perhaps malformed or misspelled.
     pub(crate) has_code: bool,
     pub(crate) message: Option<SpannedValue<Text>>,
     pub(crate) details: Option<SpannedValue<Details>>,
@@ -41,7 +45,7 @@ pub(crate) struct ErrorAttr {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Code(pub(crate) ErrorCode);
 
-/// The structured details of an error, by key.
+/// The structured details of an error, in the order of their keys in the source.
 pub(crate) struct Details(pub(crate) Vec<(Ident, Detail)>);
 
 /// The value of a detail.
@@ -132,7 +136,8 @@ fn pairs(input: ParseStream<'_>) -> syn::Result<Vec<(Ident, Expr)>> {
 }
 
 impl Detail {
-    /// Parses a literal, or the name or index of a field. [`check`](super::check) verifies that the field exists.
+    /// Parses a literal, or the name or index of a field. The module [`check`](super::check) reports fields that do not
+    /// exist.
     fn from_expr(key: &Ident, expr: &Expr) -> darling::Result<Self> {
         match expr {
             Expr::Group(group) => Self::from_expr(key, &group.expr),
@@ -143,7 +148,7 @@ impl Detail {
                 .map_err(Into::into),
             _ => match Json::from_expr(expr) {
                 Some(json) => json.map(Self::Literal),
-                // Its first token may be a field's name, so the error is reported at the key.
+                // The expression may start with a field's name, so the key is the better span.
                 None => Err(fault(
                     key.span(),
                     format_args!(
@@ -154,7 +159,7 @@ impl Detail {
         }
     }
 
-    /// Turns a whole number into a field index if the variant is a tuple.
+    /// Turns an integer into the index of a field if the variant is a tuple.
     pub(crate) fn resolve(self, tuple: bool) -> Self {
         match &self {
             Self::Literal(json) if tuple => match &json.value {

@@ -1,4 +1,4 @@
-//! Checks the rules of an error type, one function per rule.
+//! The rules of an error type, one function per rule.
 
 use darling::error::Accumulator;
 use quote::ToTokens as _;
@@ -21,7 +21,7 @@ pub(crate) fn run(model: &ErrorModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Rejects slots in `message`, which is sent as written, unlike the text of `#[error("…")]`.
+/// Rejects slots in `message`. Unlike the string in `#[error("…")]`, it is sent as written.
 fn message_is_not_a_template(variant: &Variant<'_>, errors: &mut Accumulator) {
     let Some(message) = &variant.attr.message else { return };
     let slots = slots::names(&message.0).unwrap_or_default();
@@ -38,7 +38,7 @@ fn message_is_not_a_template(variant: &Variant<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Rejects options on fields: they apply to a whole variant.
+/// Rejects options on fields, because options apply to a whole variant.
 fn options_of_fields(variant: &Variant<'_>, errors: &mut Accumulator) {
     for field in variant.fields {
         for attribute in field.attrs.iter().filter(|it| is_called(it, "operation_error")) {
@@ -53,7 +53,7 @@ fn options_of_fields(variant: &Variant<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Rejects other options beside `transparent`: the inner error has its own code, message and details.
+/// Rejects other options next to `transparent`. The inner error has its own code, message and details.
 fn transparent_stands_alone(variant: &Variant<'_>, errors: &mut Accumulator) {
     if variant.attr.transparent.is_none() {
         return;
@@ -83,7 +83,7 @@ fn transparent_has_one_field(variant: &Variant<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Requires a code for `message` and `details`. A variant without one becomes an opaque `INTERNAL_ERROR`.
+/// Requires a code for `message` and `details`. Without a code, a variant becomes an opaque `INTERNAL_ERROR`.
 fn options_need_a_code(variant: &Variant<'_>, errors: &mut Accumulator) {
     if variant.attr.has_code || variant.attr.transparent.is_some() {
         return;
@@ -96,7 +96,7 @@ fn options_need_a_code(variant: &Variant<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Requires that each field named by a detail exists.
+/// Requires that each detail names an existing field.
 fn details_exist(variant: &Variant<'_>, errors: &mut Accumulator) {
     for (_, detail) in &variant.details {
         let Detail::Field(member) = detail else { continue };

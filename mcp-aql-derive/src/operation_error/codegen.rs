@@ -1,4 +1,4 @@
-//! Generates the conversion of an error type: one `match` from its variants to the protocol's errors.
+//! Generates the conversion of an error type: one `match` that turns variants into errors of the protocol.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens as _, format_ident, quote, quote_spanned};
@@ -11,12 +11,13 @@ use crate::support::json::{Json, Value};
 use crate::support::runtime_path::RuntimePath;
 use crate::support::variant_ident;
 
-/// Generates `impl From<X> for OperationError`, and for the `Error` that an adapter's `main` returns.
+/// Generates `impl From<X> for OperationError`, and the same for the `Error` type that the `main` of an adapter
+/// returns.
 pub(crate) fn conversion(model: &ErrorModel<'_>, runtime: &RuntimePath) -> TokenStream {
     let arms = model.variants.iter().map(|variant| arm(model, variant, runtime));
     let ident = model.ident;
     let (generics, arguments, where_clause) = model.generics.split_for_impl();
-    // Method resolution picks one of the two traits: an error that can be a source is kept as the cause.
+    // Method resolution picks one of two traits: if the error implements `std::error::Error`, it is kept as the cause.
     let traits = model.variants.iter().any(|variant| variant.code().is_some()).then(|| {
         quote! {
             #[allow(unused_imports)]
@@ -52,7 +53,8 @@ pub(crate) fn conversion(model: &ErrorModel<'_>, runtime: &RuntimePath) -> Token
     }
 }
 
-/// Generates conversions for a faulty error type, so that operations that return it cause no follow-up errors.
+/// Generates conversions for an error type with errors, so that the operations that return it cause no follow-up
+/// errors.
 pub(crate) fn inert(item: &DeriveInput, runtime: &RuntimePath) -> TokenStream {
     let ident = &item.ident;
     let (generics, arguments, where_clause) = item.generics.split_for_impl();
@@ -90,7 +92,7 @@ fn arm(model: &ErrorModel<'_>, variant: &Variant<'_>, runtime: &RuntimePath) -> 
         return quote!(#path { #member: __inner } => #into,);
     }
     let Some(code) = variant.code() else {
-        // The span of the name: rustc reports there that the type does not implement `Error`.
+        // rustc reports at this span that the type does not implement `Error`.
         let span = variant.ident.unwrap_or(ident).span();
         let internal = quote_spanned! {Span::call_site().located_at(span)=>
             #runtime::__private::internal(__error)
@@ -156,11 +158,11 @@ fn mapped(variant: &Variant<'_>, code: Code, runtime: &RuntimePath) -> TokenStre
     quote!(#constructed #(#details)*)
 }
 
-/// Details that repeat text of the caller, which may be of any length and are truncated by the runtime.
+/// The details that repeat a value of the caller. The runtime truncates them, because the value may have any length.
 const ECHOED: [&str; 4] = ["resource_type", "resource_id", "expected_version", "actual_version"];
 
-/// Generates a call of the runtime's constructor that fills the code's message template, if the details are
-/// sufficient. Also returns the keys of the details that the constructor sets.
+/// Generates a call of the runtime's constructor that fills in the message template of the code, if the details
+/// suffice. Also returns the keys of the details that the constructor sets.
 fn constructor(
     variant: &Variant<'_>,
     code: Code,
@@ -187,7 +189,7 @@ fn constructor(
     Some((quote!(#runtime::OperationError::#constructor(#(#slots),*)), keys))
 }
 
-/// Generates the text of a template's slot from a detail.
+/// Generates the value of a template's slot from a detail.
 fn slot(detail: &Detail, runtime: &RuntimePath) -> TokenStream {
     match detail {
         Detail::Field(member) => {

@@ -1,4 +1,4 @@
-//! Expands `#[derive(OperationError)]`: the variants of an error type become codes of the protocol.
+//! Expands `#[derive(OperationError)]`, which turns the variants of an error type into error codes of the protocol.
 
 mod attr;
 mod check;

@@ -1,4 +1,4 @@
-//! Models an error type and the mapping of its variants.
+//! The model of an error type: each variant with its options.
 
 use darling::error::Accumulator;
 use syn::spanned::Spanned as _;
@@ -7,7 +7,7 @@ use syn::{Data, DeriveInput, Fields, Generics, Ident, Member, Path};
 use super::attr::{Code, Detail, ErrorAttr};
 use crate::support::fault;
 
-/// An enum, or a struct that is treated as its own only variant.
+/// An error type. A struct is modeled as an enum with a single variant.
 pub(crate) struct ErrorModel<'a> {
     pub(crate) runtime: Option<Path>,
     pub(crate) ident: &'a Ident,
@@ -17,7 +17,7 @@ pub(crate) struct ErrorModel<'a> {
 
 /// A variant and its mapping.
 pub(crate) struct Variant<'a> {
-    /// `None` for a struct.
+    /// The name of the variant. `None` for a struct.
     pub(crate) ident: Option<&'a Ident>,
     pub(crate) fields: &'a Fields,
     pub(crate) attr: ErrorAttr,
@@ -71,7 +71,7 @@ impl<'a> Variant<'a> {
         self.attr.code.as_deref().copied()
     }
 
-    /// Reports whether the field exists.
+    /// Returns `true` if the field exists.
     pub(crate) fn has(&self, member: &Member) -> bool {
         self.fields.members().any(|known| known == *member)
     }

@@ -1,4 +1,4 @@
-//! Expands `#[derive(ParamGroup)]`: a struct whose fields are parameters.
+//! Expands `#[derive(ParamGroup)]`, which turns the fields of a struct into parameters.
 
 mod model;
 
@@ -50,7 +50,7 @@ fn implementation(
     )
 }
 
-/// Generates an empty group for a faulty one, so that operations that use it cause no follow-up errors.
+/// Generates an empty group for a group with errors, so that operations with this group cause no follow-up errors.
 fn inert(item: &DeriveInput, runtime: &RuntimePath) -> TokenStream {
     wrap(
         item,

@@ -1,4 +1,4 @@
-//! Models a group of parameters.
+//! The model of `#[derive(ParamGroup)]`.
 
 use darling::error::Accumulator;
 use syn::{Data, DeriveInput, Fields, Ident, Path};
@@ -22,7 +22,7 @@ const GRAMMAR: Grammar = Grammar {
 /// A struct whose fields are parameters.
 pub(crate) struct GroupModel<'a> {
     pub(crate) runtime: Option<Path>,
-    /// The fields' names, in the order of the parameters.
+    /// The names of the fields, in the order of the parameters.
     pub(crate) fields: Vec<&'a Ident>,
     pub(crate) parameters: Vec<Parameter<'a>>,
 }

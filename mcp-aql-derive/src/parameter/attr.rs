@@ -1,4 +1,8 @@
 //! Parses the options of `#[param(…)]`.
+//!
+//! ```text
+//! #[param(default = 3, minimum = 1, maximum = 5)]
+//! ```
 
 use darling::error::Accumulator;
 use darling::util::SpannedValue;
@@ -57,9 +61,9 @@ pub(crate) struct ParamAttr {
     pub(crate) constraints: Constraints,
     pub(crate) sensitive: bool,
     pub(crate) deprecated: Option<Deprecated>,
-    /// The span of `group`, which marks a struct whose fields are the parameters.
+    /// The span of `group`. It marks a struct whose fields are the parameters.
     pub(crate) group: Option<Span>,
-    /// The claim of the caller that sets the value. The argument is then no parameter.
+    /// The claim of the caller that supplies the value. The argument is then not a parameter of the operation.
     pub(crate) from_claim: Option<SpannedValue<Text>>,
     /// All keys as written, for arguments that accept no options.
     pub(crate) keys: Vec<Ident>,
@@ -108,7 +112,8 @@ impl ParamAttr {
         }
     }
 
-    /// Rejects `from_claim` on a field, which is a parameter of every operation with its type.
+    /// Rejects `from_claim` on a field of a group, because the field is a parameter of every operation that uses the
+    /// group.
     pub(crate) fn no_claim(&self, errors: &mut Accumulator) {
         if let Some(claim) = &self.from_claim {
             errors.push(fault(

@@ -1,4 +1,4 @@
-//! Checks the rules of a parameter, one function per rule.
+//! The rules of a parameter, one function per rule.
 
 use std::fmt::Display;
 
@@ -28,7 +28,7 @@ pub(crate) fn check(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     default_is_possible(parameter, errors);
 }
 
-/// Checks the rules of types and constraints, which also apply to the fields of a resource.
+/// Checks the rules that also apply to the fields of a resource: type and constraints.
 pub(crate) fn constraints(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     json_type::check(parameter, errors);
     constraints_fit_the_type(parameter, errors);
@@ -67,12 +67,12 @@ fn name(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     errors.push(fault(parameter.name.span, message));
 }
 
-/// Requires a description, which introspection shows.
+/// Requires a description, because introspection shows it.
 fn description(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     errors.extend(parameter.doc.fault("parameter", &parameter.name.text, parameter.span));
 }
 
-/// Requires that the replacement is another parameter of the operation.
+/// Requires that the replacement of a deprecated parameter is another parameter of the operation.
 pub(crate) fn replacement(
     parameter: &Parameter<'_>,
     known: &[&str],
@@ -102,7 +102,7 @@ pub(crate) fn replacement(
     ));
 }
 
-/// Requires an owned, named type: values are decoded from JSON.
+/// Requires an owned, named type, because the value is decoded from JSON.
 fn type_is_owned(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     match ty::peel(parameter.ty) {
         Type::Reference(reference) => {
@@ -129,7 +129,7 @@ fn type_is_owned(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Requires that constraints apply to the parameter's type.
+/// Requires that each constraint applies to the parameter's type. For example, a string has no `minimum`.
 fn constraints_fit_the_type(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     let constraints = &parameter.constraints;
     let mut check = |key: &str, is_there: bool, fits: fn(&Kind) -> bool, takes: &str| {
@@ -161,7 +161,8 @@ fn constraints_fit_the_type(parameter: &Parameter<'_>, errors: &mut Accumulator)
     check("max_items", constraints.max_items.is_some(), list, "lists");
 }
 
-/// Returns the advice for a constraint that does not apply to the type.
+/// Returns the advice for a constraint that does not apply to the type, for example "write `max_length`" for `maximum`
+/// on a string.
 fn counterpart(key: &str, kind: &Kind) -> String {
     let end = if key.starts_with("max") { "max" } else { "min" };
     let limits = key.starts_with("min") || key.starts_with("max");
@@ -234,7 +235,7 @@ fn bounds_fit_the_type(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     check("maximum", &constraints.maximum);
 }
 
-/// Requires a regular expression that the runtime can compile.
+/// Requires a regular expression that the `regex` crate can compile, because the runtime uses the same crate.
 fn pattern_is_valid(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     let Some(pattern) = &parameter.constraints.pattern else { return };
     if !matches!(parameter.kind, Kind::Text | Kind::Unknown) {

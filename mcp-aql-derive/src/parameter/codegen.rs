@@ -13,12 +13,16 @@ use crate::support::values::Deprecated;
 use crate::support::variant_ident;
 
 impl Parameter<'_> {
-    /// Generates `required::<T, fn(T)>("name", "Description.")` with its builder calls.
+    /// Generates the table entry of the parameter: a constructor and its builder calls.
+    ///
+    /// ```text
+    /// required::<u8, fn(u8)>("priority", "1 is most urgent.").default(…).constraints(&[…])
+    /// ```
     pub(crate) fn spec(&self, runtime: &RuntimePath) -> TokenStream {
         self.spec_with(self.default.as_ref(), runtime)
     }
 
-    /// Like [`spec`](Self::spec), with this default.
+    /// Like [`spec`](Self::spec), with another default.
     pub(crate) fn spec_with(
         &self,
         default: Option<&DefaultValue>,
@@ -40,7 +44,7 @@ impl Parameter<'_> {
         }
     }
 
-    /// Generates the calls that parameters and fields of a resource share:
+    /// Generates the builder calls shared by parameters and the fields of a resource, for example
     /// `.constraints(…).sensitive().deprecated(…)`.
     pub(crate) fn marks(&self, runtime: &RuntimePath) -> TokenStream {
         let constraints = self.constraints.tokens(&self.kind, runtime);

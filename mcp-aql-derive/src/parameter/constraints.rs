@@ -7,7 +7,7 @@ use syn::Expr;
 use crate::support::json::Json;
 use crate::support::values::{Choices, Length, Limit, Text};
 
-/// The value of a parameter that a call omits.
+/// The value that a parameter has if a call omits it.
 pub(crate) enum DefaultValue {
     Literal(Json),
     Expr(Expr),

@@ -1,4 +1,6 @@
-//! Checks that JSON can carry every value of a parameter's type, as far as the type's name tells.
+//! Rejects parameter types whose values JSON cannot carry exactly, for example `u128`.
+//!
+//! Macros see only the name of a type, so an alias or a type of the author is accepted here.
 
 use darling::error::Accumulator;
 use syn::spanned::Spanned as _;
@@ -8,14 +10,14 @@ use super::model::Parameter;
 use crate::support::fault;
 use crate::support::ty::{self, Kind};
 
-/// Requires a type whose values JSON can carry.
+/// Checks every rule of this module.
 pub(super) fn check(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     null_has_one_meaning(parameter, errors);
     bytes_are_text(parameter, errors);
     numbers_are_exact(parameter.ty, errors);
 }
 
-/// Rejects an `Option` inside an `Option`: `null` and an omitted parameter are the same.
+/// Rejects an `Option` inside an `Option`: JSON cannot distinguish the outer `None` from the inner one.
 fn null_has_one_meaning(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     let Some(inner) = ty::inside(parameter.ty, "Option").filter(|_| parameter.optional) else {
         return;
@@ -30,7 +32,7 @@ fn null_has_one_meaning(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     ));
 }
 
-/// Rejects lists of `u8`, which callers would have to send as numbers.
+/// Rejects lists of `u8`. Callers would have to send bytes as a list of numbers.
 fn bytes_are_text(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     let Some(item) = ty::inside(parameter.ty, "Vec") else { return };
     if matches!(Kind::of(item), Kind::Integer(integer) if integer.name == "u8") {
@@ -41,7 +43,7 @@ fn bytes_are_text(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Rejects integers of 128 bits, also in lists, maps and tuples.
+/// Rejects integers of 128 bits, including those in lists, maps and tuples. JSON parsers round such numbers.
 pub(crate) fn numbers_are_exact(ty: &Type, errors: &mut Accumulator) {
     match ty::peel(ty::inside(ty, "Option").unwrap_or(ty)) {
         Type::Array(array) => numbers_are_exact(&array.elem, errors),
@@ -59,7 +61,7 @@ pub(crate) fn numbers_are_exact(ty: &Type, errors: &mut Accumulator) {
             Kind::List(_) | Kind::Object => {
                 let Some(segment) = ty::last_segment(ty) else { return };
                 let PathArguments::AngleBracketed(arguments) = &segment.arguments else { return };
-                // The keys of a map are text.
+                // The keys of a map are strings in JSON, so their type does not matter.
                 let keys = usize::from(Kind::of(ty) == Kind::Object);
                 for argument in arguments.args.iter().skip(keys) {
                     if let GenericArgument::Type(ty) = argument {

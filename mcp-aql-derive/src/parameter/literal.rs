@@ -1,4 +1,4 @@
-//! Checks whether a literal fits a parameter: its type, if it is known, and its constraints.
+//! Checks a literal against the type and the constraints of its parameter.
 
 use darling::error::Accumulator;
 use mcp_aql_protocol::Format;
@@ -13,7 +13,9 @@ use crate::support::json::{Json, Number, Value};
 use crate::support::ty::Kind;
 use crate::support::values::Length;
 
-/// Reports a literal that is not a value of `parameter`. `role` names the literal in the message, with its article.
+/// Reports a literal that `parameter` does not accept.
+///
+/// `role` names the literal in the message and includes its article, for example "the default".
 pub(crate) fn check(
     role: &str,
     literal: &Json,
@@ -25,7 +27,7 @@ pub(crate) fn check(
     }
 }
 
-/// Like [`check`], with constraints other than the parameter's own.
+/// Like [`check`], with constraints that differ from the parameter's own.
 pub(crate) fn check_against(
     role: &str,
     literal: &Json,
@@ -42,7 +44,9 @@ pub(crate) fn check_against(
     }
 }
 
-/// Returns the literal that does not have the kind, which may be an item of a list, and the message.
+/// Returns the part of a literal with the wrong kind, and the error message.
+///
+/// The part is the literal itself, or the first wrong item of a list.
 pub(crate) fn misfit<'a>(literal: &'a Json, kind: &Kind) -> Option<(&'a Json, String)> {
     let fits = match (&literal.value, kind) {
         (_, Kind::Unknown) => true,
@@ -71,7 +75,7 @@ pub(crate) fn misfit<'a>(literal: &'a Json, kind: &Kind) -> Option<(&'a Json, St
     Some((literal, format!("is {}: write {}", literal.noun(), kind.form())))
 }
 
-/// Returns the message about the first constraint that a literal violates.
+/// Returns the error message for the first constraint that a literal violates.
 fn violation(literal: &Json, constraints: &Constraints) -> Option<String> {
     if let Some(choices) = &constraints.choices {
         let choices = &choices.0;

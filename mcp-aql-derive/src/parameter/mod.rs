@@ -1,4 +1,4 @@
-//! Reads, checks and generates a parameter, which is declared as an argument or as a field of a group.
+//! A parameter of an operation: an argument of its function, or a field of a group.
 
 mod attr;
 mod check;

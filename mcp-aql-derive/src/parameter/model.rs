@@ -14,13 +14,13 @@ use crate::support::values::Deprecated;
 /// A parameter as declared.
 pub(crate) struct Parameter<'a> {
     pub(crate) name: Name,
-    /// The doc comment. An empty one is an error.
+    /// The doc comment. An empty doc comment is an error.
     pub(crate) doc: Doc,
     /// The type as written.
     pub(crate) written: &'a Type,
     /// The type, without the `Option` around it.
     pub(crate) ty: &'a Type,
-    /// Whether the type is an `Option`.
+    /// If `true`, the type is an `Option`.
     pub(crate) optional: bool,
     pub(crate) kind: Kind,
     pub(crate) default: Option<DefaultValue>,
@@ -61,7 +61,7 @@ impl<'a> Parameter<'a> {
         self.keys.iter().find(|key| *key == name).map(Ident::span)
     }
 
-    /// Reports whether a call must contain the parameter.
+    /// Returns `true` if every call must contain the parameter.
     pub(crate) fn is_required(&self) -> bool {
         !self.optional && self.default.is_none()
     }

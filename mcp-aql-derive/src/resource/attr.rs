@@ -1,6 +1,12 @@
-//! Parses the options of `#[resource(…)]`. Two derives read them: `Resource` here, and `UpdateInput`, which uses `id`
-//! and `read_only`. Both use the same grammars, so that they report a misspelt option with the same error, which
-//! rustc prints once.
+//! Parses the options of `#[resource(…)]`.
+//!
+//! Two derives read them: `Resource`, and `UpdateInput` for the marks `id` and `read_only`. Both use the same grammars,
+//! so that both report the same error for a misspelled option. rustc prints equal errors only once.
+//!
+//! ```text
+//! #[resource(operations, singular = "person", plural = "people")]    above the struct
+//! #[resource(id, filter, sort)]                                      above a field
+//! ```
 
 use darling::error::Accumulator;
 use darling::util::SpannedValue;
@@ -126,12 +132,12 @@ pub(crate) struct Marks {
     pub(crate) numeric: Option<Span>,
     pub(crate) read_only: Option<Span>,
     pub(crate) nested: Option<Span>,
-    /// Whether a mark may be misspelt, so that the absence of a mark proves nothing.
+    /// If `true`, a mark may be misspelled, so the absence of a mark proves nothing.
     pub(crate) unclear: bool,
 }
 
 impl Marks {
-    /// Reads the marks that are among `known`.
+    /// Reads those marks whose names are in `known`.
     pub(crate) fn take(
         options: &mut Options,
         known: &[&'static str],
@@ -158,7 +164,7 @@ impl Marks {
         marks
     }
 
-    /// Returns the marks that are present, with their names.
+    /// Returns the marks of the field, with their names.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&'static str, Span)> {
         [
             ("id", self.id),
@@ -174,7 +180,7 @@ impl Marks {
         .filter_map(|(name, span)| Some((name, span?)))
     }
 
-    /// Reports whether a query may use the field for more than selection.
+    /// Returns `true` if queries can do more with the field than select it, for example filter or sort by it.
     pub(crate) fn is_queried(&self) -> bool {
         self.all().any(|(name, _)| name != "read_only")
     }
@@ -187,7 +193,7 @@ pub(super) fn place(attributes: &[Attribute]) -> Option<Span> {
     Some(attribute.path().span())
 }
 
-/// Reports whether a field has an option of an attribute that belongs to another derive, such as `#[param(sensitive)]`.
+/// Returns `true` if a field has an option of another derive's attribute, such as `#[param(sensitive)]`.
 pub(crate) fn has_option(attributes: &[Attribute], attribute: &str, option: &str) -> bool {
     let lists = attributes.iter().filter(|it| is_called(it, attribute));
     let mut tokens = lists.filter_map(|it| Some(it.meta.require_list().ok()?.tokens.clone()));
@@ -197,7 +203,7 @@ pub(crate) fn has_option(attributes: &[Attribute], attribute: &str, option: &str
     })
 }
 
-/// Returns the error about `read_only` on an identifier.
+/// Returns the error for `read_only` on an identifier.
 pub(crate) fn read_only_id_fault(field: &Ident, span: Span) -> darling::Error {
     fault(
         span,
@@ -207,7 +213,7 @@ pub(crate) fn read_only_id_fault(field: &Ident, span: Span) -> darling::Error {
     )
 }
 
-/// Returns the error about marks on a field that is not in the JSON form.
+/// Returns the error for marks on a field outside the JSON form.
 pub(crate) fn hidden_fault(field: &Ident, span: Span) -> darling::Error {
     fault(
         span,

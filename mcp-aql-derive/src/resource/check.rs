@@ -1,4 +1,4 @@
-//! Checks the rules of a resource, one function per rule.
+//! The rules of a resource, one function per rule.
 
 use std::collections::BTreeMap;
 
@@ -19,10 +19,10 @@ use crate::support::serde_attr::{
 use crate::support::ty::Kind;
 use crate::support::{fault, names};
 
-/// The member that holds computed fields.
+/// The member of a row that contains its computed fields.
 pub(crate) const COMPUTED: &str = "_computed";
 
-/// The logical operators of a filter, which cannot name fields.
+/// The logical operators of a filter. No field can have these names.
 pub(crate) const GROUPS: [&str; 3] = ["and", "or", "not"];
 
 /// Checks every rule of a resource.
@@ -53,7 +53,7 @@ pub(super) fn run(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     references_check::run(resource, errors);
 }
 
-/// Rejects generics: a table belongs to one type, and its rows outlive the request.
+/// Rejects generics, because a table belongs to one type, and lifetimes, because rows outlive the request.
 fn one_type(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     for parameter in &resource.generics.params {
         let (span, message) = match parameter {
@@ -74,7 +74,7 @@ fn one_type(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Requires that serde writes the struct's fields as the members of its JSON form, because queries name fields.
+/// Requires that serde writes the fields of the struct as members of an object, because queries name these members.
 fn own_form(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     let serde = &resource.serde;
     if let Some((option, span)) = serde.written_form.as_ref().or(serde.own_form.as_ref()) {
@@ -88,7 +88,7 @@ fn own_form(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Rejects two fields with the same name in JSON, and the name of the computed fields' member.
+/// Rejects two fields with the same name in JSON, and a field with the name of the member for computed fields.
 fn names_differ(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     let mut seen = BTreeMap::new();
     for field in resource.on_the_wire() {
@@ -119,7 +119,7 @@ fn one_identifier(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Rejects marks on fields that are not in the JSON form.
+/// Rejects marks on fields outside the JSON form.
 fn hidden(field: &FieldModel<'_>, errors: &mut Accumulator) {
     if (field.column.marks.all().next().is_some() || field.references.is_some())
         && let Some(span) = field.attribute
@@ -138,7 +138,8 @@ fn hidden(field: &FieldModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Requires that fields used by queries have snake_case names that are not logical operators of the filter language.
+/// Requires snake_case names for the fields that queries use. The logical operators of the filter language are
+/// rejected.
 fn name(field: &FieldModel<'_>, errors: &mut Accumulator) {
     let marks = &field.column.marks;
     let name = &field.column.name;
@@ -152,7 +153,7 @@ fn name(field: &FieldModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Returns the error about a filterable field with the name of a logical operator.
+/// Returns the error for a filterable field with the name of a logical operator.
 pub(crate) fn logical_operator_name(
     name: &str,
     span: proc_macro2::Span,
@@ -166,13 +167,13 @@ pub(crate) fn logical_operator_name(
     )
 }
 
-/// Requires a description, which introspection shows.
+/// Requires a description, because introspection shows it.
 fn description(field: &FieldModel<'_>, errors: &mut Accumulator) {
     let ident = field.ident;
     errors.extend(field.doc.fault("field", &ident.to_string(), ident.span()));
 }
 
-/// Requires that a field's JSON value is the one that its type writes.
+/// Requires that the JSON value of a field has the form that its type implies.
 fn json_form(field: &FieldModel<'_>, errors: &mut Accumulator) {
     let ident = field.ident;
     if let Some(span) = field.serde.flatten {
@@ -191,7 +192,7 @@ fn json_form(field: &FieldModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Rejects `read_only` on an identifier, which is read-only already.
+/// Rejects `read_only` on an identifier, because identifiers are always read-only.
 fn protected_once(field: &FieldModel<'_>, errors: &mut Accumulator) {
     let marks = &field.column.marks;
     if let (Some(_), Some(span)) = (marks.id, marks.read_only) {
@@ -199,7 +200,7 @@ fn protected_once(field: &FieldModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Rejects other marks on a nested field: its own fields carry them.
+/// Rejects other marks on a nested field. The fields inside it have marks of their own.
 fn nested(field: &FieldModel<'_>, resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     let ident = field.ident;
     let marks = &field.column.marks;
@@ -233,7 +234,7 @@ fn nested(field: &FieldModel<'_>, resource: &ResourceModel<'_>, errors: &mut Acc
     }
 }
 
-/// Requires that each preset has a unique name and names fields that exist (REQ-FLD-02).
+/// Requires that each preset has a unique name and lists existing fields (REQ-FLD-02).
 fn presets(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     let mut seen = Vec::new();
     for preset in &resource.presets.0 {
@@ -269,14 +270,14 @@ fn presets(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// The target of a path.
+/// The field that a path leads to.
 enum PathTarget<'f, 'a> {
     Field(&'f FieldModel<'a>),
-    /// A target inside a field or a computed field. The adapter checks it at start-up.
+    /// A target inside another type or a computed field. The build of the adapter checks it.
     Beyond,
 }
 
-/// Resolves a path to a field, or reports an unknown one.
+/// Resolves a path to a field. An unknown path is reported as an error.
 fn known<'f, 'a>(
     path: &FieldPath,
     who: &str,
@@ -319,7 +320,7 @@ fn known<'f, 'a>(
     Some(PathTarget::Beyond)
 }
 
-/// Reports whether values of this kind may contain fields.
+/// Returns `true` if values of this kind may contain fields.
 fn has_members(kind: &Kind) -> bool {
     match kind {
         Kind::Object | Kind::Unknown => true,

@@ -63,7 +63,7 @@ pub(super) fn resource(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> T
     }
 }
 
-/// Asserts that the confirmation message of the ready update shows fields that an update can change.
+/// Asserts that the confirmation message of the generated update only shows fields that an update can change.
 fn update_message(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> Vec<TokenStream> {
     let update = resource.operations.as_ref().and_then(|ready| ready.find(ReadyKind::Update));
     let Some(message) = update.and_then(ReadyOperation::question) else { return Vec::new() };
@@ -71,7 +71,7 @@ fn update_message(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> Vec<To
     input_slots(message, &parse_quote!(#ident), runtime)
 }
 
-/// Generates an empty table, so that a faulty resource causes no follow-up errors where it is used.
+/// Generates an empty table, so that a resource with errors causes no follow-up errors where it is used.
 pub(super) fn inert(input: &DeriveInput, runtime: &RuntimePath) -> TokenStream {
     if !input.generics.params.is_empty() {
         return TokenStream::new(); // a generic type cannot be used as a resource
@@ -127,7 +127,7 @@ fn nested_access(
     })
 }
 
-/// Generates an expression that borrows the value inside `Option` and `Box`. `value` borrows the whole.
+/// Generates an expression that borrows the value inside `Option` and `Box`. `value` borrows the outer value.
 fn borrow_inner(ty: &Type, value: TokenStream) -> TokenStream {
     if let Some(ty) = inside(ty, "Option") {
         let inner = borrow_inner(ty, quote!(__inner));

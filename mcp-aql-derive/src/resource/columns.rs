@@ -1,5 +1,4 @@
-//! Checks and generates one column of a row, stored or computed: the rules of its marks, assertions about its type,
-//! and its table entry.
+//! A column of a row, stored or computed: the rules of its marks, the assertions about its type, and its table entry.
 
 use darling::error::Accumulator;
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
@@ -55,7 +54,7 @@ impl<'a> ColumnModel<'a> {
     }
 }
 
-/// Checks every rule of marks that the written type alone can violate.
+/// Checks the rules of marks that need only the written type.
 pub(crate) fn check(column: &ColumnModel<'_>, errors: &mut Accumulator) {
     identifies(column, errors);
     has_words(column, errors);
@@ -65,7 +64,7 @@ pub(crate) fn check(column: &ColumnModel<'_>, errors: &mut Accumulator) {
     adds(column, errors);
 }
 
-/// Requires that an identifier is a single, always present value (MCP-AQL pagination §4).
+/// Requires that an identifier is a single value and always present (MCP-AQL pagination §4).
 fn identifies(column: &ColumnModel<'_>, errors: &mut Accumulator) {
     let Some(span) = column.marks.id else { return };
     let name = &column.name.text;
@@ -85,7 +84,7 @@ fn identifies(column: &ColumnModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Requires text for `search`.
+/// Requires strings for `search`.
 fn has_words(column: &ColumnModel<'_>, errors: &mut Accumulator) {
     let kind = match column.kind() {
         Kind::List(inner) => *inner,
@@ -97,7 +96,7 @@ fn has_words(column: &ColumnModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Requires single values, or lists of them, for `filter`.
+/// Requires single values or lists of single values for `filter`.
 fn compares(column: &ColumnModel<'_>, errors: &mut Accumulator) {
     if matches!(column.kind(), Kind::Object) {
         let remedy = "leave it out, or write a struct that derives `Resource`, and `nested`";
@@ -119,7 +118,7 @@ fn is_ordered(column: &ColumnModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Requires values that can be equal for `group`.
+/// Requires values for `group` that can be equal. Floats, lists and objects are rejected.
 fn groups(column: &ColumnModel<'_>, errors: &mut Accumulator) {
     if matches!(column.kind(), Kind::List(_) | Kind::Object | Kind::Float) {
         let span = column.marks.group;
@@ -135,21 +134,21 @@ fn adds(column: &ColumnModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Returns the name of the type that accesses the column with this number.
+/// Returns the name of the generated type that accesses the column with this index.
 pub(crate) fn access(number: usize) -> Ident {
     format_ident!("__Column{number}")
 }
 
-/// Generates `FieldSpec::of::<__Column0>("name", "Description.", …)` with its marks.
+/// Generates the table entry: `FieldSpec::of::<__Column0>("name", "Description.", …)` with its marks.
 pub(crate) fn spec(column: &ColumnModel<'_>, access: &Ident, runtime: &RuntimePath) -> TokenStream {
     let (name, description) = (&column.name.text, &column.description);
-    // `read_only` concerns updates only, and `nested` is added with its access type.
+    // `read_only` only concerns updates. `nested` is added together with its access type.
     let marks = column
         .marks
         .all()
         .filter(|(mark, _)| !["read_only", "nested"].contains(mark))
         .map(|(mark, _)| format_ident!("{mark}"));
-    // rustc reports errors about a field's type where the type is written.
+    // With this span, rustc reports errors about a field's type where the type is written.
     let span = column.ty.span();
     let runtime = runtime.at(span);
     let access = Ident::new(&access.to_string(), Span::call_site().located_at(span));
@@ -162,7 +161,7 @@ pub(crate) fn spec(column: &ColumnModel<'_>, access: &Ident, runtime: &RuntimePa
     }
 }
 
-/// Generates the access to a value. `value` is an expression that borrows it from `__row`.
+/// Generates the access to a value. `value` is an expression that borrows the value from `__row`.
 pub(crate) fn access_impl(
     column: &ColumnModel<'_>,
     access: &Ident,
@@ -190,7 +189,7 @@ pub(crate) fn access_impl(
     }
 }
 
-/// Generates the checks that need type information. rustc reports them where the type is written.
+/// Generates the checks that need type information. rustc reports their errors where the type is written.
 pub(crate) fn assertions(
     column: &ColumnModel<'_>,
     access: &Ident,
@@ -198,7 +197,7 @@ pub(crate) fn assertions(
     runtime: &RuntimePath,
 ) -> Vec<TokenStream> {
     let marks = &column.marks;
-    // `check` has covered every type that is known by name.
+    // `check` covers the types that the macro knows by name.
     let unknown = match column.kind() {
         Kind::Unknown => true,
         Kind::List(inner) => matches!(*inner, Kind::Unknown),
@@ -271,7 +270,7 @@ pub(crate) fn at(tokens: TokenStream, span: Span) -> TokenStream {
         .collect()
 }
 
-/// Replaces `Self` in a type by the resource, for use in another impl block.
+/// Replaces `Self` in a type by the resource, because the type is used in another impl block.
 fn owned_self(ty: &Type, item: &TokenStream) -> TokenStream {
     replace_self(quote!(#ty), item)
 }
@@ -292,7 +291,7 @@ fn replace_self(tokens: TokenStream, item: &TokenStream) -> TokenStream {
         .collect()
 }
 
-/// Returns the type behind `->`.
+/// Returns the type after `->`.
 pub(crate) fn returned(output: &ReturnType) -> Option<&Type> {
     match output {
         ReturnType::Default => None,

@@ -1,4 +1,10 @@
 //! Parses the lists above a resource: `presets(…)`, `default_sort(…)` and `relationships(…)`.
+//!
+//! ```text
+//! presets(minimal = [task_id, owner.name])
+//! default_sort(created_at desc, title)
+//! relationships(references = "Mentions another task.")
+//! ```
 
 use std::fmt;
 
@@ -149,7 +155,7 @@ impl FromMeta for Relationships {
     }
 }
 
-/// Parses the entries of `key(…)`. An error in one of them hides none of the others.
+/// Parses the entries of `key(…)`. Errors of one entry do not hide those of another.
 pub(super) fn list<T>(
     meta: &Meta,
     example: &str,
@@ -179,7 +185,7 @@ pub(super) fn list<T>(
     }
     let mut errors = darling::Error::accumulator();
     let mut entries = Vec::new();
-    // Each entry is parsed from its own tokens, so that syn does not report the rest of a faulty one as well.
+    // Each entry is parsed from its own tokens. Otherwise syn would report the rest of an entry with errors, too.
     let one = |input: ParseStream<'_>| {
         let entry = entry(input)?;
         if input.is_empty() { Ok(entry) } else { Err(no_comma(input)) }
@@ -221,7 +227,7 @@ fn name(input: ParseStream<'_>, example: &str) -> syn::Result<Ident> {
     }
 }
 
-/// Parses `a` or `a.b`, or the same in quotes if a name is not a Rust identifier.
+/// Parses a path such as `a` or `a.b`. Paths are written in quotes if a name is not a Rust identifier.
 fn path(input: ParseStream<'_>) -> syn::Result<FieldPath> {
     if input.peek(LitStr) {
         let text: LitStr = input.parse()?;

@@ -19,7 +19,8 @@ use crate::support::feature;
 use crate::support::runtime_path::RuntimePath;
 use model::ResourceModel;
 
-/// Expands the derive. Errors are returned together with empty implementations, which prevent follow-up errors.
+/// Expands the derive. If there are errors, empty implementations are returned with them, so that they cause no
+/// follow-up errors.
 pub(crate) fn expand(item: TokenStream) -> TokenStream {
     let input: DeriveInput = match syn::parse2(item) {
         Ok(input) => input,

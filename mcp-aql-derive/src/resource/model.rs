@@ -1,4 +1,4 @@
-//! Models a resource and its fields.
+//! The model of a resource and its fields.
 
 use darling::error::Accumulator;
 use darling::util::SpannedValue;
@@ -34,11 +34,11 @@ pub(super) struct FieldModel<'a> {
     pub(super) doc: Doc,
     /// The resource whose identifiers the field contains.
     pub(super) references: Option<SpannedValue<Text>>,
-    /// Whether the field is not in the JSON form.
+    /// If `true`, the field is not part of the JSON form.
     pub(super) hidden: bool,
-    /// Whether the value of the field is a secret: `#[param(sensitive)]`.
+    /// If `true`, the value of the field is a secret: `#[param(sensitive)]`.
     pub(super) is_sensitive: bool,
-    /// Whether callers choose the value of a new record's identifier.
+    /// If `true`, callers choose the identifier of a new record.
     pub(super) is_chosen: bool,
     /// The span of `#[resource(…)]`.
     pub(super) attribute: Option<Span>,
@@ -46,7 +46,7 @@ pub(super) struct FieldModel<'a> {
 }
 
 impl<'a> ResourceModel<'a> {
-    /// Reads the resource. A type without named fields is an error and has none.
+    /// Reads the resource. A type without named fields is reported as an error and has no fields here.
     pub(super) fn read(input: &'a DeriveInput, errors: &mut Accumulator) -> Self {
         let attr = ResourceAttr::read(&input.attrs, &input.ident, errors);
         let serde = SerdeAttr::read(&input.attrs);
@@ -95,7 +95,7 @@ impl<'a> ResourceModel<'a> {
         self.field("_version").or_else(|| self.field("_etag"))
     }
 
-    /// Reports whether a query may search the resource for a text.
+    /// Returns `true` if queries can search the resource for words.
     pub(super) fn is_searchable(&self) -> bool {
         self.on_the_wire().any(|field| field.column.marks.search.is_some())
     }
@@ -136,13 +136,13 @@ impl<'a> FieldModel<'a> {
         })
     }
 
-    /// Returns the kind of the relationship to the records whose identifiers the field contains.
+    /// Returns the kind of the relationship that the field represents: `author` for a field `author_id`.
     pub(super) fn relationship(&self) -> &str {
         let name = self.column.name.text.as_str();
         name.strip_suffix("_ids").or_else(|| name.strip_suffix("_id")).unwrap_or(name)
     }
 
-    /// Returns the type of the nested resource, without `Option` and `Box` around it.
+    /// Returns the type of the nested resource, without the `Option` and `Box` around it.
     pub(super) fn inner(&self) -> &'a Type {
         let mut inner = self.column.ty;
         while let Some(next) = ty::inside(inner, "Option").or_else(|| ty::inside(inner, "Box")) {

@@ -1,4 +1,4 @@
-//! Checks the ready operations of a resource.
+//! The rules of the ready operations of a resource.
 
 use darling::error::Accumulator;
 use darling::util::SpannedValue;
@@ -57,7 +57,7 @@ pub(super) fn run(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Rejects dangers of operations that read, and `safe` for others (REQ-DNG-02).
+/// Rejects `danger` on operations that read, and the level `safe` on all others (REQ-DNG-02).
 fn danger(operation: &ReadyOperation, errors: &mut Accumulator) {
     let Some(danger) = &operation.danger else { return };
     let verb = operation.kind.verb();
@@ -77,7 +77,7 @@ fn danger(operation: &ReadyOperation, errors: &mut Accumulator) {
     }
 }
 
-/// Requires that each slot of the question before a deletion is a field that may be shown.
+/// Requires that each slot of the deletion's question is a field that a person may see.
 fn slots(question: &SpannedValue<Text>, resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     let slots = match slots::names(&question.0) {
         Ok(slots) => slots,

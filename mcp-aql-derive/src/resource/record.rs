@@ -20,8 +20,8 @@ pub(super) fn record(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> Opt
     )
 }
 
-/// Generates the implementations without operations, so that a faulty resource causes no follow-up errors where it is
-/// used.
+/// Generates the implementations without operations, so that a resource with errors causes no follow-up errors where it
+/// is used.
 pub(super) fn inert(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> Option<TokenStream> {
     let is_generic = !resource.generics.params.is_empty();
     let ready = resource.operations.as_ref().filter(|_| !is_generic)?;
@@ -88,7 +88,7 @@ fn implementation(
     })
 }
 
-/// Generates an operation with its options.
+/// Generates the code of one operation with its options.
 fn entry(
     ident: &Ident,
     operation: &ReadyOperation,
@@ -96,11 +96,11 @@ fn entry(
     runtime: &RuntimePath,
 ) -> TokenStream {
     let danger = operation.danger.as_ref().map(|danger| {
-        // The question before a deletion names fields of the record, and `NAMES` has it.
+        // A deletion's question is in `NAMES`, because its slots are fields of the record and not parameters.
         danger.tokens(runtime, operation.kind != ReadyKind::Delete)
     });
     let examples = example::tokens(&operation.examples, runtime);
-    // rustc reports a missing trait of the resource where the operation is chosen.
+    // With this span, rustc reports a missing trait of the resource where the operation is chosen.
     let runtime = runtime.at(operation.span);
     let function = match operation.kind {
         ReadyKind::Create if is_chosen => "create_chosen",
@@ -125,7 +125,7 @@ fn described_by(resource: &ResourceModel<'_>) -> Option<TokenStream> {
     })
 }
 
-/// Generates the names of the fields that are in no result.
+/// Generates the names of the fields that never appear in a result.
 fn write_only(resource: &ResourceModel<'_>) -> Option<TokenStream> {
     let fields = resource.fields.iter().filter(|field| field.hidden && !field.serde.skip);
     let names: Vec<_> = fields.map(|field| &field.column.name.text).collect();

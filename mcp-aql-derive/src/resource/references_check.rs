@@ -1,4 +1,4 @@
-//! Checks the fields with identifiers of other resources.
+//! The rules of `references`: fields with identifiers of other resources.
 
 use darling::error::Accumulator;
 use mcp_aql_protocol::is_public_name;
@@ -49,7 +49,7 @@ pub(super) fn run(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Returns what the field contains, if it cannot be identifiers.
+/// Returns a description of the field's values if they cannot be identifiers.
 fn not_identifiers(field: &FieldModel<'_>) -> Option<String> {
     let kind = field.column.kind();
     let single = match &kind {

@@ -1,12 +1,17 @@
-//! Evaluates `concat!` and `stringify!` of literals, because attributes reach the macros before rustc expands macro
-//! calls inside them.
+//! Evaluates `concat!` and `stringify!` of literals.
+//!
+//! Attributes reach the macros before rustc expands the macro calls inside of them.
+//!
+//! ```text
+//! concat!("a", 1) → "a1"
+//! ```
 
 use syn::parse::Parser as _;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
 use syn::{Expr, ExprLit, ExprMacro, ExprUnary, Lit, LitStr, Macro, Token, UnOp};
 
-/// Replaces `concat!(…)` and `stringify!(…)` by their text, also inside a list. Other expressions stay unchanged.
+/// Replaces `concat!(…)` and `stringify!(…)` by a string literal, also inside a list. Other expressions stay unchanged.
 pub(crate) fn evaluate(expr: &mut Expr) {
     match expr {
         Expr::Group(group) => evaluate(&mut group.expr),
@@ -22,7 +27,7 @@ pub(crate) fn evaluate(expr: &mut Expr) {
     }
 }
 
-/// Returns the text of `concat!` with literals, or of `stringify!`.
+/// Returns the value of `stringify!`, or of `concat!` with literals.
 fn text_of(mac: &Macro) -> Option<String> {
     let name = &mac.path.segments.last()?.ident;
     if name == "stringify" {
@@ -35,7 +40,7 @@ fn text_of(mac: &Macro) -> Option<String> {
     parts.iter().map(part).collect()
 }
 
-/// Returns the text that an argument of `concat!` adds.
+/// Returns the string that an argument of `concat!` adds.
 fn part(expr: &Expr) -> Option<String> {
     match expr {
         Expr::Group(group) => part(&group.expr),

@@ -1,9 +1,9 @@
-//! Validates calendar dates as the protocol writes them.
+//! Validates calendar dates.
 
-/// The message about a date that does not exist. An example follows it.
+/// The message for a date that does not exist. An example follows it.
 pub(crate) const NO_DAY: &str = "is not a valid date: write one in the form";
 
-/// Reports whether `text` is an existing date in the form `YYYY-MM-DD`.
+/// Returns `true` if `text` is an existing date in the form `YYYY-MM-DD`.
 pub(crate) fn is_date(text: &str) -> bool {
     let mut parts = text.split('-');
     let mut part = |width: usize| {

@@ -1,4 +1,4 @@
-//! Reads doc comments, which become descriptions.
+//! Reads doc comments. They become the descriptions of operations, parameters and fields.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
@@ -11,7 +11,7 @@ use super::{fault, strip};
 #[derive(Debug, Clone)]
 pub(crate) struct Doc {
     parts: Vec<Part>,
-    /// The span of its first line, if there is one.
+    /// The span of the first line. `None` if there is no comment.
     span: Option<Span>,
 }
 
@@ -19,12 +19,12 @@ pub(crate) struct Doc {
 #[derive(Debug, Clone)]
 enum Part {
     Text(String),
-    /// A macro such as `include_str!("…")`, which rustc expands where the description is used.
+    /// A macro such as `include_str!("…")`. rustc expands it where the description is used.
     Macro(ExprMacro),
 }
 
 impl Doc {
-    /// Reads the comment, removing the space after `///` and empty lines at both ends.
+    /// Reads the comment. The space after `///`, and empty lines at both ends, are removed.
     pub(crate) fn of(attributes: &[Attribute]) -> Self {
         let mut parts = Vec::new();
         let mut lines: Vec<String> = Vec::new();
@@ -61,7 +61,7 @@ impl Doc {
         self.parts.iter().all(|part| matches!(part, Part::Text(text) if text.trim().is_empty()))
     }
 
-    /// Returns the error about a missing or empty description.
+    /// Returns the error for a missing or empty description.
     pub(crate) fn fault(&self, what: &str, name: &str, span: Span) -> Option<darling::Error> {
         if !self.is_empty() {
             return None;
@@ -83,7 +83,7 @@ impl Doc {
     }
 }
 
-/// Generates the text as a constant expression.
+/// Generates the description as a constant expression.
 impl ToTokens for Doc {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         match self.parts.as_slice() {
@@ -105,7 +105,7 @@ impl ToTokens for Part {
     }
 }
 
-/// Joins the lines before a macro call or at the end.
+/// Joins the lines collected before a macro call or at the end.
 fn joined(lines: &mut Vec<String>) -> Option<Part> {
     let lines = std::mem::take(lines);
     (!lines.is_empty()).then(|| Part::Text(lines.join("\n")))

@@ -1,4 +1,4 @@
-//! Reports features of the runtime that are missing.
+//! Reports missing features of the runtime.
 
 use std::fmt::Display;
 
@@ -6,10 +6,10 @@ use proc_macro2::Span;
 
 use super::fault;
 
-/// Whether the runtime has the feature `query`, which enables the feature of this crate.
+/// `true` if the runtime has the feature `query`. That feature enables the one of this crate.
 const QUERY: bool = cfg!(any(feature = "query", test));
 
-/// Returns the error that `user` needs the feature `query`, if the feature is off.
+/// Returns an error if the feature `query` is off. The error says that `user` needs it.
 pub(crate) fn query(user: impl Display, span: Span) -> Option<darling::Error> {
     const VERSION: &str = env!("CARGO_PKG_VERSION");
     (!QUERY).then(|| {

@@ -1,11 +1,14 @@
-//! Checks `format` at compile time, without a parser.
+//! Checks values against `format` at compile time, without a parser for each format.
 
 use mcp_aql_protocol::Format;
 
 use super::date::is_date;
 
-/// Reports whether `text` certainly violates `format`. Formats that require a parser are checked when the adapter is
-/// built, which checks every default and example.
+/// Returns `true` if `text` certainly violates `format`. If you add a format, add an arm here: a test checks that each
+/// format has one.
+///
+/// `false` means that the value may still be invalid. The build of the adapter checks every default and example with
+/// real parsers.
 pub(crate) fn certainly_lacks(format: Format, text: &str) -> bool {
     match format {
         Format::Date => !is_date(text),

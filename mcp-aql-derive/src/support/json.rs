@@ -1,5 +1,10 @@
-//! Parses JSON written as Rust tokens: examples and literal defaults. It is checked at compile time and stored in
-//! the table as text.
+//! Parses JSON written as Rust tokens, as in examples and literal defaults.
+//!
+//! The value is checked at compile time. The generated table contains it as a JSON string.
+//!
+//! ```text
+//! example = { "title": "Ship it", "tags": ["a", "b"] }
+//! ```
 
 use std::fmt::{self, Write as _};
 
@@ -58,14 +63,14 @@ impl fmt::Display for Number {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Int(value) => value.fmt(formatter),
-            // `{:?}` keeps `1.0` a fraction and writes `1e300` in the form JSON has.
+            // `{:?}` keeps the fraction of `1.0`, and writes `1e300` in a form that JSON accepts.
             Self::Float(value) => write!(formatter, "{value:?}"),
         }
     }
 }
 
 impl Json {
-    /// Returns the name of the value's type for messages.
+    /// Returns the name of the value's type, for messages.
     pub(crate) fn noun(&self) -> &'static str {
         match &self.value {
             Value::Null => "`null`",
@@ -78,7 +83,7 @@ impl Json {
         }
     }
 
-    /// Returns the members of an object, and none for other values.
+    /// Returns the members of an object. Other values have no members.
     pub(crate) fn members(&self) -> &[(LitStr, Self)] {
         match &self.value {
             Value::Object(members) => members,
@@ -86,7 +91,7 @@ impl Json {
         }
     }
 
-    /// Converts an expression that is a literal or a list of literals. Returns `None` for any other.
+    /// Converts a literal or a list of literals. Returns `None` for any other expression.
     pub(crate) fn from_expr(expr: &Expr) -> Option<darling::Result<Self>> {
         let span = expr.span();
         let value = match expr {
@@ -180,7 +185,7 @@ impl Parse for Json {
                 "this is not JSON: write text, a number, `true`, `false`, `null`, a list or an object",
             )
         })?;
-        // The literal may be inside the invisible group of a macro's fragment, whose span is in the macro.
+        // The literal may be in the invisible group of a macro's fragment. The span of that group is inside the macro.
         let span = if negative { span } else { lit.span() };
         match from_lit(&lit, negative, span) {
             Some(Ok(json)) => Ok(json),
@@ -202,7 +207,7 @@ fn list(content: ParseStream<'_>) -> syn::Result<Value> {
     Ok(Value::List(list))
 }
 
-/// Parses the comma between members, which is optional after the last one.
+/// Parses the comma between members. A comma after the last member is optional.
 fn comma(content: ParseStream<'_>) -> syn::Result<()> {
     match content.parse::<Option<Token![,]>>()? {
         None if !content.is_empty() => Err(no_comma(content)),
@@ -245,7 +250,7 @@ fn object(content: ParseStream<'_>) -> syn::Result<Value> {
     Ok(Value::Object(members))
 }
 
-/// Formats compact JSON text.
+/// Formats the value as compact JSON.
 impl fmt::Display for Json {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.value {
@@ -295,7 +300,7 @@ fn write_text(text: &str, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
     formatter.write_char('"')
 }
 
-/// Reads a literal as an option's value.
+/// Parses the value of an option as a literal.
 impl FromMeta for Json {
     fn from_expr(expr: &Expr) -> darling::Result<Self> {
         Self::from_expr(expr).unwrap_or_else(|| {

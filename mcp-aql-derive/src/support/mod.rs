@@ -1,4 +1,4 @@
-//! Shared by all macros: options, names, types, literals and the path of the runtime.
+//! The parts that all macros share: options, names, types, literals and the path of the runtime.
 
 pub(crate) mod concat;
 pub(crate) mod date;
@@ -20,7 +20,11 @@ use proc_macro2::{Span, TokenTree};
 use syn::parse::ParseStream;
 use syn::{Data, DataStruct, Expr, ExprLit, Fields, Lit, LitStr};
 
-/// Returns an error at one span. The message states what is wrong and, after a colon, what to write.
+/// Returns an error at one span. The message says what is wrong and, after a colon, what to write instead:
+///
+/// ```text
+/// `titel` is not a parameter of `create_task`: did you mean `title`?
+/// ```
 pub(crate) fn fault(span: Span, message: impl Display) -> darling::Error {
     darling::Error::custom(message).with_span(&span)
 }
@@ -30,7 +34,7 @@ pub(crate) fn fault(span: Span, message: impl Display) -> darling::Error {
 pub(crate) struct Name {
     pub(crate) text: String,
     pub(crate) span: Span,
-    /// Whether an option set the name. Otherwise it is that of the Rust item.
+    /// If `true`, an option sets the name. Otherwise it is the name of the Rust item.
     pub(crate) set: bool,
 }
 
@@ -42,7 +46,7 @@ pub(crate) fn strip(expr: &Expr) -> &Expr {
     }
 }
 
-/// Returns the string literal that an expression is.
+/// Returns the string literal if the expression is one.
 pub(crate) fn text_literal(expr: &Expr) -> Option<&LitStr> {
     match strip(expr) {
         Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text),
@@ -50,12 +54,12 @@ pub(crate) fn text_literal(expr: &Expr) -> Option<&LitStr> {
     }
 }
 
-/// Returns the span of the attribute that is being expanded, with the hygiene of `token`, which the user wrote.
+/// Returns the span of the expanded attribute, with the hygiene of `token` from the author's code.
 pub(crate) fn attribute_of(token: Span) -> Span {
     token.located_at(Span::call_site())
 }
 
-/// Returns the name of an enum's variant, for the same variant of the runtime's enum.
+/// Returns the name of an enum's variant. The runtime's enum has a variant of the same name.
 pub(crate) fn variant_ident(value: impl std::fmt::Debug) -> syn::Ident {
     syn::Ident::new(&format!("{value:?}"), Span::call_site())
 }
@@ -71,7 +75,7 @@ pub(crate) fn shape(data: &Data) -> &'static str {
     }
 }
 
-/// Returns the error about a missing comma.
+/// Returns the error for a missing comma.
 pub(crate) fn no_comma(input: ParseStream<'_>) -> syn::Error {
     let next = match input.cursor().token_tree() {
         Some((TokenTree::Ident(ident), _)) => Some(ident.to_string()),

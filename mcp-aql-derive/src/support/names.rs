@@ -1,4 +1,4 @@
-//! Derives valid names from invalid ones, and suggestions for unknown ones.
+//! Converts invalid names into valid ones, and suggests a name for an unknown one.
 
 use mcp_aql_protocol::nearest_name;
 
@@ -35,7 +35,7 @@ pub(crate) fn plural_of(singular: &str) -> String {
     format!("{singular}{}", if hisses { "es" } else { "s" })
 }
 
-/// Returns the advice for an unknown name: the nearest candidate, or a list of all.
+/// Returns the advice for an unknown name: the nearest candidate, or the list of all candidates.
 pub(crate) fn suggestion<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str> + Clone,

@@ -1,4 +1,8 @@
-//! Reads the options of an attribute one by one, so that an error in one of them hides none of the others.
+//! Parses the options of an attribute one by one, so that an error in one of them does not hide the others.
+//!
+//! ```text
+//! category = "READ", danger(level = "destructive"), example = { "title": "Ship it" }
+//! ```
 
 use darling::FromMeta;
 use darling::error::Accumulator;
@@ -19,25 +23,25 @@ use super::{fault, names, no_comma, strip, text_literal};
 pub(crate) struct Grammar {
     /// The attribute's name, for messages.
     pub(crate) attribute: &'static str,
-    /// The names of the options.
+    /// The names of the accepted options.
     pub(crate) known: &'static [&'static str],
     /// The options that may be repeated.
     pub(crate) repeatable: &'static [&'static str],
-    /// Whether the attribute is meaningful without options.
+    /// If `true`, the attribute is meaningful without options.
     pub(crate) bare: bool,
-    /// The option that a bare string literal stands for.
+    /// The option that a string literal without a name represents.
     pub(crate) text: Option<&'static str>,
-    /// Suggests a replacement for an unknown option whose nearest name would mislead.
+    /// Returns a suggestion for an unknown option if the nearest name would mislead.
     pub(crate) hint: fn(&str) -> Option<Hint>,
 }
 
 /// A suggestion for an unknown option.
 pub(crate) struct Hint {
-    /// The text to write instead.
+    /// The code to write instead.
     pub(crate) remedy: String,
-    /// The place where the option belongs, if it exists elsewhere.
+    /// The attribute to which the option belongs, if it exists elsewhere.
     pub(crate) place: Option<&'static str>,
-    /// The option that was probably meant, which is then not reported as missing.
+    /// The option that was probably meant. It is then not reported as missing.
     pub(crate) meant: Option<&'static str>,
 }
 
@@ -46,13 +50,13 @@ impl Hint {
         Some(Self { remedy: remedy.into(), place: None, meant: None })
     }
 
-    /// Suggests the place where the option exists.
+    /// Returns a hint that names the attribute to which the option belongs.
     pub(crate) fn belongs(place: &'static str, remedy: impl Into<String>) -> Option<Self> {
         Some(Self { remedy: remedy.into(), place: Some(place), meant: None })
     }
 }
 
-/// The hint of grammars that rely on the nearest name alone.
+/// The hint of grammars for which the nearest name is enough.
 pub(crate) fn no_hint(_: &str) -> Option<Hint> {
     None
 }
@@ -62,13 +66,13 @@ pub(crate) fn no_hint(_: &str) -> Option<Hint> {
 pub(crate) struct Options {
     items: Vec<(Ident, Meta)>,
     json: Vec<JsonOption>,
-    /// Known options that misspelt ones resemble.
+    /// The known options that misspelled ones resemble.
     meant: Vec<&'static str>,
-    /// Whether some option could not be read at all.
+    /// If `true`, some option could not be parsed at all.
     unreadable: bool,
 }
 
-/// An option whose value is JSON and not a Rust expression: `example = { "a": 1 }`.
+/// An option whose value is JSON instead of a Rust expression: `example = { "a": 1 }`.
 #[derive(Debug)]
 pub(crate) struct JsonOption {
     pub(crate) key: Ident,
@@ -184,12 +188,12 @@ impl Options {
         self.span_of(name).is_some()
     }
 
-    /// Reports whether the option is certainly missing, also under a misspelt name.
+    /// Returns `true` if the option is certainly missing, even under a misspelled name.
     pub(crate) fn lacks(&self, name: &str) -> bool {
         !self.has(name) && !self.meant.contains(&name) && !self.unreadable
     }
 
-    /// Returns the span of the option's value if it is empty text.
+    /// Returns the span of the option's value if it is an empty string.
     pub(crate) fn empty(&self, name: &str) -> Option<Span> {
         self.items.iter().find(|(key, _)| key == name).and_then(|(_, meta)| match meta {
             Meta::NameValue(pair) => {
@@ -206,7 +210,7 @@ impl Options {
         self.items.iter().map(|(key, _)| key).chain(json).find(|key| *key == name).map(Ident::span)
     }
 
-    /// Returns the keys as written.
+    /// Returns all keys as written.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &Ident> {
         self.items.iter().map(|(key, _)| key).chain(self.json.iter().map(|option| &option.key))
     }
@@ -238,14 +242,15 @@ impl Options {
         taken
     }
 
-    /// Returns the options that were not taken.
+    /// Returns the remaining options.
     pub(crate) fn rest(self) -> impl Iterator<Item = (Ident, Meta)> {
         self.items.into_iter()
     }
 }
 
-/// Removes the invisible group around a literal that is a fragment of a macro. The span of the group is in the macro,
-/// and that of the literal where the macro is called.
+/// Removes the invisible group around a literal that comes from a fragment of a macro.
+///
+/// The group's span is inside the macro. The literal's span is where the macro is called, so errors must use it.
 fn without_group(mut meta: Meta) -> Meta {
     if let Meta::NameValue(pair) = &mut meta
         && let literal @ Expr::Lit(_) = strip(&pair.value)
@@ -255,7 +260,8 @@ fn without_group(mut meta: Meta) -> Meta {
     meta
 }
 
-/// Reports whether an attribute's path ends in `name`, as in `#[operation]` and `#[mcp_aql::operation]`.
+/// Returns `true` if the last segment of an attribute's path is `name`, as in `#[operation]` and
+/// `#[mcp_aql::operation]`.
 pub(crate) fn is_called(attribute: &Attribute, name: &str) -> bool {
     attribute.path().segments.last().is_some_and(|segment| segment.ident == name)
 }
@@ -283,10 +289,10 @@ fn item(input: ParseStream<'_>, grammar: &Grammar) -> syn::Result<OptionItem> {
         }
         let is_json = key == "example" || input.peek(syn::token::Brace);
         let tokens = value(&input.fork())?;
-        // For an unknown option, the name is the error, not its value.
+        // For an unknown option, only its name is reported, and not its value.
         let is_known = grammar.known.contains(&key.unraw().to_string().as_str());
         let is_expression = starts_with_expression(&tokens);
-        // A list of objects is JSON, not an expression.
+        // A list of objects is parsed as JSON instead of an expression.
         if is_json || !is_expression && (!is_known || input.peek(syn::token::Bracket)) {
             value(input)?;
             if !is_known {
@@ -315,7 +321,7 @@ fn item(input: ParseStream<'_>, grammar: &Grammar) -> syn::Result<OptionItem> {
     Ok(OptionItem::Meta(key.clone(), Meta::Path(key.into())))
 }
 
-/// Reports whether the tokens start with an expression.
+/// Returns `true` if the tokens start with an expression.
 fn starts_with_expression(tokens: &TokenStream) -> bool {
     let read = |input: ParseStream<'_>| {
         input.parse::<Expr>()?;
@@ -324,7 +330,7 @@ fn starts_with_expression(tokens: &TokenStream) -> bool {
     read.parse2(tokens.clone()).is_ok()
 }
 
-/// Returns the error about a value without an option's name.
+/// Returns the error for a value without an option's name.
 fn nameless(input: ParseStream<'_>, grammar: &Grammar) -> syn::Error {
     let text = if input.peek(LitStr) { grammar.text } else { None };
     match (input.cursor().literal(), text) {
@@ -369,8 +375,9 @@ fn skip(input: ParseStream<'_>) -> syn::Result<()> {
     value(input).map(drop)
 }
 
-/// Returns the tokens up to the next comma. They are parsed separately, so that syn does not report the rest of a
-/// faulty group a second time.
+/// Returns the tokens up to the next comma.
+///
+/// They are parsed separately, so that syn does not report the rest of a malformed group a second time.
 pub(crate) fn value(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     let mut tokens = Vec::new();
     while !input.is_empty() && !input.peek(Token![,]) {

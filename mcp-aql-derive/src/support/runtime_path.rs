@@ -1,12 +1,14 @@
-//! Determines the path under which generated code finds the runtime.
+//! Determines the path by which generated code names the runtime.
 
 use proc_macro_crate::{FoundCrate, crate_name};
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{Ident, Path};
 
-/// The path of the runtime: the option `crate` if it is written, otherwise the name in the user's manifest, otherwise
-/// `::mcp_aql`.
+/// The path of the runtime.
+///
+/// The option `crate` has precedence. The next choice is the name of `mcp-aql` in the user's manifest, and the last one
+/// is `::mcp_aql`.
 #[derive(Debug, Clone)]
 pub(crate) struct RuntimePath(TokenStream);
 
@@ -20,12 +22,12 @@ impl RuntimePath {
                 let name = Ident::new(&name, Span::call_site());
                 Self(quote!(::#name))
             }
-            // In the runtime itself, its tests and its examples, `extern crate self` provides the name.
+            // In the runtime itself, in its tests and in its examples, `extern crate self` provides the name.
             Ok(FoundCrate::Itself) | Err(_) => Self(quote!(::mcp_aql)),
         }
     }
 
-    /// Returns the same path with the location of `span`.
+    /// Returns the same path, located at `span`.
     pub(crate) fn at(&self, span: Span) -> Self {
         let moved = self.0.clone().into_iter().map(|mut token| {
             token.set_span(token.span().located_at(span));

@@ -1,4 +1,4 @@
-//! Reads the serde attributes that change the JSON form, because updates and queries name its members.
+//! Parses the serde attributes that change the JSON form, because updates and queries use its names.
 
 use mcp_aql_protocol::is_public_name;
 use proc_macro2::Span;
@@ -17,23 +17,23 @@ pub(crate) struct SerdeAttr {
     pub(crate) skip: bool,
     pub(crate) skip_deserializing: bool,
     pub(crate) skip_serializing: bool,
-    /// `default`, and the path of the function that it names.
+    /// The option `default`, and the function that it names.
     pub(crate) default: Option<Option<ExprPath>>,
-    /// Whether the field may be missing in the JSON form (`skip_serializing_if`).
+    /// If `true`, the field can be absent from the JSON form (`skip_serializing_if`).
     pub(crate) omitted: bool,
-    /// The span of names that differ between reading and writing.
+    /// The span of a name that differs between reading and writing.
     pub(crate) two_names: Option<Span>,
     pub(crate) flatten: Option<Span>,
-    /// The span of a further name under which a field is read.
+    /// The span of an additional name under which a field is read.
     pub(crate) alias: Option<Span>,
-    /// The option that changes the form in which a field or the struct is read.
+    /// The option that changes how a field or the struct is read.
     pub(crate) own_form: Option<(String, Span)>,
-    /// The option that changes the form in which it is written.
+    /// The option that changes how it is written.
     pub(crate) written_form: Option<(String, Span)>,
 }
 
 impl SerdeAttr {
-    /// Reads the known options. Unknown and malformed ones are left to serde.
+    /// Parses the known options. serde itself reports unknown and malformed ones.
     pub(crate) fn read(attrs: &[Attribute]) -> Self {
         let mut serde = Self::default();
         for attr in attrs.iter().filter(|attr| attr.path().is_ident("serde")) {
@@ -84,7 +84,7 @@ impl SerdeAttr {
         Ok(())
     }
 
-    /// Reads `= "name"`, or the `deserialize` name of `(serialize = "name", deserialize = "name")`.
+    /// Parses `= "name"`, or the `deserialize` name of `(serialize = "name", deserialize = "name")`.
     fn name(&mut self, meta: &ParseNestedMeta<'_>) -> syn::Result<Option<LitStr>> {
         if !meta.input.peek(syn::token::Paren) {
             return meta.value()?.parse().map(Some);
@@ -106,7 +106,7 @@ impl SerdeAttr {
     }
 }
 
-/// Returns the name of a field in JSON and the span where it is written.
+/// Returns the name of a field in JSON, with the span at which it is written.
 pub(crate) fn wire_name(ident: &Ident, field: &SerdeAttr, container: &SerdeAttr) -> Name {
     if let Some(name) = &field.rename {
         return Name { text: name.value(), span: name.span(), set: true };
@@ -116,7 +116,7 @@ pub(crate) fn wire_name(ident: &Ident, field: &SerdeAttr, container: &SerdeAttr)
     Name { text: renamed.unwrap_or(plain), span: ident.span(), set: false }
 }
 
-/// Returns the error about a struct whose fields are not the members of its JSON form.
+/// Returns the error for a struct whose fields are not the members of its JSON form.
 pub(crate) fn own_form_fault(item: &Ident, option: &str, span: Span) -> darling::Error {
     fault(
         span,
@@ -126,7 +126,7 @@ pub(crate) fn own_form_fault(item: &Ident, option: &str, span: Span) -> darling:
     )
 }
 
-/// Returns the error about a field with different names for reading and writing.
+/// Returns the error for a field with different names for reading and writing.
 pub(crate) fn two_names_fault(field: &Ident, span: Span) -> darling::Error {
     fault(
         span,
@@ -136,7 +136,7 @@ pub(crate) fn two_names_fault(field: &Ident, span: Span) -> darling::Error {
     )
 }
 
-/// Returns the error about a flattened field. `who` names the user of the name.
+/// Returns the error for a flattened field. `who` describes the user of the name, for example "a query".
 pub(crate) fn flatten_fault(field: &Ident, who: &str, span: Span) -> darling::Error {
     fault(
         span,
@@ -146,7 +146,7 @@ pub(crate) fn flatten_fault(field: &Ident, who: &str, span: Span) -> darling::Er
     )
 }
 
-/// Returns the error about two fields with the same name in JSON.
+/// Returns the error for two fields with the same name in JSON.
 pub(crate) fn same_name_fault(field: &Ident, other: &Ident, name: &Name) -> darling::Error {
     fault(
         name.span,
@@ -157,8 +157,8 @@ pub(crate) fn same_name_fault(field: &Ident, other: &Ident, name: &Name) -> darl
     )
 }
 
-/// Returns the error about a name that does not match `^[a-z][a-z0-9_]*$` (MCP-AQL §4.3). `unless` adds an
-/// alternative.
+/// Returns an error if the name does not match `^[a-z][a-z0-9_]*$` (MCP-AQL §4.3). `unless` adds an alternative to the
+/// message.
 pub(crate) fn name_fault(ident: &Ident, name: &Name, unless: &str) -> Option<darling::Error> {
     let text = name.text.as_str();
     let what = if text.starts_with('_') {

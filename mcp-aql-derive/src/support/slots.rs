@@ -1,6 +1,6 @@
-//! Parses slots in a text with the syntax of `format!`: `{name}`, and `{{` or `}}` for a brace.
+//! Parses the slots of a message with the syntax of `format!`: `{name}`, and `{{` or `}}` for a brace.
 
-/// Returns the names in the slots, or the message about unbalanced braces.
+/// Returns the names in the slots. The error is a message about unbalanced braces.
 pub(crate) fn names(text: &str) -> Result<Vec<&str>, String> {
     let mut names = Vec::new();
     let mut rest = text;
@@ -26,7 +26,7 @@ pub(crate) fn names(text: &str) -> Result<Vec<&str>, String> {
     Ok(names)
 }
 
-/// Returns the name of the parameter in a slot that may show a part of it: `input` of `{input.address.city}`.
+/// Returns the parameter to which a slot belongs: `input` for `{input.address.city}`.
 pub(crate) fn parameter(slot: &str) -> &str {
     slot.split_once('.').map_or(slot, |(parameter, _)| parameter)
 }

@@ -1,11 +1,13 @@
-//! Derives the JSON form of a type from its tokens. Types are known by name only: a type that is not certainly one
-//! of the standard library is `Unknown`, and no rule applies to it.
+//! Derives the JSON form of a type from its tokens.
+//!
+//! The macros know types by their names only. A type that is not certainly from the standard library is `Unknown`, and
+//! no rule applies to it.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens as _;
 use syn::{GenericArgument, Path, PathArguments, PathSegment, Type};
 
-/// The JSON form of a type, as far as its name reveals it.
+/// The JSON form of a type, derived from its name.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Kind {
     Integer(Integer),
@@ -41,7 +43,7 @@ const INTEGERS: [Integer; 12] = [
 ];
 
 impl Kind {
-    /// Returns the noun for values of this kind, if it is known.
+    /// Returns the noun for values of this kind. `Unknown` has none.
     pub(crate) fn noun(&self) -> Option<&'static str> {
         Some(match self {
             Self::Integer(_) => "a whole number",
@@ -54,7 +56,7 @@ impl Kind {
         })
     }
 
-    /// Returns the advice on how to write a value of this kind.
+    /// Returns a description of the values to write, for messages.
     pub(crate) fn form(&self) -> &'static str {
         match self {
             Self::Bool => "`true` or `false`",
@@ -72,7 +74,7 @@ impl Kind {
 
     fn of_path(path: &Path) -> Self {
         let Some(segment) = path.segments.last() else { return Self::Unknown };
-        // A longer path is ambiguous, unless it starts in the standard library.
+        // A longer path is ambiguous unless it starts with a crate of the standard library.
         let standard = path.segments.len() == 1
             || path.segments.first().is_some_and(|first| {
                 first.ident == "std" || first.ident == "core" || first.ident == "alloc"
@@ -99,7 +101,7 @@ impl Kind {
     }
 }
 
-/// Formats a type as a developer would write it. Returns `None` if joining its tokens is not enough.
+/// Formats a type as a developer would write it. Returns `None` for types that need more than joined tokens.
 pub(crate) fn text(ty: &Type) -> Option<String> {
     match peel(ty) {
         ty @ Type::Path(_) => {
@@ -122,7 +124,7 @@ pub(crate) fn owned(ty: &Type) -> Option<String> {
     }
 }
 
-/// Reports whether the type contains a reference or a lifetime other than `'static`.
+/// Returns `true` if the type contains a reference or a lifetime other than `'static`.
 pub(crate) fn borrows(ty: &Type) -> bool {
     fn any(tokens: TokenStream) -> bool {
         let mut tokens = tokens.into_iter().peekable();
@@ -161,7 +163,7 @@ pub(crate) fn last_segment(ty: &Type) -> Option<&PathSegment> {
     }
 }
 
-/// Returns `T` of `Name<T>` if the type's last segment is `name`.
+/// Returns `T` of `Name<T>` if the last segment of the type is `name`.
 pub(crate) fn inside<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
     last_segment(ty).filter(|segment| segment.ident == name).and_then(|it| nth_type(it, 0))
 }

@@ -1,4 +1,6 @@
-//! Checks the rules of an updatable resource, one function per rule.
+//! The rules of `#[derive(UpdateInput)]`, one function per rule.
+//!
+//! If you add a rule, call it in [`run`], and add a case with its error to `tests/errors`.
 
 use darling::error::Accumulator;
 
@@ -8,7 +10,7 @@ use crate::parameter;
 use crate::support::fault;
 use crate::support::serde_attr::name_fault;
 
-/// Checks every rule of an updatable resource.
+/// Checks every rule of the derive.
 pub(super) fn run(resource: &InputModel<'_>, errors: &mut Accumulator) {
     lifetimes(resource, errors);
     own_form(resource, errors);
@@ -28,7 +30,7 @@ pub(super) fn run(resource: &InputModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Rejects lifetimes: a decoded update outlives its request.
+/// Rejects lifetimes, because a decoded update outlives its request.
 fn lifetimes(resource: &InputModel<'_>, errors: &mut Accumulator) {
     if let Some(lifetime) = resource.generics.lifetimes().next() {
         let lifetime = &lifetime.lifetime;
@@ -63,13 +65,13 @@ fn name(field: &InputField<'_>, errors: &mut Accumulator) {
     errors.extend(name_fault(field.ident, &field.parameter.name, unless));
 }
 
-/// Requires a description, which introspection shows (MCP-AQL §8.1.2).
+/// Requires a description, because introspection shows it (MCP-AQL §8.1.2).
 fn description(field: &InputField<'_>, errors: &mut Accumulator) {
     let ident = field.ident;
     errors.extend(field.parameter.doc.fault("field", &ident.to_string(), ident.span()));
 }
 
-/// Rejects options that apply to parameters of an operation only.
+/// Rejects options that only apply to parameters of an operation.
 fn options_of_parameters_alone(field: &InputField<'_>, errors: &mut Accumulator) {
     for key in &field.parameter.keys {
         let message = match key.to_string().as_str() {

@@ -1,4 +1,5 @@
-//! Generates the tables of an updatable resource. The runtime interprets them.
+//! Generates the tables of an updatable resource. The runtime interprets them, so the expansion contains no merge
+//! logic.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
@@ -41,7 +42,7 @@ pub(super) fn update_input(resource: &InputModel<'_>, runtime: &RuntimePath) -> 
     }
 }
 
-/// Generates empty tables, so that a faulty resource causes no follow-up errors where it is used.
+/// Generates empty tables, so that a resource with errors causes no follow-up errors where it is used.
 pub(super) fn inert(input: &DeriveInput, runtime: &RuntimePath) -> TokenStream {
     if input.generics.lifetimes().next().is_some() {
         return TokenStream::new(); // it cannot be `'static`, which would be another error
@@ -95,7 +96,7 @@ fn field(field: &InputField<'_>, runtime: &RuntimePath) -> TokenStream {
     }
 }
 
-/// Generates the table of a field that may be a struct of its own, for paths that lead into it.
+/// Generates the table of a nested struct, for paths that lead into the field, such as `address.city`.
 fn table_inside(
     index: usize,
     field: &InputField<'_>,
@@ -128,7 +129,8 @@ fn names(resource: &InputModel<'_>, role: FieldRole, setter: &TokenStream) -> Op
     (!names.is_empty()).then(|| quote!(.#setter(&[#(#names),*])))
 }
 
-/// Generates the assertion that a default of a field has an effect: it applies to new resources only.
+/// Generates the assertion that `CreateInput` is derived as well if a field has a default. A default only applies to
+/// new resources.
 fn defaults(resource: &InputModel<'_>, runtime: &RuntimePath) -> Option<TokenStream> {
     let mut ident = resource.ident.clone();
     let span = resource.settable().find_map(|field| field.parameter.key("default"))?;
@@ -142,7 +144,7 @@ fn defaults(resource: &InputModel<'_>, runtime: &RuntimePath) -> Option<TokenStr
     })
 }
 
-/// Returns the resource's generics, with a rule bound for each field type that depends on them.
+/// Returns the generics of the resource. Each field type that depends on them gets a bound for its rule.
 fn bounded_generics(resource: &InputModel<'_>, runtime: &RuntimePath) -> Generics {
     let mut generics = resource.generics.clone();
     if generics.params.is_empty() {

@@ -11,7 +11,8 @@ use syn::DeriveInput;
 use crate::input::{InputDerive, InputModel, container};
 use crate::support::runtime_path::RuntimePath;
 
-/// Expands the derive. Errors are returned together with an empty implementation, which prevents follow-up errors.
+/// Expands the derive. If there are errors, an empty implementation is returned with them, so that they cause no
+/// follow-up errors.
 pub(crate) fn expand(item: TokenStream) -> TokenStream {
     let input: DeriveInput = match syn::parse2(item) {
         Ok(input) => input,

@@ -1,4 +1,4 @@
-//! The code that the macros generate, written by hand: it must compile against the public API.
+//! The code that the macros generate, written by hand. It must compile against the public API.
 
 use mcp_aql::prelude::*;
 use mcp_aql::table::{

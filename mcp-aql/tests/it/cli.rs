@@ -1,4 +1,4 @@
-//! The adapter's command line, as a shell runs it.
+//! Tests of the command line of an adapter, run as a child process.
 
 use std::io::Write as _;
 use std::process::{Output, Stdio};
@@ -110,7 +110,7 @@ fn http_rejects_invalid_bounds() {
     }
 }
 
-/// The adapter over HTTP, stopped on drop.
+/// A process that serves over HTTP. It is stopped on drop.
 #[cfg(feature = "http")]
 struct Served {
     child: std::process::Child,
@@ -132,8 +132,8 @@ impl Served {
         Self { child, address }
     }
 
-    /// Returns the output of a separate connection until the adapter closes it. The limit of 20 seconds is below the
-    /// default client timeout.
+    /// Sends bytes on a separate connection, and returns the output until the adapter closes the connection. The
+    /// timeout of 20 seconds is below the default client timeout.
     fn exchange(&self, sent: &str) -> String {
         use std::io::Read as _;
 
@@ -192,7 +192,7 @@ fn the_bounds_of_http_are_those_of_the_command_line() {
     let answer = served.exchange(&request(hello.len() + 1));
     assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
     assert_eq!(served.exchange("POST /mcp HTTP/1.1\r\nHost: lo"), "");
-    // A session ends after a second without use. Each request is a use.
+    // A session ends after one second without a request.
     let served = Served::start(&["--session-timeout", "1"]);
     let session = open(&served);
     while status_of(&served, &session).as_deref() != Some("404") {
@@ -210,7 +210,7 @@ fn introspect_is_what_clients_get() {
     assert_eq!(one["data"]["operation"]["mcpTool"], "mcp_aql_create");
     let types: Value = serde_json::from_str(&stdout(&run(&["introspect", "types"], ""))).unwrap();
     assert!(types["data"]["types"].is_array());
-    // A missing entry is `null` in JSON, and an error in text.
+    // A missing entry is `null` in JSON, but an error for a person.
     for (query, name, near) in [
         ("operations", "creat_note", "did you mean 'create_note'?"),
         ("danger", "creat_note", "did you mean 'create_note'?"),

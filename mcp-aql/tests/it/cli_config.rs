@@ -1,11 +1,12 @@
-//! The configuration as the command line checks, shows and uses it.
+//! Tests of the configuration: how the command line checks, shows and uses it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
-/// A directory with configuration files, removed on drop. The adapter runs in it, and finds no file of the user.
+/// A directory with configuration files, removed on drop. The adapter runs in this directory, without files of the
+/// user.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -51,7 +52,7 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// The value and the source of a setting.
+/// Returns the value and the source of a setting.
 fn entry(shown: &Value, key: &str) -> (Value, String) {
     let found = shown.as_array().unwrap().iter().find(|entry| entry["key"] == key);
     let found = found.unwrap_or_else(|| panic!("{key}: {shown}"));
@@ -76,7 +77,7 @@ fn each_setting_is_shown_with_its_source() {
     ] {
         assert_eq!(entry(&shown, key), (value, source), "{key}");
     }
-    // A file in the working directory names itself for what it makes stricter.
+    // A file in the working directory is the source of those settings that it makes stricter.
     folder.write("mcp-aql.toml", "[limits]\nmax_request_size = 131072\nmax_nesting_depth = 99\n");
     let shown: Value = serde_json::from_str(&stdout(&folder.run(&["config", "show"]))).unwrap();
     let (value, source) = entry(&shown, "limits.max_request_size");
@@ -202,7 +203,7 @@ fn an_address_in_use_is_named() {
     }
 }
 
-/// A process that is killed on drop, if it runs.
+/// A process. It is killed on drop if it is still running.
 #[cfg(all(feature = "http", target_os = "linux"))]
 struct Running(std::process::Child);
 

@@ -1,4 +1,4 @@
-//! The reference pages: complete, well-formed, and safe against the text of authors.
+//! Tests of the reference pages: they are complete, well-formed, and safe against strings of authors.
 
 use std::collections::BTreeSet;
 
@@ -137,7 +137,7 @@ const HOSTILE: &str = "</script></style><script>alert(1)</script><img src=x oner
 const HOSTILE_EXAMPLE: &str =
     r#"{"text":"</script><img src=x onerror=alert(1)>","kind":"\"><svg onload=alert(5)>"}"#;
 
-/// An adapter whose author put markup into every text.
+/// An adapter with markup in each string of its author.
 struct Hostile;
 
 impl Operations for Hostile {
@@ -186,14 +186,14 @@ fn hostile() -> AdapterBuilder {
         .without_config()
 }
 
-/// Returns the page without the contents of its own style and script.
+/// Returns the page without its own style and script.
 fn markup(page: &str) -> String {
     let own = Regex::new(r"(?s)<(style|script)>\n.*?\n</(style|script)>").unwrap();
     assert_eq!(own.find_iter(page).count(), 2, "one style, one script");
     own.replace_all(page, "").into_owned()
 }
 
-/// Returns the start tags with their attributes. Attributes contain no `<` or `>`.
+/// Returns the start tags with their attributes. The attributes contain neither `<` nor `>`.
 fn tags(page: &str) -> Vec<(String, Vec<(String, String)>)> {
     let tag = Regex::new(r"<([a-zA-Z][^\s>/]*)([^>]*)>").unwrap();
     let attribute = Regex::new(r#"([^\s="]+)="([^"]*)""#).unwrap();
@@ -362,7 +362,7 @@ fn hostile_text_stays_text_in_markdown() {
             Event::Start(Tag::Table(alignments)) => {
                 (columns, tables) = (alignments.len(), tables + 1);
             }
-            // Cells beyond those of the heading would be dropped silently.
+            // A reader would silently drop cells without a column.
             Event::Start(Tag::TableHead | Tag::TableRow) => {
                 let row = markdown[range].replace(r"\|", "");
                 assert_eq!(row.matches('|').count(), columns + 1, "{row}");

@@ -1,4 +1,4 @@
-//! Operations that are known only at run time.
+//! Tests of operations that are only known at run time.
 
 use mcp_aql::SemanticCategory;
 use mcp_aql::prelude::*;
@@ -30,7 +30,7 @@ fn add_label(
     json!({ "number": number, "text": label.text, "notice": notice })
 }
 
-/// The same operation, with a JSON schema for each parameter.
+/// Returns the same operation with a JSON schema for each parameter.
 fn dynamic_add_label() -> DynamicOperation {
     let label = json!({
         "$ref": "#/$defs/Label",

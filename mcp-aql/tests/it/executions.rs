@@ -1,4 +1,4 @@
-//! Executions on the command line and over HTTP.
+//! Tests of executions on the command line and over HTTP.
 
 use std::time::{Duration, Instant};
 
@@ -50,7 +50,7 @@ fn adapter() -> Adapter {
 async fn the_command_line_waits_for_the_end() {
     // REQ-LIF-04, REQ-LIF-05
 
-    // The command line sets the subscriber and the signal handlers of its process.
+    // The command line sets the subscriber and the signal handlers of its process, so the test needs its own process.
     if !runs_alone("executions::the_command_line_waits_for_the_end") {
         return;
     }

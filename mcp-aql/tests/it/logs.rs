@@ -1,4 +1,4 @@
-//! The log of the command line: its formats, the line of each call, and the rotation of the audit log.
+//! Tests of the log: its formats, the line for each call, and the rotation of the audit log.
 
 use std::process::Command;
 #[cfg(feature = "http")]
@@ -6,21 +6,21 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-/// Returns the program with the default filter of the log.
+/// Returns a command for the program with the default log filter.
 fn command() -> Command {
     let mut command = crate::support::command();
     command.env_remove("MCP_AQL_LOG").env_remove("RUST_LOG").env_remove("MCP_AQL_LOG_FORMAT");
     command
 }
 
-/// Returns the fields of the lines about calls.
+/// Returns the fields of the log lines about calls.
 fn calls_of(log: &str) -> Vec<Value> {
     let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let calls = lines.filter(|line| line["target"] == "mcp_aql::call");
     calls.map(|line| json!({ "level": line["level"], "fields": line["fields"] })).collect()
 }
 
-/// A folder of its own for a test, deleted at the end.
+/// The directory of one test, removed on drop.
 struct Folder(std::path::PathBuf);
 
 impl Folder {
@@ -73,7 +73,7 @@ fn option_beats_environment_beats_file() {
     assert!(problem.contains("[possible values: text, json]"), "{problem}");
 }
 
-/// Returns the texts of the lines of a log, each of which must be a JSON object.
+/// Returns the messages of a log. Each of its lines must be a JSON object.
 fn messages(log: &str) -> Vec<String> {
     let message = |line: &str| {
         let line: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("not JSON: {line}"));
@@ -95,7 +95,7 @@ fn a_log_in_json_has_no_other_lines() {
     let refused =
         if cfg!(feature = "http") { "can be reached from other" } else { "needs the feature" };
     for (args, variable, code, expected) in [
-        // Standard input is empty, so that serving ends at once.
+        // Standard input is empty, so serving ends immediately.
         (&[][..], ("A", "b"), 0, &["MCP on standard input and output", "stopped"][..]),
         (&["serve", "--config", &plain], ("RUST_LOG", "off"), 0, &["MCP on", "stopped"]),
         (&["--config", &invalid], ("A", "b"), 3, &["the adapter cannot start"]),
@@ -133,7 +133,7 @@ fn internal_errors_name_their_operation_at_the_default_level() {
     ] {
         assert!(line.contains(field), "{field}: {line}");
     }
-    // Mistakes of the caller are not errors of the adapter.
+    // A mistake of the caller is not an error of the adapter.
     let output = command().args(["call", "get_note", "-p", "note_id=7"]).output().unwrap();
     let log = String::from_utf8(output.stderr).unwrap();
     assert!(!log.contains("mcp_aql::call"), "{log}");
@@ -148,7 +148,7 @@ mod over_http {
 
     use super::*;
 
-    /// The adapter over HTTP, stopped on drop.
+    /// A process that serves over HTTP. It is stopped on drop.
     struct Served {
         child: Child,
         log: BufReader<ChildStderr>,
@@ -167,7 +167,7 @@ mod over_http {
             Self { child, log, address }
         }
 
-        /// Sends a message on a connection of its own. Returns the address of the client and the answer.
+        /// Sends a message on a new connection. Returns the address of the client and the answer.
         fn send(&self, session: Option<&str>, message: &Value) -> (String, String) {
             let mut stream = TcpStream::connect(&self.address).unwrap();
             stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -318,7 +318,7 @@ mod over_http {
             assert_eq!(fields.remove("mcp_session").unwrap(), session);
             assert_eq!(fields.remove("client").unwrap(), client);
             let own = fields.remove("session").unwrap();
-            // The reply names the adapter's session: the caller's, or that of the error.
+            // The reply contains a session of the adapter: the caller's session, or the one in the error.
             if id != "d" && id != "b" {
                 assert!(answer.contains(own.as_str().unwrap()), "{own}: {answer}");
             }

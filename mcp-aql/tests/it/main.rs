@@ -1,4 +1,4 @@
-//! Tests of the facade through its public API: macros, MCP over every transport, and the command line.
+//! Tests of `mcp-aql` through its public API: macros, MCP over every transport, and the command line.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Calls through MCP: results, progress, cancellation and sessions.
+//! Tests of calls through MCP: results, progress, cancellation and sessions.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -105,7 +105,7 @@ async fn protocol_faults_are_json_rpc_errors() {
     }
     let answer = client.call_raw("mcp_aql_nothing", json!({})).await.unwrap();
     assert!(answer["error"]["message"].as_str().unwrap().contains("mcp_aql_read"), "{answer}");
-    // Missing arguments are errors of the protocol, not of JSON-RPC.
+    // Missing arguments are errors of MCP-AQL, and not of JSON-RPC.
     let answer = client.call_raw("mcp_aql_read", json!({})).await.unwrap();
     assert_eq!(reply(&answer)["error"]["code"], "VALIDATION_MISSING_PARAM");
     let answer = client.request("tools/call", json!({ "name": "mcp_aql_read" })).await.unwrap();
@@ -192,7 +192,7 @@ async fn a_panic_is_answered_and_the_session_continues() {
     assert_eq!(before, after);
 }
 
-/// Returns the progress notifications for a token.
+/// Returns the progress notifications with this token.
 fn progress_of(client: &Client, token: &Value) -> Vec<Value> {
     let notifications = client.take_notifications().into_iter();
     notifications
@@ -325,7 +325,7 @@ async fn a_disconnected_client_ends_its_session() {
     }
 }
 
-/// A READ with a result of any length.
+/// A READ whose result can have any length.
 struct Repeat;
 
 impl Operations for Repeat {
@@ -362,7 +362,7 @@ async fn replies_of_all_lengths_have_the_same_limit_over_a_stream() {
     assert!((1..80).contains(&fitting), "{fitting}");
 }
 
-/// A READ whose context outlives it.
+/// A READ that keeps its context after its end.
 struct Keep(Arc<watch::Sender<u32>>);
 
 impl Operations for Keep {
@@ -409,7 +409,7 @@ struct Block(Arc<BlockState>);
 
 #[derive(Default)]
 struct BlockState {
-    /// Whether the next call blocks until the other one was answered.
+    /// If `true`, the next call blocks until the other one was answered.
     blocks: AtomicBool,
     answered: (Mutex<bool>, Condvar),
     blocking: Notify,
@@ -456,7 +456,7 @@ async fn a_call_that_blocks_does_not_hold_up_the_answers_of_running_calls() {
     let block = Arc::new(BlockState::default());
     let adapter = builder_with(&Signals::default()).operations(Block(Arc::clone(&block)));
     let client = Client::connect(&adapter.without_config().build().unwrap()).await.unwrap();
-    // Its calls are short at first.
+    // Short calls at first make the server run this operation in the task that reads messages.
     for _ in 0..5 {
         client.call("mcp_aql_read", "block_thread", json!({})).await.unwrap();
     }

@@ -1,4 +1,4 @@
-//! Confirmations that the client's user is asked for, with rmcp's client over streams and over HTTP.
+//! Tests of confirmations by the user of a client, with rmcp's client over streams and over HTTP.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,7 @@ use rmcp::{ClientHandler, ClientServiceExt as _, ErrorData};
 use serde_json::{Value, json};
 use tokio::sync::{oneshot, watch};
 
-/// The notes that exist.
+/// The existing notes.
 #[derive(Clone, Default)]
 struct Notes(Arc<Mutex<Vec<u32>>>);
 
@@ -75,16 +75,16 @@ impl Notes {
     }
 }
 
-/// What a user does who is asked.
+/// The behavior of a user who receives a question.
 enum Answer {
     Action(ElicitationAction),
     /// Changes the notes and accepts.
     ChangeAndAccept,
-    /// Accepts after some time.
+    /// Accepts after a delay.
     Slow,
-    /// Does nothing until the question is withdrawn.
+    /// Does not answer until the question is withdrawn.
     Nothing,
-    /// The client cannot ask.
+    /// The client fails to show the question.
     Fail,
 }
 
@@ -93,7 +93,7 @@ enum Answer {
 struct User {
     answers: Arc<Mutex<VecDeque<Answer>>>,
     asked: Arc<watch::Sender<Vec<String>>>,
-    /// How many questions were withdrawn.
+    /// The number of withdrawn questions.
     withdrawn: Arc<watch::Sender<u32>>,
     notes: Notes,
     can_be_asked: bool,
@@ -139,10 +139,10 @@ impl ClientHandler for User {
     }
 }
 
-/// The ways in which a client can be connected.
+/// All combinations of transport and version.
 const WAYS: [Way; 4] = [(false, false), (false, true), (true, false), (true, true)];
 
-/// Whether over HTTP, and whether with MCP 2026-07-28.
+/// The first value is `true` for HTTP, and the second for MCP 2026-07-28.
 type Way = (bool, bool);
 
 struct Connected {
@@ -213,7 +213,7 @@ fn params(operation: &str, params: Value) -> CallToolRequestParams {
     CallToolRequestParams::new(tool).with_arguments(arguments.as_object().cloned().unwrap())
 }
 
-/// The reply in a result.
+/// Returns the reply in a result.
 fn reply(response: CallToolResponse) -> Value {
     let CallToolResponse::Complete(result) = response else { panic!("{response:?}") };
     let content = serde_json::to_value(&result.content).unwrap();
@@ -221,7 +221,7 @@ fn reply(response: CallToolResponse) -> Value {
 }
 
 impl Connected {
-    /// Makes a call, and asks the user if the server wants that.
+    /// Makes a call. The user answers if the server asks a question.
     async fn call(&self, operation: &str, arguments: Value) -> Value {
         let result = self.client.call_tool(params(operation, arguments)).await.unwrap();
         reply(CallToolResponse::Complete(result))
@@ -237,7 +237,7 @@ impl Connected {
 }
 
 impl Connected {
-    /// Waits until a question is withdrawn.
+    /// Waits until a question was withdrawn.
     async fn withdrawn(&self) {
         let mut withdrawn = self.user.withdrawn.subscribe();
         let withdrawn = withdrawn.wait_for(|count| *count > 0);
@@ -256,7 +256,7 @@ async fn the_user_of_a_client_is_asked_and_the_call_runs() {
         assert_eq!(deleted, json!({ "success": true, "data": 2 }), "{way:?}");
         let question = "Delete note 2?\nThe note is removed\n(delete_note, destructive)";
         assert_eq!((client.asked(), client.left()), (vec![question.to_owned()], vec![1, 3]));
-        // Each call is asked for.
+        // The user is asked about each call.
         client.call("delete_note", json!({ "note_id": 3 })).await;
         assert_eq!((client.asked().len(), client.left()), (2, vec![1]), "{way:?}");
         assert_eq!(client.call("read_secrets", json!({})).await["data"], "1234", "{way:?}");
@@ -291,7 +291,7 @@ async fn a_client_without_elicitation_gets_a_token() {
         let token = &refused["error"]["details"]["confirmation_token"];
         let confirmed = json!({ "note_id": 2, "_confirmation": token });
         assert_eq!(client.call("delete_note", confirmed).await["data"], 2, "{way:?}");
-        // An operator may prefer tokens, and no client waits for the end of a cooldown.
+        // An operator may prefer tokens, and no client should wait for a cooldown to end.
         let client = connect_to(way, true, Vec::new(), |builder| builder.elicitation(false)).await;
         let refused = client.call("delete_note", json!({ "note_id": 2 })).await;
         assert!(refused["error"]["details"]["confirmation_token"].is_string(), "{refused}");
@@ -377,7 +377,7 @@ async fn a_state_is_for_one_call_and_one_answer() {
             let forged = reply(repeat(1, forged, accept()).await);
             assert_eq!(forged["error"]["code"], "TOKEN_INVALID", "{way:?}");
         }
-        // The state is no confirmation token, and a token is no state.
+        // The state cannot be used as a confirmation token, and a token cannot be used as a state.
         let as_token = json!({ "note_id": 1, "_confirmation": state });
         let call = client.client.call_tool_once(params("delete_note", as_token)).await.unwrap();
         assert_eq!(reply(call)["error"]["code"], "TOKEN_INVALID", "{way:?}");
@@ -385,7 +385,7 @@ async fn a_state_is_for_one_call_and_one_answer() {
         assert_eq!(reply(repeat(1, &state, accept()).await)["data"], 1, "{way:?}");
         let replayed = reply(repeat(1, &state, accept()).await);
         assert_eq!(replayed["error"]["code"], "TOKEN_ALREADY_USED", "{way:?}");
-        // An answer that was declined cannot be accepted later.
+        // A declined question cannot be accepted later.
         let state = ask(2).await;
         let decline =
             InputResponses::from([("confirmation".into(), json!({ "action": "decline" }))]);
@@ -422,7 +422,7 @@ async fn the_user_is_asked_about_each_item_of_a_batch() {
             true => {
                 assert_eq!((client.asked().len(), client.left().len(), pending), (0, 3, 2));
             }
-            // Nothing runs after an item that the user has declined.
+            // After an item that the user has declined, no item runs.
             false => {
                 let declined = &result["halted_at"]["result"]["error"]["details"]["user_answer"];
                 assert_eq!(declined, "declined", "{result}");
@@ -445,7 +445,7 @@ async fn a_call_that_is_cancelled_withdraws_its_question() {
         let mut asked = client.user.asked.subscribe();
         asked.wait_for(|asked| asked.len() == 1).await.unwrap();
         call.cancel(None).await.unwrap();
-        // The user accepts once the question is withdrawn, which is too late.
+        // The user accepts after the question was withdrawn, and this is too late.
         client.withdrawn().await;
         client.call("delete_note", json!({ "note_id": 2 })).await;
         assert_eq!(client.left(), [1, 3], "{way:?}");

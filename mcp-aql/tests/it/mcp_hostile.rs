@@ -1,4 +1,4 @@
-//! Invalid lines: each one that can be answered is answered, and the session continues.
+//! Tests of invalid lines: each line that can be answered is answered, and the session continues.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use tokio::io::{
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// A client that writes arbitrary lines.
+/// A client that sends arbitrary lines.
 struct Raw {
     write: WriteHalf<DuplexStream>,
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
@@ -31,7 +31,7 @@ impl Raw {
         Self { write, lines: BufReader::new(read).lines(), server }
     }
 
-    /// Connects and initializes the session.
+    /// Connects and performs the handshake.
     async fn greeted(adapter: &Adapter) -> Self {
         let mut raw = Self::connect(adapter);
         raw.send(hello().to_string()).await;
@@ -53,7 +53,7 @@ impl Raw {
         serde_json::from_str(&self.line().await).unwrap()
     }
 
-    /// Checks that the session works, and that no other message was sent.
+    /// Checks that the session still works, and that the server sent no other message.
     async fn ping(&mut self) {
         self.send(json!({ "jsonrpc": "2.0", "id": "ping", "method": "ping" }).to_string()).await;
         let answer = self.answer().await;
@@ -72,7 +72,7 @@ fn adapter() -> Adapter {
     builder().without_config().build().unwrap()
 }
 
-/// Returns a call as text, with its arguments unchanged.
+/// Returns a call as bytes. Its arguments are included unchanged.
 fn call(id: &str, arguments: &[u8]) -> Vec<u8> {
     let head = format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"mcp_aql_create","arguments":"#
@@ -84,7 +84,7 @@ fn reply(answer: &Value) -> Value {
     serde_json::from_str(answer["result"]["content"][0]["text"].as_str().unwrap()).unwrap()
 }
 
-/// Returns the error code of the protocol or of JSON-RPC.
+/// Returns the error code of MCP-AQL or of JSON-RPC.
 fn code(answer: &Value) -> String {
     match answer["error"]["code"].as_i64() {
         Some(code) => code.to_string(),
@@ -143,7 +143,7 @@ async fn lines_beyond_the_limit_are_refused_by_their_id() {
         assert_eq!(error["details"]["limit_value"], 64 << 10);
         assert_eq!(error["details"]["actual_value"], sent);
     }
-    // Just above the limit of the request, so that the line itself is accepted.
+    // The arguments are just above the limit of a request, so the line itself is accepted.
     let arguments = format!(r#"{{"operation":"create_note","pad":"{}"}}"#, "x".repeat(64 << 10));
     client.send(call("3", arguments.as_bytes())).await;
     assert_eq!(code(&client.answer().await), "VALIDATION_PAYLOAD_TOO_LARGE");
@@ -395,7 +395,7 @@ async fn an_id_goes_back_as_it_was_written() {
         client.send(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)).await;
         assert!(client.line().await.contains(&format!(r#""id":{id},"result""#)));
     }
-    // A handshake may have such an id. Before the handshake, rmcp decides about calls.
+    // A handshake may have such an id. Before the handshake, rmcp handles all messages.
     let mut client = Raw::connect(&adapter());
     client.send(hello().to_string().replace(r#""hello""#, "9223372036854775808")).await;
     let answer = client.line().await;
@@ -463,7 +463,7 @@ async fn a_message_that_repeats_a_member_is_refused() {
     client.ping().await;
 }
 
-/// Generates a line: bytes, arbitrary JSON, or a call with one changed byte.
+/// Generates a line: arbitrary bytes, arbitrary JSON, or a call with one changed byte.
 fn any_line() -> impl Strategy<Value = Vec<u8>> {
     let call = call("1", br#"{"operation":"create_note","params":{"title":"\u00e9"}}"#);
     prop_oneof![
@@ -540,7 +540,7 @@ async fn the_replies_to_a_batch_have_the_room_of_one() {
         assert_eq!(error["details"]["limit_type"], "response_size");
         ran += usize::from(error["details"]["operation_ran"].as_bool().unwrap());
     }
-    // An error states whether its operation ran.
+    // An error says whether its operation was run.
     let list = json!({ "jsonrpc": "2.0", "id": "n", "method": "tools/call", "params": {
         "name": "mcp_aql_read",
         "arguments": { "operation": "get_note", "params": { "note_id": ran } } } });

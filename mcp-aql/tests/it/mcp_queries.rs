@@ -1,4 +1,4 @@
-//! Queries of a third-party client over a stream.
+//! Tests of queries by a third-party client over a stream.
 
 use mcp_aql::prelude::*;
 use mcp_aql::query::SelectedFields;

@@ -1,4 +1,4 @@
-//! An adapter process driven through a pipe, with rmcp's client and by hand.
+//! Tests of an adapter process over pipes, with rmcp's client and with hand-written messages.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, Stdio};
@@ -80,7 +80,7 @@ fn a_crashed_client_ends_its_session() {
     writeln!(stdin, "{hold}").unwrap();
     let answer = lines.next().unwrap().unwrap();
     assert!(answer.contains(r#"\"success\":true"#), "{answer}");
-    // A call is running when both pipes break.
+    // A call is running when both pipes are closed.
     writeln!(stdin, "{}", call(2, "mcp_aql_execute", "execute_wait", &json!({}))).unwrap();
     drop((stdin, lines));
     assert!(child.wait().unwrap().success());
@@ -155,7 +155,7 @@ fn a_signal_ends_the_session_before_the_process() {
         std::fs::write(&log, "").unwrap();
         let mut command = crate::support::command();
         command.arg("--config").arg(&config).stdout(Stdio::piped());
-        // A thread reads from a socket, as from a terminal, and the socket stays open.
+        // A thread reads from the socket as it would from a terminal, and the socket stays open.
         let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
         let input =
             if piped { Stdio::piped() } else { Stdio::from(std::os::fd::OwnedFd::from(theirs)) };

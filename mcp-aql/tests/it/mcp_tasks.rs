@@ -1,5 +1,6 @@
-//! Executions as tasks of MCP over a stream: hand-written messages of MCP 2025-11-25, and rmcp's client for the extension
-//! of MCP 2026-07-28.
+//! Tests of executions as tasks of MCP over a stream.
+//!
+//! MCP 2025-11-25 is tested with hand-written messages, and the extension of MCP 2026-07-28 with rmcp's client.
 
 use std::time::Duration;
 
@@ -22,15 +23,15 @@ use tokio::io::{
 const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 const RELATED: &str = "io.modelcontextprotocol/related-task";
 
-/// How long a message may take that does not come in a failing test.
+/// The maximum time for a message. It is only reached in a failing test.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A client that writes its messages by hand.
+/// A client with hand-written messages.
 struct Wire {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     write: WriteHalf<DuplexStream>,
     next_id: u64,
-    /// The notifications that arrived before the answers.
+    /// The notifications that were received before an answer.
     notifications: Vec<Value>,
 }
 
@@ -44,7 +45,7 @@ impl Wire {
         Self { lines, write, next_id: 1, notifications: Vec::new() }
     }
 
-    /// Opens a connection with this version of MCP.
+    /// Opens a connection with this version of MCP, and performs the handshake.
     async fn initialized(adapter: &Adapter, version: &str) -> (Self, Value) {
         Self::with_capabilities(adapter, version, json!({})).await
     }
@@ -100,7 +101,7 @@ impl Wire {
         self.ask("tools/call", call(operation, params)).await
     }
 
-    /// Starts a task and returns its id.
+    /// Starts a task. Returns its id.
     async fn start(&mut self, operation: &str, params: Value) -> String {
         let answer = self.call(operation, params).await;
         answer["result"]["task"]["taskId"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
@@ -110,7 +111,7 @@ impl Wire {
         self.ask(method, json!({ "taskId": id })).await
     }
 
-    /// Waits for a notification with this method and removes it.
+    /// Waits for a notification with this method, and removes it from the received ones.
     async fn notification(&mut self, method: &str) -> Value {
         loop {
             if let Some(place) = self.notifications.iter().position(|it| it["method"] == method) {
@@ -128,7 +129,7 @@ fn call(operation: &str, params: Value) -> Value {
         "arguments": { "operation": operation, "params": params } })
 }
 
-/// The reply in a tool's result.
+/// Returns the reply in a tool's result.
 fn reply(result: &Value) -> Value {
     serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap()
 }
@@ -221,7 +222,7 @@ async fn a_failure_ends_a_task_and_a_retry_is_another_one() {
 
     let retry = wire.start("retry_execution", json!({ "execution_id": id })).await;
     assert_eq!(retry, format!("{id}.2"));
-    // A task that has ended does not begin again: it is gone.
+    // A task that has ended does not start again. It no longer exists.
     for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
         assert_eq!(*code(&wire.on_task(method, &id).await), -32602, "{method}");
     }
@@ -249,7 +250,7 @@ async fn cancelling_a_task_cancels_its_execution() {
     let result = wire.on_task("tasks/result", &id).await["result"].take();
     assert_eq!(reply(&result)["data"]["status"], "cancelled");
 
-    // This operation cannot be cancelled, and goes on.
+    // This operation cannot be canceled, so it continues.
     let id = wire.start("execute_watering", json!({})).await;
     let refused = wire.on_task("tasks/cancel", &id).await;
     assert_eq!(
@@ -371,7 +372,7 @@ async fn tasks_are_listed_in_pages() {
     listed.sort_unstable();
     started.sort_unstable();
     assert_eq!(listed, started);
-    // Another connection has other tasks.
+    // Another connection has its own tasks.
     let (mut other, _) = Wire::initialized(&adapter, "2025-11-25").await;
     assert_eq!(other.ask("tasks/list", json!({})).await["result"], json!({ "tasks": [] }));
 }
@@ -411,7 +412,7 @@ async fn a_request_that_waits_for_a_task_can_be_cancelled_without_the_task() {
     let state = wire.on_task("tasks/get", &id).await["result"].take();
     assert_eq!(state["status"], "working");
     gate.add_permits(1);
-    // The answer to the cancelled request would arrive before this one.
+    // The answer to the canceled request would be received before this one.
     assert_eq!(reply(&wire.on_task("tasks/result", &id).await["result"])["data"]["result"], 7);
 }
 
@@ -467,14 +468,14 @@ async fn a_result_survives_a_restart() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// A client of MCP 2026-07-28, which may declare the extension.
+/// A client of MCP 2026-07-28. With `true`, it supports the extension.
 struct Modern(bool);
 
 impl ClientHandler for Modern {
     fn get_info(&self) -> ClientConfig {
         let mut config = ClientConfig::default();
         if self.0 {
-            // The builder needs rmcp's feature `server`, which some sets of features do not enable.
+            // The builder would require rmcp's feature `server`. Some sets of features do not enable it.
             config.capabilities =
                 serde_json::from_value(json!({ "extensions": { EXTENSION: {} } })).unwrap();
         }
@@ -580,7 +581,7 @@ async fn a_client_with_the_extension_has_ordinary_results_of_other_calls() {
         let reply: Value = serde_json::from_str(text).unwrap();
         assert_eq!(reply["error"]["code"], code, "{operation}");
     }
-    // Arguments that are not in the usual form.
+    // These arguments do not have the usual form.
     let mut call = modern_call("execute_export", json!({}));
     call.arguments.as_mut().unwrap().insert("_request_id".to_owned(), 7.into());
     let answer = client.call_tool_once(call).await.unwrap();
@@ -591,7 +592,7 @@ async fn a_client_with_the_extension_has_ordinary_results_of_other_calls() {
 #[tokio::test]
 async fn a_client_without_the_extension_sees_no_difference() {
     let (adapter, gate) = adapter();
-    // rmcp's client requests progress with each call, which then waits for the end.
+    // rmcp's client requests progress with each call. Such a call waits for the end of the execution.
     gate.add_permits(1);
     let client = modern(&adapter, false).await;
     let answer = client.call_tool_once(modern_call("execute_export", json!({}))).await.unwrap();

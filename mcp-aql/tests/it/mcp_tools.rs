@@ -1,4 +1,4 @@
-//! The tools that a client sees: names, schemas, annotations and descriptions.
+//! Tests of the tools that a client sees: names, schemas, annotations and descriptions.
 
 use crate::support::adapter::builder;
 use mcp_aql::table::DynamicOperation;
@@ -11,7 +11,7 @@ async fn tools(builder: mcp_aql::AdapterBuilder) -> Vec<ListedTool> {
     Client::connect(&adapter).await.unwrap().list_tools().await.unwrap()
 }
 
-/// Fails unless the parts occur in this order.
+/// Panics unless the parts occur in this order.
 fn assert_parts(description: &str, parts: &[&str]) {
     let mut rest = description;
     for part in parts {
@@ -97,7 +97,7 @@ async fn the_input_schema_is_the_protocols() {
     for tool in tools(builder()).await {
         assert_eq!(tool.input_schema.get("required"), None);
         assert_eq!(tool.input_schema["properties"]["operations"]["type"], "array");
-        // One tool explains batches for all.
+        // One tool explains batches on behalf of all tools.
         let explains = tool.name == "mcp_aql_read";
         assert_eq!(tool.description.contains("operations: ["), explains, "{}", tool.description);
     }
@@ -223,7 +223,7 @@ async fn operations_are_described_while_they_fit_into_the_budget() {
     let one = tools(builder().mode(EndpointMode::Single)).await;
     let described = "- Create:\n  - create_note: Create a note.\n    title string: Title.";
     assert!(one[0].description.contains(described), "{}", one[0].description);
-    // In mode `all`, signatures are in the tools of the families only.
+    // In mode `all`, only the tools of the families contain signatures.
     let all = tools(builder().mode(EndpointMode::All)).await;
     let (unified, families) = all.split_last().unwrap();
     assert!(!unified.description.contains("title string"), "{}", unified.description);
@@ -243,7 +243,7 @@ async fn descriptions_grow_with_the_budget_and_stay_within_it() {
         for tokens in (0..4_000).step_by(250) {
             let bytes = size(tokens).await;
             assert!(bytes >= before, "{mode:?}, {tokens} tokens: {bytes} bytes after {before}");
-            // Without room for signatures, the names alone may exceed the budget.
+            // The names of the operations are always shown, even if they alone exceed the budget.
             assert!(bytes == names || bytes <= tokens * 4, "{mode:?}, {tokens} tokens: {bytes}");
             before = bytes;
         }
@@ -333,12 +333,12 @@ async fn the_server_instructions_explain_how_to_start() {
     assert_eq!(info["serverInfo"]["version"], "1.2.3");
     let instructions = info["instructions"].as_str().unwrap();
     assert_parts(instructions, &["introspect", "a_mcp_aql_read", "Notes are short."]);
-    // All operations are shown, so nothing needs to be found.
+    // The tools show all operations, so there is no hint about the search.
     assert!(!instructions.contains("search"), "{instructions}");
     assert_eq!(info["capabilities"], json!({ "tools": {} }));
 }
 
-/// The first call in a text, as JSON.
+/// Returns the first call in a description, as JSON.
 fn call_in(text: &str) -> Value {
     let (_, call) = text.split_once("{ operation").unwrap();
     let (call, _) = call.split_once("} }").unwrap();
@@ -349,7 +349,7 @@ fn call_in(text: &str) -> Value {
     serde_json::from_str(&call).unwrap()
 }
 
-/// Operations on many kinds of things.
+/// Builds an adapter with operations for many kinds of things.
 fn large_adapter(mode: EndpointMode, kinds: usize) -> Adapter {
     let mut builder = builder().mode(mode);
     for kind in 0..kinds {
@@ -381,13 +381,13 @@ async fn a_large_adapter_keeps_to_the_budget_and_points_at_the_search() {
             let listed = client.list_tools().await.unwrap();
             let bytes: usize = listed.iter().map(|tool| tool.description.len() + 300).sum();
             assert!(bytes <= tokens * 4, "{mode:?}, {kinds} kinds: {bytes} bytes");
-            // Claude's clients cut longer descriptions and instructions.
+            // Clients of Claude truncate longer descriptions and instructions.
             for tool in &listed {
                 assert!(tool.description.len() <= 2_048, "{}", tool.description);
             }
             let is_cut = listed.iter().any(|tool| tool.description.contains(" more"));
             assert_eq!(is_cut, kinds > 20, "{mode:?}, {kinds} kinds: {listed:?}");
-            // The call in the instructions works when it is copied.
+            // The call in the instructions must work as it is written.
             let info = client.server_info();
             let instructions = info["instructions"].as_str().unwrap();
             let call = call_in(instructions);

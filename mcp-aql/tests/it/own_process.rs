@@ -1,12 +1,17 @@
-//! Tests that set what a process has once, such as the subscriber of `tracing` or a global provider.
+//! Runs a test in its own process, because some settings can be made only once in a process: for example the subscriber
+//! of `tracing`.
 
 use std::process::Command;
 
-/// The test that this process was started for.
+/// The environment variable with the test for which this process was started.
 const ALONE: &str = "TEST_ALONE";
 
-/// Returns `true` in a process in which only this test runs. Otherwise starts such a process, and fails if the test fails in
-/// it.
+/// Returns `true` in a process that runs only this test. Otherwise starts such a process, and panics if the test fails
+/// there.
+///
+/// Call it first in your test with the complete name of the test, for example
+/// `executions::the_command_line_waits_for_the_end`, and return if it is `false`. In the other
+/// process, your test then runs alone.
 pub(crate) fn runs_alone(test: &str) -> bool {
     if std::env::var_os(ALONE).is_some_and(|alone| alone == test) {
         return true;
@@ -15,7 +20,7 @@ pub(crate) fn runs_alone(test: &str) -> bool {
     let output = command.args([test, "--exact", "--nocapture"]).env(ALONE, test).output().unwrap();
     let [stdout, stderr] =
         [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    // A name that is not exact runs no test, which succeeds.
+    // An incomplete name would match no test, and running no test counts as a success.
     let passed = output.status.success() && stdout.contains("test result: ok. 1 passed");
     assert!(passed, "{stdout}{stderr}");
     false

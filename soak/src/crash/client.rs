@@ -1,4 +1,4 @@
-//! An MCP client of an adapter that may be killed at any moment.
+//! An MCP client for an adapter. It expects that the adapter is killed at any moment.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use crate::Fault;
 use crate::process::Process;
 
-/// The maximum time to wait for an answer.
+/// Maximum time to wait for a response.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A session with an adapter over its standard input and output.
@@ -38,18 +38,18 @@ impl Reply {
         self.0["error"]["code"].as_str().unwrap_or_default()
     }
 
-    /// Returns a detail of the error.
+    /// Returns a detail of the error, or an empty string.
     pub(super) fn detail(&self, name: &str) -> &str {
         self.0["error"]["details"][name].as_str().unwrap_or_default()
     }
 
-    /// Returns a failure of the run unless the condition holds.
+    /// Returns an error that ends the run unless the condition holds.
     pub(super) fn expect(&self, holds: bool, what: &str) -> Result<(), Fault> {
         if holds { Ok(()) } else { Err(format!("{what}: {}", self.0).into()) }
     }
 }
 
-/// Starts an adapter with its state in this folder.
+/// Starts an adapter whose state is in this folder.
 pub(super) fn start(folder: &Path) -> Result<Process, Fault> {
     let folder = folder.to_str().ok_or("the folder's name is no text")?;
     Process::start(&["gated".to_owned(), folder.to_owned()])
@@ -63,7 +63,7 @@ impl Client {
         Ok(Self { input, lines: BufReader::new(output).lines(), id: 0 })
     }
 
-    /// Initializes the session.
+    /// Initializes MCP.
     pub(super) async fn connect(&mut self) -> Result<(), Fault> {
         self.input.write_all(crate::stdio::hello().as_bytes()).await?;
         self.answer().await?;
@@ -90,7 +90,7 @@ impl Client {
         Ok(Reply(serde_json::from_str(text)?))
     }
 
-    /// Returns the answer to the last request.
+    /// Waits for the response to the last request.
     async fn answer(&mut self) -> Result<Value, Fault> {
         loop {
             let line = timeout(ANSWER_TIMEOUT, self.lines.next_line()).await??;

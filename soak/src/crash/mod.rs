@@ -1,4 +1,4 @@
-//! Kills an adapter repeatedly, at random moments, and checks that acknowledged state survives.
+//! Kills an adapter again and again at random moments. Checks that acknowledged state survives.
 
 mod client;
 mod model;
@@ -20,19 +20,19 @@ use crate::report::Report;
 use client::Client;
 use model::Model;
 
-/// The maximum number of rounds per session. Each round makes three requests to people and one block, the preceding
-/// checks make more, and a session may make 30 requests per minute.
+/// Maximum number of rounds per session. A session may make 30 requests per minute. A round makes three requests to
+/// people and one block, and the checks before it make more.
 const MAX_ROUNDS_PER_SESSION: u32 = 6;
-/// The expected duration of a round on a fast disk.
+/// Expected duration of a round on a fast disk.
 const ROUND_DURATION: Duration = Duration::from_millis(300);
 
-/// Serves the adapter that is killed.
+/// Serves the adapter that will be killed.
 pub(crate) async fn serve(folder: &Path) -> Result<(), Fault> {
     let store = gated::store(folder, None)?;
     Ok(gated::adapter(store, folder, 0)?.serve_stdio().await?)
 }
 
-/// Kills the adapter a number of times.
+/// Kills the adapter `kills` times. Returns `true` if all checks hold.
 pub(crate) async fn run(kills: u64, seed: u64) -> Result<bool, Fault> {
     let folder = tempfile::tempdir()?;
     let mut model = Model::new(Folder::new(folder.path()), seed);
@@ -46,7 +46,7 @@ pub(crate) async fn run(kills: u64, seed: u64) -> Result<bool, Fault> {
         life(&mut model, folder.path(), &pace, number).await?;
         model.killed();
         early += u64::from(before == model.count.cycles + model.count.still_blocked);
-        // Alternately, the next adapter or this process is the first to open the file after a kill.
+        // After every other kill, this process opens the file before the next adapter does.
         if number % 2 == 0 {
             check_file(&folder)?;
         }
@@ -76,7 +76,7 @@ pub(crate) async fn run(kills: u64, seed: u64) -> Result<bool, Fault> {
     Ok(report.end())
 }
 
-/// The measured durations of a start and of a round, which determine how long a process lives.
+/// Measured durations. They determine how long a process lives until it is killed.
 struct Durations {
     start: Duration,
     round: Duration,
@@ -98,7 +98,7 @@ impl Durations {
     }
 }
 
-/// Starts the adapter, checks its state, continues to work and kills it at a random moment.
+/// The life of one process: starts the adapter, checks its state, continues the work and kills it at a random moment.
 async fn life(
     model: &mut Model,
     folder: &Path,
@@ -106,7 +106,7 @@ async fn life(
     number: u64,
 ) -> Result<(), Fault> {
     let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-    // A third of the processes is killed during start and checks, the others during work.
+    // Kill a third of the processes during start and checks, and the others during work.
     let early = model.random.below(3) == 0;
     let most = if early { pace.start * 2 } else { pace.start * 6 + pace.round };
     let limit = Duration::from_micros(model.random.below(micros(most)));
@@ -124,7 +124,8 @@ async fn life(
             while goes_on && rounds < MAX_ROUNDS_PER_SESSION && model.cycle(&mut client).await? {
                 rounds += 1;
             }
-            // The session is blocked together with an agent, or has reached the limit of requests to people.
+            // Nothing is left to do: the session is blocked with its agent, or has reached its limit of requests to
+            // people.
             sleep(limit).await;
             Ok::<_, Fault>(())
         };
@@ -139,12 +140,12 @@ async fn kill(mut process: Process) -> Result<(), Fault> {
     if let Some(status) = process.child.try_wait()? {
         return Err(format!("the adapter ended by itself: {status}").into());
     }
-    // SIGKILL on Unix.
+    // On Unix, this sends SIGKILL.
     process.child.kill().await?;
     Ok(())
 }
 
-/// Runs the last process, in which everything is checked.
+/// Runs the last process and checks the complete state in it.
 async fn last(model: &mut Model, folder: &Path) -> Result<(), Fault> {
     let patience = Instant::now();
     loop {
@@ -173,20 +174,20 @@ fn check_file(folder: &tempfile::TempDir) -> Result<(), Fault> {
     if sound == "ok" { Ok(()) } else { Err(format!("the file is damaged: {sound}").into()) }
 }
 
-/// The state that is still open after all leases have expired.
+/// The state still open after all leases expired.
 struct OpenState {
     agents: usize,
     executions: usize,
     records: usize,
 }
 
-/// Opens the store like an adapter that starts an hour later.
+/// Opens the store like an adapter that starts one hour later.
 async fn settled(folder: &Path) -> Result<OpenState, Fault> {
     let store = Arc::new(SqliteState::open(Folder::new(folder).state()));
     let adapter = gated::adapter(Arc::clone(&store), folder, 3_600)?;
     let operator = adapter.operator().ok_or("nobody operates it")?;
     operator.overview().await?;
-    // Any call completes the state that earlier processes left behind.
+    // Any call cleans up the state of earlier processes.
     adapter.call("list_executions", serde_json::json!({})).await;
     let open = |value: &Value| ["pending", "running"].contains(&value.as_str().unwrap_or("none"));
     let mut left = OpenState { agents: 0, executions: 0, records: 0 };

@@ -1,4 +1,4 @@
-//! The invariants that must hold after a crash, according to the acknowledged operations.
+//! The model of the acknowledged state, and the invariants that must hold after a crash.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -10,19 +10,19 @@ use super::client::{Client, Reply};
 use crate::Fault;
 use crate::random::Random;
 
-/// The client's knowledge. Before a request that may take effect at most once, the client records that it is sent.
-/// With the answer, it records the outcome.
+/// The knowledge of the client. For a request with at most one effect, the client first records that it is sent,
+/// and then the outcome in the reply.
 pub(super) struct Model {
     pub(super) folder: Folder,
     pub(super) random: Random,
     names: u64,
-    /// Agents that an answer reported as stopped.
+    /// Agents whose block was acknowledged.
     pub(super) blocked: Vec<Blocked>,
     /// Accepted codes.
     spent: Vec<Proof>,
-    /// Confirmation tokens that an answer reported as used.
+    /// Confirmation tokens whose use was acknowledged, with their things.
     used: Vec<(String, String)>,
-    /// Tokens that were sent without receiving an answer.
+    /// Confirmation tokens whose reply was lost.
     open: Vec<(String, String)>,
     /// Things whose deletion was acknowledged.
     deleted: Vec<String>,
@@ -46,16 +46,16 @@ pub(super) struct Count {
     pub(super) cycles: u64,
 }
 
-/// A block that must persist.
+/// A block. It must survive crashes.
 #[derive(Debug, Clone)]
 pub(super) struct Blocked {
     agent: String,
     proof: Proof,
-    /// Whether the code was sent without receiving an answer.
+    /// If `true`, the code was sent, but without a reply.
     sent: bool,
 }
 
-/// A code and the challenge that it answers.
+/// A code with its challenge.
 #[derive(Debug, Clone)]
 struct Proof {
     operation: &'static str,
@@ -65,13 +65,13 @@ struct Proof {
 
 struct Execution {
     id: String,
-    /// The time at which its process was killed.
+    /// The time when its process was killed.
     orphaned: Option<Instant>,
-    /// The final state, once it was reported.
+    /// The final state, once a reply contained it.
     ended: Option<String>,
 }
 
-/// The number of items of each of four kinds that are retried after a restart. A session may fail ten times per minute.
+/// Number of items to retry after a restart, for each of four kinds. A session may fail ten times per minute.
 const RETRIED_ITEMS: usize = 2;
 
 impl Model {
@@ -95,7 +95,7 @@ impl Model {
         format!("{kind}-{}", self.names)
     }
 
-    /// Returns the code that people were shown.
+    /// Returns the code shown to people.
     fn code(&self, id: &str) -> Result<String, Fault> {
         let shown = self.folder.shown();
         let line = shown.iter().rev().find(|line| line["id"] == id);
@@ -110,8 +110,8 @@ impl Model {
         }
     }
 
-    /// Runs one round: an execution, a confirmed deletion, and an agent that is started, approved, blocked and
-    /// released. Returns false if the agent stays blocked.
+    /// Runs a round: an execution, a confirmed deletion, and an agent's start, approval, block and release.
+    /// Returns `false` if the agent is still blocked.
     pub(super) async fn cycle(&mut self, client: &mut Client) -> Result<bool, Fault> {
         self.execute(client).await?;
         self.delete(client).await?;
@@ -140,7 +140,7 @@ impl Model {
         Ok(())
     }
 
-    /// Uses a confirmation token: the call is refused, confirmed and executed once.
+    /// Deletes a thing with a confirmation token. Checks that the token is required and works once.
     async fn delete(&mut self, client: &mut Client) -> Result<(), Fault> {
         let thing = self.name("thing");
         let reply = client.call("delete_thing", json!({ "thing": thing })).await?;
@@ -170,7 +170,7 @@ impl Model {
         reply.expect(*goes_on == true, "an approved agent cannot begin")
     }
 
-    /// Sends the code of an approval.
+    /// Confirms a request with its code.
     async fn confirm(&mut self, client: &mut Client, request: &str) -> Result<(), Fault> {
         let proof = Proof {
             operation: "confirm_operation",
@@ -183,7 +183,7 @@ impl Model {
         Ok(())
     }
 
-    /// Approves through a person: while an agent executes, a client cannot confirm its own calls.
+    /// Deletes a thing with a person's approval. While an agent executes, a client cannot confirm its own calls.
     async fn approve(&mut self, client: &mut Client) -> Result<(), Fault> {
         let thing = self.name("thing");
         let params = json!({ "thing": thing });
@@ -198,7 +198,7 @@ impl Model {
         reply.expect(!reply.is_success(), "an approval counted twice")?;
         reply.expect(!reply.detail("request_id").is_empty(), "nobody is asked again")?;
         self.count.approved += 1;
-        // A request that still waits for a person would delay the agent.
+        // Confirm the second request, too. An open request would delay the agent.
         let request = reply.detail("request_id").to_owned();
         self.confirm(client, &request).await
     }
@@ -219,7 +219,7 @@ impl Model {
         Ok(challenge)
     }
 
-    /// Answers a challenge once and checks that the agent is released.
+    /// Answers a challenge once. Checks that the agent is released.
     async fn release(&mut self, client: &mut Client, challenge: &str) -> Result<(), Fault> {
         let mut all = self.blocked.iter_mut();
         let blocked = all.find(|blocked| blocked.proof.challenge == challenge);
@@ -235,8 +235,8 @@ impl Model {
         reply.expect(reply.detail("reason") != "blocked", "blocked after its code was taken")
     }
 
-    /// Checks all or some of the acknowledged state after a restart. Returns false if the session has met a persistent
-    /// block and is therefore blocked itself.
+    /// Checks the acknowledged state after a restart, completely or in part. Returns `false` if the session is blocked,
+    /// because it touched an agent whose block survived.
     pub(super) async fn check(&mut self, client: &mut Client, all: bool) -> Result<bool, Fault> {
         self.check_files()?;
         self.check_executions(client).await?;
@@ -266,12 +266,12 @@ impl Model {
         for _ in 0..RETRIED_ITEMS {
             let Some((thing, token)) = self.random.one_of(&self.used).cloned() else { break };
             let reply = self.redeem(client, &thing, &token).await?;
-            // After some minutes the token has also expired, which is reported first.
+            // After some minutes, the token has also expired. The adapter reports that first.
             let refused = ["TOKEN_ALREADY_USED", "TOKEN_EXPIRED"].contains(&reply.code());
             reply.expect(refused, "a used token")?;
             self.count.used_again += 1;
         }
-        // A token of another session, whether it was used or not.
+        // A token of another session is invalid, even if it was not used.
         if let Some((thing, token)) = self.open.last().cloned() {
             let reply = self.redeem(client, &thing, &token).await?;
             reply.expect(reply.code().starts_with("TOKEN_"), "a token of another session")?;
@@ -289,7 +289,7 @@ impl Model {
         let reply = step(client, &blocked.agent, "read_notes of today").await?;
         let is_blocked = reply.detail("reason") == "blocked";
         if blocked.sent && !is_blocked {
-            // The code was accepted, but the answer was lost.
+            // The code was accepted, but the reply was lost.
             let reply = blocked.proof.send(client).await?;
             reply.expect(!reply.is_success(), "a code was accepted twice")?;
             self.blocked.retain(|other| other.proof.challenge != blocked.proof.challenge);
@@ -309,7 +309,7 @@ impl Model {
     }
 
     async fn check_executions(&mut self, client: &mut Client) -> Result<(), Fault> {
-        // Half a second more than the lease, because the process renews it at its own times.
+        // Wait half a lease longer, because the process renews the lease at its own pace.
         let due = LEASE + LEASE / 2;
         let gone = |at: &Instant| at.elapsed() > due;
         for execution in &mut self.executions {
@@ -328,7 +328,7 @@ impl Model {
             }
             execution.ended = Some(status);
         }
-        // Executions whose end was seen twice are skipped.
+        // Forget most executions whose end was already seen twice.
         let known = self.executions.len();
         if known > 60 {
             let mut seen = known - 60;
@@ -341,12 +341,12 @@ impl Model {
         Ok(())
     }
 
-    /// Reports whether the end of some executions has not been seen.
+    /// Returns `true` if the end of some executions was not seen yet.
     pub(super) fn has_open_executions(&self) -> bool {
         self.executions.iter().any(|execution| execution.ended.is_none())
     }
 
-    /// Checks that no effect happened twice and that every acknowledged effect happened.
+    /// Checks that each acknowledged effect happened, and that none happened twice.
     pub(super) fn check_files(&self) -> Result<(), Fault> {
         let mut times = HashMap::<String, u32>::new();
         for thing in self.folder.deleted() {

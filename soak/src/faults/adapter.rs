@@ -1,4 +1,4 @@
-//! The adapter that suffers the faults. It is run by its own command line, as users run theirs.
+//! The adapter under test for injected faults. It runs with its usual command line, as it does for users.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -16,11 +16,12 @@ use super::ledger::Ledger;
 use super::points::{AFTER_ENTRIES, BETWEEN_ENTRIES, ENTERED, Points};
 use crate::Fault;
 
-/// The time after which an execution of an unresponsive process is taken over.
+/// The lease of executions. When it expires, another process takes over an execution of an unresponsive process.
 pub(super) const LEASE: Duration = Duration::from_secs(1);
-/// The same where calls are held at the writes of the store. No lease is renewed meanwhile, which would be such a write.
+/// The lease for runs that hold calls at writes of the store. With the short lease, renewals would be additional
+/// writes.
 pub(super) const LONG_LEASE: Duration = Duration::from_secs(300);
-/// How long a write waits for the lock of another process.
+/// Maximum time that a write waits for the lock of another process.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// The arguments of the adapter's process.
@@ -39,7 +40,7 @@ pub(crate) struct AdapterArguments {
     arguments: Vec<OsString>,
 }
 
-/// The state of the operations.
+/// The state that the operations share.
 #[derive(Debug, Clone)]
 struct Work {
     ledger: Ledger,
@@ -47,7 +48,7 @@ struct Work {
 }
 
 impl Work {
-    /// Writes the two entries of a change.
+    /// Writes the two entries of a change to the ledger, with a point before, between and after them.
     async fn change(&self, id: String) -> Result<String, OperationError> {
         self.points.pass(&format!("{ENTERED} {id}")).await;
         self.ledger.write("begin", &id).map_err(OperationError::internal)?;
@@ -137,14 +138,14 @@ pub(crate) async fn run(arguments: &AdapterArguments) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Returns the file of the SQLite store.
+/// Returns the path of the SQLite store.
 pub(super) fn state_file(folder: &Path) -> PathBuf {
     folder.join("state.db")
 }
 
-/// Sets how far the adapter's clock is ahead.
+/// Sets by how many seconds the adapter's clock is ahead.
 pub(super) fn set_clock(folder: &Path, seconds: i64) -> std::io::Result<()> {
-    // Renamed, so that no reader finds an empty file.
+    // Write to a new file and rename it, so that the adapter never reads an empty file.
     let new = folder.join("clock.new");
     std::fs::write(&new, seconds.to_string())?;
     std::fs::rename(new, folder.join("clock"))

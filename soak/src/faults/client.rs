@@ -1,4 +1,4 @@
-//! The calls of a client, and what it learns about them.
+//! The calls of a client, and the outcomes that the client learns.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ pub(super) enum Kind {
     Confirmed,
     /// A READ. Over HTTP, it has no session.
     Read,
-    /// A call that begins an execution. Over HTTP, it has no session.
+    /// A call that starts an execution. Over HTTP, it has no session.
     Execution,
 }
 
@@ -24,7 +24,7 @@ impl Kind {
     pub(super) const ALL: [Self; 5] =
         [Self::Session, Self::Stateless, Self::Confirmed, Self::Read, Self::Execution];
 
-    /// The kinds of calls over a transport.
+    /// Returns the kinds of calls that a transport supports. Stateless calls need HTTP.
     pub(super) fn over(transport: Transport) -> impl Iterator<Item = Self> {
         let is_known = move |kind: &Self| transport == Transport::Http || *kind != Self::Stateless;
         Self::ALL.into_iter().filter(is_known)
@@ -50,14 +50,14 @@ impl Kind {
     }
 }
 
-/// The outcome of a call, as its client knows it.
+/// The outcome of a call, as known to the client.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Outcome {
-    /// The operation's reply, with its `data`.
+    /// The call succeeded. Contains the reply's `data`.
     Acknowledged(Value),
-    /// An error: the reply of the operation, of JSON-RPC or of HTTP.
+    /// The call failed. Contains the error of the operation, of JSON-RPC or of HTTP.
     Failed(Value),
-    /// The connection ended before the answer.
+    /// The connection ended before the response.
     Lost,
 }
 
@@ -66,7 +66,7 @@ impl Outcome {
         matches!(self, Self::Acknowledged(_))
     }
 
-    /// The id of the execution that an acknowledged call began.
+    /// Returns the id of the execution that the call started.
     pub(super) fn execution(&self) -> Option<&str> {
         match self {
             Self::Acknowledged(data) => data["execution_id"].as_str(),
@@ -74,8 +74,8 @@ impl Outcome {
         }
     }
 
-    /// Whether the process refused the call because it stops, with the time after which it may be sent again: over HTTP
-    /// in a header.
+    /// Returns `true` if the process rejected the call because it is stopping, and reported when to retry. Over HTTP,
+    /// the time is in a header.
     pub(super) fn is_shutdown(&self, transport: Transport) -> bool {
         let Self::Failed(error) = self else { return false };
         let seconds = match transport {
@@ -86,12 +86,12 @@ impl Outcome {
             && seconds.is_u64()
     }
 
-    /// The outcome of a call with this answer, or without one.
+    /// Converts a response, or `None` if there was none.
     fn of(answered: Option<Answered>) -> Result<Self, Fault> {
         let Some((id, answer)) = answered else { return Ok(Self::Lost) };
         let Ok(message) = answer.message() else {
             let body = String::from_utf8_lossy(&answer.body);
-            // A stream may end without an answer.
+            // A stream of events may end without a response.
             return Ok(match answer.status {
                 200 => Self::Lost,
                 status => Self::Failed(json!({ "status": status, "message": body })),
@@ -118,10 +118,10 @@ impl Outcome {
     }
 }
 
-/// The text in the error of a call that was refused because the process stops.
+/// Part of the error message for calls rejected during a stop.
 pub(super) const SHUTTING_DOWN: &str = "server is shutting down";
 
-/// A call that is prepared: its connection is open, its session too, and it has its token.
+/// A prepared call. Its connection and session are open, and it has its confirmation token.
 pub(super) struct Prepared {
     client: Client,
     call: Retry,
@@ -144,6 +144,13 @@ impl Retry {
 
 impl Prepared {
     /// Opens the connection and prepares the call with this id.
+    ///
+    /// The arguments of a confirmed change:
+    ///
+    /// ```json
+    /// { "operation": "delete_entries", "_request_id": "call-7",
+    ///   "params": { "id": "call-7", "_confirmation": "conf_…" } }
+    /// ```
     pub(super) async fn new(address: &Address, kind: Kind, id: &str) -> Result<Self, Fault> {
         let mut client = Client::open(address).await?;
         let mut params = json!({ "id": id });
@@ -158,13 +165,13 @@ impl Prepared {
             let token = token.ok_or_else(|| format!("no token: {reply}"))?;
             params["_confirmation"] = token.into();
         }
-        // The log names the call by `_request_id`.
+        // Use the same id as `_request_id`, so that the log contains it.
         let arguments =
             json!({ "operation": kind.operation(), "params": params, "_request_id": id });
         Ok(Self { client, call: Retry { session, arguments }, kind })
     }
 
-    /// Sends another READ on the connection, which is then kept alive.
+    /// Sends another READ first. Afterwards the connection is kept alive.
     pub(super) async fn use_connection(&mut self) -> Result<(), Fault> {
         let params = json!({ "id": "before" });
         let reply = self.client.call(None, Kind::Read.operation(), params).await?;
@@ -175,12 +182,12 @@ impl Prepared {
         }
     }
 
-    /// The call to send again, if it is a confirmed change.
+    /// Returns the call for sending it again, if it is a confirmed change.
     pub(super) fn retry(&self) -> Option<Retry> {
         (self.kind == Kind::Confirmed).then(|| self.call.clone())
     }
 
-    /// Sends the call, at once or in two halves, and waits for its answer.
+    /// Sends the call, whole or in two halves, and waits for the response.
     pub(super) async fn send(self, halves: Option<Halves>) -> Result<Outcome, Fault> {
         let Self { mut client, call: Retry { session, arguments }, .. } = self;
         Outcome::of(client.send(session.as_deref(), arguments, halves).await?)

@@ -1,4 +1,4 @@
-//! Moves the adapter's clock forward and back while calls of all kinds run.
+//! Moves the adapter's clock forward and back while calls of all kinds are running.
 
 use super::adapter::set_clock;
 use super::moment::Moment;
@@ -12,7 +12,7 @@ pub(super) async fn run(suite: &mut Suite) -> Result<(), Fault> {
     for jump in [HOUR, -HOUR, DAY, -DAY] {
         for moment in Moment::OF_OPERATIONS {
             let server = suite.start().await?;
-            // Away, and back again.
+            // Move the clock away, and back again.
             for ahead in [suite.ahead + jump, suite.ahead] {
                 let all = suite.reach_all(&server, moment).await?;
                 set_clock(&suite.place.folder, ahead)?;

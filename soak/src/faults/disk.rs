@@ -1,4 +1,4 @@
-//! Fills the disk while calls of all kinds run, and frees it again.
+//! Fills the disk while calls of all kinds are running, and frees it again.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -11,19 +11,19 @@ use super::server::Server;
 use super::suite::Suite;
 use crate::Fault;
 
-/// The maximum number of changes until one does not fit. A page of the file system holds the entries of a hundred.
+/// Maximum number of changes until one must fail. One page of the file system holds the entries of a hundred changes.
 const MAX_CHANGES: usize = 500;
 
-/// A small disk, on which an adapter has its files.
+/// A small disk for the adapter's files.
 pub(super) enum Disk {
-    /// A file system of 1 MiB at this folder.
+    /// A mounted file system of 1 MiB.
     FileSystem(PathBuf),
-    /// A limit of the sizes of files, where file systems cannot be mounted.
+    /// A limit on the size of files, for systems where the program may not mount.
     FileSizes,
 }
 
 impl Disk {
-    /// Mounts a file system in this folder if that is permitted.
+    /// Mounts a file system in this folder, if permitted.
     pub(super) fn at(folder: &Path) -> Self {
         let mut mount = Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", "size=1m,mode=700", "none"]).arg(folder);
@@ -63,8 +63,8 @@ impl Disk {
 impl Drop for Disk {
     fn drop(&mut self) {
         if let Self::FileSystem(folder) = self {
-            // The sockets of the points may be closed a moment later. A failure leaves an empty file system in a temporary
-            // folder.
+            // Unmount lazily, because the sockets of the points may still be open. If this fails, only an empty file
+            // system in a temporary folder is left.
             let _ = Command::new("umount").arg("-l").arg(folder).stderr(Stdio::null()).status();
         }
     }

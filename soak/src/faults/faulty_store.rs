@@ -9,12 +9,12 @@ use mcp_aql::store::{Change, Record, StateStore, StoreError};
 
 use super::points::{AFTER_WRITE, BEFORE_WRITE, Points};
 
-/// The way in which the store fails.
+/// How the store fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outage {
     /// Every access fails.
     Refuses,
-    /// Writes are made, but their acknowledgement is lost. Reads fail.
+    /// Writes take effect, but return an error, as if the acknowledgment was lost. Reads fail.
     LosesAnswers,
 }
 
@@ -27,7 +27,7 @@ impl Outage {
     }
 }
 
-/// Makes the store of the adapter in this folder fail, or with `None` work again.
+/// Makes the store of the adapter in this folder fail. `None` makes it work again.
 pub(super) fn set_outage(folder: &Path, outage: Option<Outage>) -> std::io::Result<()> {
     let file = folder.join("outage");
     match outage {
@@ -36,7 +36,7 @@ pub(super) fn set_outage(folder: &Path, outage: Option<Outage>) -> std::io::Resu
     }
 }
 
-/// The adapter's store. It passes a point before and after each write, and fails while the suite requests it.
+/// The adapter's store. It passes a point before and after each write, and fails while the file `outage` exists.
 pub(super) struct FaultyStore {
     store: Arc<dyn StateStore>,
     outage: PathBuf,

@@ -1,15 +1,23 @@
-//! The entries that operations write: a file that only grows, which no store and no runtime can correct.
+//! The ledger: the entries that operations write, as evidence of what really ran. The file is append-only and
+//! independent of the store and the runtime.
+//!
+//! A finished call has two entries, an interrupted one only the first:
+//!
+//! ```text
+//! begin call-1 .
+//! end call-1 .
+//! ```
 
 use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// The file of the entries.
+/// The file with the entries.
 #[derive(Debug, Clone)]
 pub(super) struct Ledger(PathBuf);
 
-/// The entries of one call.
+/// How often a call wrote each of its two entries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Entries {
     pub(super) begun: u32,
@@ -17,17 +25,17 @@ pub(super) struct Entries {
 }
 
 impl Entries {
-    /// The entries of a call that ran once, to its end.
+    /// The entries of a call that ran once, and to its end.
     pub(super) const WHOLE: Self = Self { begun: 1, ended: 1 };
-    /// The entries of a call that did not run.
+    /// The entries of a call that never ran.
     pub(super) const NONE: Self = Self { begun: 0, ended: 0 };
 
-    /// Whether the call ran at most once.
+    /// Returns `true` if the call ran at most once.
     pub(super) fn is_single(self) -> bool {
         self.begun <= 1 && self.ended <= self.begun
     }
 
-    /// Whether the call was cut off between its entries.
+    /// Returns `true` if the call was interrupted between its entries.
     pub(super) fn is_half(self) -> bool {
         self.begun > self.ended
     }
@@ -38,11 +46,11 @@ impl Ledger {
         Self(folder.join("ledger"))
     }
 
-    /// Appends an entry.
+    /// Appends an entry for a call.
     pub(super) fn write(&self, entry: &str, id: &str) -> std::io::Result<()> {
         let mut file = OpenOptions::new().create(true).append(true).open(&self.0)?;
-        // On a full disk only a part may be written. The next entry starts on a line of its own, and an entry counts only
-        // with its end.
+        // A full disk may cut an entry off. Each entry starts on a new line and only counts with its end marker, so a
+        // partial entry cannot spoil the next one.
         file.write_all(format!("\n{entry} {id} .\n").as_bytes())
     }
 

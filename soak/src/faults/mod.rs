@@ -1,4 +1,10 @@
-//! Runs faults against an adapter, and compares what its operations wrote with what it acknowledged.
+//! Injects faults into a running adapter. Compares the effects of its operations with the acknowledged calls.
+//!
+//! You can repeat a single failure:
+//!
+//! ```console
+//! $ cargo run --release -p mcp-aql-soak -- faults --only kill --rounds 5 --seed 3
+//! ```
 
 mod adapter;
 mod client;
@@ -34,7 +40,8 @@ use crate::report::Report;
 
 pub(crate) use self::adapter::{AdapterArguments, run as serve};
 
-/// The variable with the address of a PostgreSQL server, which `scripts/postgres.sh` sets.
+/// The variable with the address of a PostgreSQL server. `scripts/postgres.sh` sets it.
+/// You only need a server for the second half of the run.
 const POSTGRES: &str = "MCP_AQL_TEST_POSTGRES";
 
 /// The size of a run.
@@ -73,7 +80,7 @@ enum FaultKind {
 }
 
 impl FaultKind {
-    /// How the adapter is called, and the lease of its executions.
+    /// Returns the transport of the calls and the lease of executions.
     const fn setting(self) -> (Transport, Duration) {
         match self {
             Self::Kill | Self::Terminate => (Transport::Http, LONG_LEASE),
@@ -83,14 +90,14 @@ impl FaultKind {
     }
 }
 
-/// Where the adapter keeps its state.
+/// The database with the adapter's state.
 #[derive(Debug, Clone, Copy)]
 enum Database {
     Sqlite,
     Postgres,
 }
 
-/// Runs the faults with a store in SQLite, and in PostgreSQL if there is a server.
+/// Injects the failures, with a store in SQLite, and also in PostgreSQL if a server is available.
 pub(crate) async fn run(arguments: &Arguments) -> Result<bool, Fault> {
     let mut report = Report::default();
     let all = [Database::Sqlite, Database::Postgres];

@@ -1,4 +1,4 @@
-//! The invariants: nothing acknowledged is lost, nothing is doubled, and nothing is cut off without a line in the log.
+//! The invariants: no acknowledged call is lost, no call takes effect twice, and every interrupted call is logged.
 
 use std::collections::HashMap;
 
@@ -8,43 +8,43 @@ use super::client::{Kind, Outcome, SHUTTING_DOWN};
 use super::ledger::Entries;
 use super::server::Log;
 
-/// The end of the process that received a call, as far as the suite caused it.
+/// How the process that received a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProcessEnd {
-    /// The process went on.
+    /// The process kept running.
     None,
-    /// The process was killed (SIGKILL), which leaves no time for a line in the log.
+    /// The process was killed (SIGKILL). It had no time to write to the log.
     Killed,
-    /// The process was stopped (SIGTERM) with enough time for all its calls. `accepted` is whether it had certainly read
-    /// the call before.
+    /// The process was stopped (SIGTERM), with enough time to finish all calls. `accepted` is `true` if it had
+    /// certainly read the call before.
     Drained { accepted: bool },
-    /// The process was stopped (SIGTERM) with too little time for the call.
+    /// The process was stopped (SIGTERM), with too little time to finish the call.
     CutOff,
 }
 
-/// A call that was sent.
+/// A sent call, with everything known about it.
 pub(super) struct Call {
     pub(super) id: String,
     pub(super) kind: Kind,
     pub(super) outcome: Outcome,
-    /// The log of the process that received it.
+    /// The log of the process that received the call.
     pub(super) log: Log,
     pub(super) end: ProcessEnd,
     /// The final state of the execution, once it was read.
     pub(super) status: Option<String>,
 }
 
-/// The outcome of a call, according to its client and the log.
+/// The class of a call's outcome, according to the client and the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
     Acknowledged,
-    /// An error says that the call did not run.
+    /// The client received an error that says that the call did not run.
     Refused,
-    /// An error, with a line in the log.
+    /// The client received an error, and the log has a line about it.
     Failed,
-    /// No answer, because the process was killed, or stopped before it read the call.
+    /// The client received no response, because the process was killed, or stopped before it read the call.
     Lost,
-    /// No answer, with a line in the log.
+    /// The client received no response, and the log has a line about it.
     CutOff,
 }
 
@@ -57,14 +57,14 @@ pub(super) struct Tally {
     pub(super) failed: usize,
     pub(super) lost: usize,
     pub(super) cut_off: usize,
-    /// Calls of which only the first entry was written.
+    /// Number of calls that only wrote their first entry.
     pub(super) halves: usize,
-    /// Executions that completed.
+    /// Number of executions that completed.
     pub(super) completed: usize,
 }
 
 impl Call {
-    /// The id of the execution that the call began.
+    /// Returns the id of the execution that the call started.
     pub(super) fn execution(&self) -> Option<&str> {
         self.outcome.execution()
     }
@@ -73,18 +73,19 @@ impl Call {
         matches!(self.end, ProcessEnd::Drained { .. })
     }
 
-    /// Whether a warning or an error in the log names the call: by its operation, its execution, or the id in its error.
+    /// Returns `true` if the log has a warning or an error with the operation, the execution or the correlation id of
+    /// the call.
     fn is_logged(&self) -> bool {
         let correlation_id = match &self.outcome {
             Outcome::Failed(error) => error["details"]["correlation_id"].as_str(),
             _ => None,
         };
         let text = correlation_id.or(self.execution()).unwrap_or(self.kind.operation());
-        // With the space, a level does not match the code of an error.
+        // Search with the space. Otherwise `ERROR` would match the error code.
         ["WARN ", "ERROR "].iter().any(|level| self.log.count(&[level, text]) > 0)
     }
 
-    /// The number of lines of the log that say that the process did not wait for the call or its execution.
+    /// Returns the number of log lines that say that the process stopped without waiting for the call or its execution.
     fn cut_off_lines(&self) -> usize {
         let label = format!("client_request_id=\"{}\"", self.id);
         self.log.count(&["WARN", "cut off", self.execution().unwrap_or(&label)])
@@ -114,7 +115,7 @@ impl Call {
         }
     }
 
-    /// Checks the entries of a call that has ended.
+    /// Compares the entries of a call with its outcome.
     fn check(&self, entries: Entries) -> Result<Class, String> {
         let class = self.class()?;
         if !entries.is_single() {
@@ -145,7 +146,7 @@ impl Call {
     }
 }
 
-/// Whether an error says that the call did not run.
+/// Returns `true` if the error says that the call did not run.
 fn is_refusal(error: &Value) -> bool {
     let is_shutdown = || {
         let text = error["message"].as_str().unwrap_or_default();
@@ -156,7 +157,7 @@ fn is_refusal(error: &Value) -> bool {
         || error["code"].as_str().is_some_and(|code| code.starts_with("TOKEN_"))
 }
 
-/// Checks all calls. Returns their numbers, and a sentence for each violation.
+/// Checks all calls. Returns their numbers, and one sentence per violation.
 pub(super) fn check(calls: &[Call], ledger: &HashMap<String, Entries>) -> (Tally, Vec<String>) {
     let (mut tally, mut violations) = (Tally::default(), Vec::new());
     for call in calls {

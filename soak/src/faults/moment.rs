@@ -1,4 +1,4 @@
-//! The moments of a call at which a fault happens.
+//! The moments of a call for injected faults.
 
 use std::time::Duration;
 
@@ -6,37 +6,37 @@ use super::client::Kind;
 use super::points::{AFTER_ENTRIES, AFTER_WRITE, BEFORE_WRITE, BETWEEN_ENTRIES, ENTERED};
 use crate::random::Random;
 
-/// The longest time after which a fault happens at a random moment. A call takes a few milliseconds.
+/// Maximum delay of a random moment. A call takes a few milliseconds.
 const MAX_RANDOM_DELAY: Duration = Duration::from_millis(20);
-/// The number of random moments of each kind of call.
+/// Number of random moments per kind of call.
 const RANDOM_MOMENTS: usize = 3;
 
 /// A moment of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Moment {
-    /// The adapter has received one half of the request.
+    /// The adapter has received half of the request.
     HalfSent,
-    /// The operation has begun.
+    /// The operation has started.
     Entered,
     BetweenEntries,
     AfterEntries,
-    /// Before or after a write of the store, counted from 0. Where leases are short, their renewals count too.
+    /// Before the write with this index. With short leases, their renewals are writes as well.
     BeforeWrite(usize),
     AfterWrite(usize),
-    /// The client has received the answer.
+    /// The client has received the response.
     Answered,
-    /// After this time.
+    /// After this delay, wherever the call is then.
     After(Duration),
 }
 
 impl Moment {
-    /// The moments at which an operation itself waits.
+    /// The moments at which the operation itself waits.
     pub(super) const OF_OPERATIONS: [Self; 3] =
         [Self::Entered, Self::BetweenEntries, Self::AfterEntries];
 
-    /// All moments of a call that can be awaited.
+    /// Returns all moments of a call that the suite can wait for.
     pub(super) fn all(kind: Kind) -> Vec<Self> {
-        // The writes of a token that is used, and of an execution that begins, advances and ends.
+        // A confirmed call writes the used token. An execution writes its start, its progress and its end.
         let writes = match kind {
             Kind::Confirmed => 1,
             Kind::Execution => 3,
@@ -51,7 +51,7 @@ impl Moment {
         ends.into_iter().chain(entries.iter().copied()).chain(writes).collect()
     }
 
-    /// All moments of a call that can be awaited, and some random ones.
+    /// Returns all moments of a call, and some random ones.
     pub(super) fn with_random(kind: Kind, random: &mut Random) -> Vec<Self> {
         let most = u64::try_from(MAX_RANDOM_DELAY.as_micros()).unwrap_or(u64::MAX);
         let mut all = Self::all(kind);
@@ -61,17 +61,17 @@ impl Moment {
         all
     }
 
-    /// The moment for a call of this kind. READs write no entries, and wait only when they have begun.
+    /// Returns the moment to use for a call of this kind. A READ writes no entries and can only wait at its start.
     pub(super) fn for_kind(self, kind: Kind) -> Self {
         if kind == Kind::Read { Self::Entered } else { self }
     }
 
-    /// Whether the adapter waits at this moment, during the call.
+    /// Returns `true` if the adapter waits at this moment, during the call.
     pub(super) const fn is_held(self) -> bool {
         !matches!(self, Self::HalfSent | Self::Answered | Self::After(_))
     }
 
-    /// Whether the moment is one of the store, whose writes do not name their call.
+    /// Returns `true` if the moment is a write of the store. Such a write does not identify its call.
     pub(super) const fn is_of_store(self) -> bool {
         matches!(self, Self::BeforeWrite(_) | Self::AfterWrite(_))
     }

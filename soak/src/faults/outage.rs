@@ -1,5 +1,5 @@
-//! Makes the store fail: at each moment of each kind of call until the call is answered, and for longer than the leases
-//! while calls of all kinds run.
+//! Makes the store fail while calls of all kinds are running. Short outages begin at each moment of a call and end with
+//! its response. Long outages last longer than the leases.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::server::{Place, Server};
 use super::suite::Suite;
 use crate::Fault;
 
-/// The way in which the store fails.
+/// How the store fails.
 #[derive(Debug, Clone, Copy)]
 enum Trouble {
     Outage(Outage),
@@ -21,10 +21,10 @@ enum Trouble {
     Locked,
 }
 
-/// The time of a long outage.
+/// Duration of a long outage.
 const LONG_OUTAGE: Duration = Duration::from_secs(3 * LEASE.as_secs());
 
-/// A store in trouble, until this is ended.
+/// A failure in progress. The store only works again after you call `end`.
 enum Ongoing {
     Outage,
     Locked(rusqlite::Connection),
@@ -77,7 +77,7 @@ pub(super) async fn run(suite: &mut Suite) -> Result<(), Fault> {
     Ok(())
 }
 
-/// An outage that begins at a moment of a call, and ends when the call is answered.
+/// Starts an outage at a moment of a call, and ends it with the response.
 async fn short(
     suite: &mut Suite,
     server: &Server,
@@ -94,7 +94,7 @@ async fn short(
     Ok(())
 }
 
-/// An outage that is longer than the leases, in which calls of all kinds end and others begin.
+/// Starts an outage that lasts longer than the leases. Calls of all kinds end in it, and others start in it.
 async fn long(
     suite: &mut Suite,
     server: &Server,

@@ -1,4 +1,4 @@
-//! The pipes to a process that serves one client over standard input and output.
+//! Calls a process that serves one client over its standard input and output.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,10 +12,10 @@ use tokio::sync::oneshot;
 use crate::Fault;
 use crate::stdio::hello;
 
-/// The requests that have no answer yet, by their ids. `None` once the process has closed its output.
+/// The requests without a response, by id. `None` once the process closed its output.
 type Waiting = Arc<Mutex<Option<HashMap<u64, oneshot::Sender<String>>>>>;
 
-/// The client of a process. Clones share the pipes.
+/// The client's pipes. Clones share them.
 #[derive(Clone)]
 pub(super) struct Pipes {
     input: Arc<tokio::sync::Mutex<ChildStdin>>,
@@ -24,7 +24,7 @@ pub(super) struct Pipes {
 }
 
 impl Pipes {
-    /// Opens the session of the client.
+    /// Initializes MCP.
     pub(super) async fn open(mut input: ChildStdin, output: ChildStdout) -> Result<Self, Fault> {
         let mut lines = BufReader::new(output).lines();
         input.write_all(hello().as_bytes()).await?;
@@ -35,7 +35,8 @@ impl Pipes {
         Ok(Self { input, waiting, last_id: Arc::default() })
     }
 
-    /// Returns the id of a new request, and its answer, which fails if the process ends before.
+    /// Registers a new request. Returns its id and a receiver for the response. The receiver fails if the process ends
+    /// first.
     pub(super) fn expect_answer(&self) -> Result<(u64, oneshot::Receiver<String>), Fault> {
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
         let (sender, answer) = oneshot::channel();
@@ -51,14 +52,14 @@ impl Pipes {
     }
 }
 
-/// Passes each answer to the task that waits for it.
+/// Passes each response to the task that waits for it.
 async fn read_answers(mut lines: Lines<BufReader<ChildStdout>>, waiting: Waiting) {
     while let Ok(Some(line)) = lines.next_line().await {
         let message: Value = serde_json::from_str(&line).unwrap_or_default();
         let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = waiting.as_mut().zip(message["id"].as_u64());
         if let Some(sender) = waiting.and_then(|(waiting, id)| waiting.remove(&id)) {
-            // Fails if the caller no longer waits.
+            // Sending fails if the caller no longer waits.
             let _ = sender.send(line);
         }
     }

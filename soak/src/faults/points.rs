@@ -1,7 +1,13 @@
-//! Points at which an operation or a store pauses, so that a fault happens exactly there.
+//! Points: named positions in the adapter's code where the suite can pause it, to inject a fault exactly there.
 //!
-//! The adapter names each point over a Unix socket and waits for a byte. The suite sends it at once, unless it waits for
-//! this point.
+//! At each point, the adapter sends the point's name over a Unix socket and waits until the suite closes the
+//! connection. The suite closes it at once, unless it wants the adapter to stop at this point.
+//!
+//! ```text
+//! adapter → suite: entered call-7
+//! suite:           injects the fault, then closes the connection
+//! adapter:         continues, if it is still running
+//! ```
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,10 +20,10 @@ use tokio::time::timeout;
 
 use crate::Fault;
 
-/// The maximum time until the suite's own program reaches a point.
+/// Maximum time to wait until the adapter reaches a point.
 const POINT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The points of an operation. The id of the call follows.
+/// The points of an operation. Each name is followed by the call's id.
 pub(super) const ENTERED: &str = "entered";
 pub(super) const BETWEEN_ENTRIES: &str = "between the entries";
 pub(super) const AFTER_ENTRIES: &str = "after the entries";
@@ -25,7 +31,7 @@ pub(super) const AFTER_ENTRIES: &str = "after the entries";
 pub(super) const BEFORE_WRITE: &str = "before a write of the store";
 pub(super) const AFTER_WRITE: &str = "after a write of the store";
 
-/// The adapter's side.
+/// The adapter's end of the socket.
 #[derive(Debug, Clone)]
 pub(super) struct Points(PathBuf);
 
@@ -34,36 +40,38 @@ impl Points {
         Self(folder.join("points"))
     }
 
-    /// Waits until the suite lets the adapter pass this point. Without a suite, the point is passed at once.
+    /// Waits until the suite lets the adapter continue. Without a suite, returns at once.
+    ///
+    /// To add a point, call this in your code with a new name, and add a [`Moment`](super::moment::Moment) for it.
     pub(super) async fn pass(&self, name: &str) {
         let passed = async {
             let mut stream = UnixStream::connect(&self.0).await?;
             stream.write_all(format!("{name}\n").as_bytes()).await?;
             stream.read_to_end(&mut Vec::new()).await
         };
-        // Fails if the suite has ended.
+        // This fails if the suite has ended. The adapter then continues.
         let _ = passed.await;
     }
 }
 
-/// The suite's side.
+/// The suite's end of the socket.
 pub(super) struct PointServer {
     armed: Arc<Mutex<Vec<Armed>>>,
     accepting: tokio::task::JoinHandle<()>,
 }
 
-/// The point that the suite waits for.
+/// A point at which the adapter shall stop.
 struct Armed {
     name: String,
-    /// The number of times that it is passed before.
+    /// Number of times to let the adapter pass the point before.
     skipped: usize,
     reached: oneshot::Sender<Reached>,
 }
 
-/// A reached point. The adapter waits there until this value is dropped.
+/// A reached point. The adapter waits there until you drop this value.
 pub(super) struct Reached(#[expect(dead_code, reason = "closed when it is dropped")] UnixStream);
 
-/// A point that will be reached.
+/// A point that the adapter will reach.
 pub(super) struct Expected(oneshot::Receiver<Reached>);
 
 impl Expected {
@@ -88,7 +96,7 @@ impl PointServer {
         Ok(Self { armed, accepting })
     }
 
-    /// Stops the adapter when it is about to pass the point, after it has passed it `skipped` times.
+    /// Requests that the adapter stops at a point, after it passed the point `skipped` times.
     pub(super) fn stop_at(&self, name: &str, skipped: usize) -> Expected {
         let (reached, expected) = oneshot::channel();
         let armed = Armed { name: name.to_owned(), skipped, reached };
@@ -113,12 +121,12 @@ async fn passed(stream: UnixStream, armed: Arc<Mutex<Vec<Armed>>>) {
         return;
     }
     if let Some(point) = take(&armed, name.trim_end()) {
-        // Fails if the suite no longer waits for the point, which passes it.
+        // If the suite no longer waits, sending fails and drops the connection. The adapter then continues.
         let _ = point.reached.send(Reached(stream.into_inner()));
     }
 }
 
-/// Removes the first point with this name if the adapter should stop there.
+/// Removes the first request for this point, if the adapter shall stop now.
 fn take(armed: &Mutex<Vec<Armed>>, name: &str) -> Option<Armed> {
     let mut armed = armed.lock().unwrap_or_else(PoisonError::into_inner);
     let place = armed.iter().position(|point| point.name == name)?;

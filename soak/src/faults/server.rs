@@ -1,4 +1,4 @@
-//! The adapter's process, its signals and its log.
+//! Starts the adapter's process, sends signals to it, and collects its log.
 
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
@@ -15,28 +15,28 @@ use super::pipes::Pipes;
 use super::transport::{Address, Transport};
 use crate::Fault;
 
-/// The maximum duration of a start, and of an end after a signal.
+/// Maximum time for a start, and for the end after a signal.
 const PROCESS_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Where an adapter keeps its state.
+/// The configuration of an adapter: its folder, store and transport.
 #[derive(Debug, Clone)]
 pub(super) struct Place {
     pub(super) folder: PathBuf,
-    /// The schema in PostgreSQL, in place of an SQLite file in the folder.
+    /// The schema in PostgreSQL. `None` means an SQLite file in the folder.
     pub(super) schema: Option<String>,
     pub(super) transport: Transport,
-    /// The lease of its executions.
+    /// The lease of executions.
     pub(super) lease: Duration,
 }
 
-/// The lines that an adapter wrote to standard error.
+/// The lines that the adapter wrote to standard error.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Log(Arc<watch::Sender<LogState>>);
 
 #[derive(Debug, Default)]
 struct LogState {
     lines: Vec<String>,
-    /// Whether standard error is closed.
+    /// If `true`, standard error is closed, so no more lines will follow.
     is_complete: bool,
 }
 
@@ -52,20 +52,20 @@ impl Log {
         self.0.send_modify(|log| log.lines.push(line));
     }
 
-    /// The number of lines with all these texts.
+    /// Returns the number of lines that contain all of these strings.
     pub(super) fn count(&self, texts: &[&str]) -> usize {
         let lines = &self.0.borrow().lines;
         lines.iter().filter(|line| texts.iter().all(|text| line.contains(text))).count()
     }
 
-    /// The last lines, for the message of a failure.
+    /// Returns the last lines, for the message of a failed run.
     pub(super) fn tail(&self) -> String {
         let lines = &self.0.borrow().lines;
         let start = lines.len().saturating_sub(20);
         lines.get(start..).unwrap_or_default().join("\n")
     }
 
-    /// Waits for a line with this text, and returns it.
+    /// Waits for a line with this string and returns it.
     pub(super) async fn line(&self, text: &str) -> Result<String, Fault> {
         let found = |log: &LogState| log.lines.iter().find(|line| line.contains(text)).cloned();
         self.wait_for(|log| log.is_complete || found(log).is_some()).await?;
@@ -73,7 +73,7 @@ impl Log {
         Ok(line.ok_or_else(|| format!("the log has no line with {text:?}:\n{}", self.tail()))?)
     }
 
-    /// Waits for the last line.
+    /// Waits until the log is complete.
     async fn completed(&self) -> Result<(), Fault> {
         self.wait_for(|log| log.is_complete).await
     }
@@ -84,7 +84,7 @@ impl Log {
     }
 }
 
-/// A running adapter. It is killed when this value is dropped.
+/// A running adapter. Keep it as long as you need the process, because dropping it kills the process.
 pub(super) struct Server {
     child: Child,
     id: Pid,
@@ -93,13 +93,13 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Starts an adapter with these arguments of its command line, and waits until it can be called.
+    /// Starts an adapter with these command-line arguments. Waits until it accepts calls.
     pub(super) async fn start(place: &Place, arguments: &[&str]) -> Result<Self, Fault> {
         let mut command = command(place)?;
         command.args(["--", "serve"]).args(arguments);
         match place.transport {
             Transport::Http => {
-                // Held calls and their connections may wait for longer than the default on a slow machine.
+                // On a slow machine, held calls may keep their connections open longer than the default timeout.
                 command.args(["--http", "127.0.0.1:0", "--client-timeout", "600"]);
                 command.stdin(Stdio::null())
             }
@@ -127,7 +127,7 @@ impl Server {
         Ok(kill_process(self.id, signal)?)
     }
 
-    /// Limits the size of the files that the process writes, as a full disk does.
+    /// Limits the size of the files that the process writes. This has the effect of a full disk.
     pub(super) fn limit_files(&self, bytes: Option<u64>) -> Result<(), Fault> {
         let limit = Rlimit { current: bytes, maximum: None };
         prlimit(Some(self.id), Resource::Fsize, limit)?;
@@ -145,7 +145,7 @@ impl Server {
         self.log.completed().await
     }
 
-    /// Waits until the process has ended by itself.
+    /// Waits until the process exits by itself.
     pub(super) async fn ended(mut self) -> Result<ExitStatus, Fault> {
         let status = timeout(PROCESS_TIMEOUT, self.child.wait()).await;
         let status =
@@ -155,9 +155,9 @@ impl Server {
     }
 }
 
-/// The command that starts this program as an adapter.
+/// Builds the command that starts this program as an adapter.
 fn command(place: &Place) -> Result<Command, Fault> {
-    // The signal that ends a process at the limit of file sizes is ignored; writes return an error in its place.
+    // Ignore the signal that a process gets at the file size limit. Writes then return an error instead.
     let mut command = Command::new("sh");
     command.args(["-c", r#"trap "" XFSZ; exec "$0" "$@""#]).arg(std::env::current_exe()?);
     command.args(["adapter", "faults"]).arg(&place.folder);
@@ -165,7 +165,7 @@ fn command(place: &Place) -> Result<Command, Fault> {
     if let Some(schema) = &place.schema {
         command.args(["--schema", schema]);
     }
-    // At this level, the log has a line when a stop begins. Of the lines about calls, the suite reads warnings and errors.
+    // The level `info` logs when a stop begins. About calls, the suite only reads warnings and errors.
     command.env("MCP_AQL_LOG", "info").env_remove("MCP_AQL_LOG_FORMAT");
     command.stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
     Ok(command)
@@ -176,7 +176,7 @@ fn process_id(child: &Child) -> Result<Pid, Fault> {
     Ok(Pid::from_raw(i32::try_from(id)?).ok_or("no process id")?)
 }
 
-/// Collects the log.
+/// Collects the lines of the log.
 async fn follow(stderr: ChildStderr, log: Log) {
     let mut lines = BufReader::new(stderr).lines();
     while let Ok(Some(line)) = lines.next_line().await {

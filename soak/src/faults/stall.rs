@@ -1,5 +1,5 @@
-//! Stops the adapter's process (SIGSTOP) for longer than its leases, while a second process ends its execution, and
-//! continues it.
+//! Pauses the adapter's process (SIGSTOP) for longer than its leases. Meanwhile a second process takes over its
+//! execution. Then continues the first process.
 
 use rustix::process::Signal;
 
@@ -16,7 +16,7 @@ pub(super) async fn run(suite: &mut Suite) -> Result<(), Fault> {
         let execution = all.iter().find_map(|pending| pending.execution());
         let execution = execution.ok_or("no execution has begun")?.to_owned();
         stalled.signal(Signal::STOP)?;
-        // The second process ends the execution when its lease has expired.
+        // The second process ends the execution once its lease expired.
         let mut client = Client::open(&other.address).await?;
         let status = final_status(&mut client, &execution).await?;
         if status != "failed" {

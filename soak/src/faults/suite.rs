@@ -1,4 +1,4 @@
-//! One adapter, its calls, and the moments of its faults.
+//! The suite of one adapter: makes calls, waits for their moments, and records their outcomes.
 
 use std::time::{Duration, Instant};
 
@@ -19,12 +19,12 @@ use super::transport::{Client, Halves};
 use crate::Fault;
 use crate::random::Random;
 
-/// The maximum time until an execution has a final state.
+/// Maximum time until an execution reaches a final state.
 const END_TIMEOUT: Duration = Duration::from_secs(120);
-/// The time by which the adapter's clock is ahead of the end of all earlier leases.
+/// Time by which the adapter's clock is ahead of the end of all earlier leases.
 const CLOCK_MARGIN: Duration = Duration::from_secs(10);
 
-/// A call that is waiting at its moment.
+/// A call that waits at its moment.
 pub(super) struct Pending {
     id: String,
     kind: Kind,
@@ -32,16 +32,16 @@ pub(super) struct Pending {
     log: Log,
     retry: Option<Retry>,
     sending: JoinHandle<Result<Outcome, Fault>>,
-    /// The outcome, if the call has been answered.
+    /// The outcome, if the response was already received.
     outcome: Option<Outcome>,
-    /// The point, at which the adapter waits until this is dropped.
+    /// The point where the adapter waits. It continues when this is dropped.
     reached: Option<Reached>,
-    /// The other half of the request is sent when this is dropped.
+    /// Dropping this sends the second half of the request.
     rest: oneshot::Sender<()>,
 }
 
 impl Pending {
-    /// Lets the call go on, and waits for its answer.
+    /// Lets the call continue and waits for its response.
     pub(super) async fn answered(self) -> Result<Answered, Fault> {
         let Self { id, kind, moment, log, retry, sending, outcome, reached, rest } = self;
         drop((reached, rest));
@@ -54,13 +54,13 @@ impl Pending {
         Ok(Answered { id, kind, log, retry, outcome })
     }
 
-    /// The id of the execution that has begun.
+    /// Returns the id of the execution, if the call has started one.
     pub(super) fn execution(&self) -> Option<&str> {
         self.outcome.as_ref().and_then(Outcome::execution)
     }
 }
 
-/// A call that is prepared.
+/// A prepared call, not sent yet.
 pub(super) struct Unsent {
     id: String,
     kind: Kind,
@@ -68,7 +68,7 @@ pub(super) struct Unsent {
     pub(super) prepared: Prepared,
 }
 
-/// A call that has been answered, or lost its connection.
+/// A call after its response, or after the loss of its connection.
 pub(super) struct Answered {
     id: String,
     kind: Kind,
@@ -90,12 +90,12 @@ pub(super) struct Suite {
     pub(super) random: Random,
     pub(super) calls: Vec<Call>,
     number: u64,
-    /// How far the adapter's clock is ahead, in seconds.
+    /// By how many seconds the adapter's clock is ahead.
     pub(super) ahead: i64,
     pub(super) moments: usize,
-    /// The number of times that the file of the store was checked.
+    /// Number of checks of the store's file.
     pub(super) store_checks: usize,
-    /// Violations that are not of a call.
+    /// Violations that do not belong to a call.
     violations: Vec<String>,
 }
 
@@ -116,20 +116,20 @@ impl Suite {
         })
     }
 
-    /// Starts an adapter. The leases of all earlier processes have expired, because its clock is ahead.
+    /// Starts an adapter. Moves its clock ahead, so that the leases of all earlier processes have expired.
     pub(super) async fn start(&mut self) -> Result<Server, Fault> {
         self.start_with(&[]).await
     }
 
-    /// Starts an adapter with further arguments of its command line.
+    /// Starts an adapter with additional command-line arguments.
     pub(super) async fn start_with(&mut self, arguments: &[&str]) -> Result<Server, Fault> {
         self.ahead += i64::try_from((self.place.lease + CLOCK_MARGIN).as_secs())?;
         set_clock(&self.place.folder, self.ahead)?;
         Server::start(&self.place, arguments).await
     }
 
-    /// Runs an execution to its end. It begins when those of earlier processes have ended, so that from then on only the
-    /// next call writes to the store.
+    /// Runs an execution to its end. By then, the executions of earlier processes have ended as well, so only the next
+    /// call will write to the store.
     pub(super) async fn settle_store(&mut self, server: &Server) -> Result<(), Fault> {
         let first = self.reach(server, Kind::Execution, Moment::Answered).await?;
         self.moments -= 1;
@@ -137,20 +137,20 @@ impl Suite {
         self.finish_executions(server, false).await
     }
 
-    /// Returns the id of a new call.
+    /// Returns an id for the next call.
     fn next_id(&mut self) -> String {
         self.number += 1;
         format!("call-{}", self.number)
     }
 
-    /// Prepares a call, which is sent by [`send_refused`](Self::send_refused).
+    /// Prepares a call. You send it with [`send_refused`](Self::send_refused).
     pub(super) async fn prepare(&mut self, server: &Server, kind: Kind) -> Result<Unsent, Fault> {
         let (id, log) = (self.next_id(), server.log.clone());
         let prepared = Prepared::new(&server.address, kind, &id).await?;
         Ok(Unsent { id, kind, log, prepared })
     }
 
-    /// Sends a call to a process that stops, and must refuse it.
+    /// Sends a call to a stopping process. The process must reject it.
     pub(super) async fn send_refused(&mut self, unsent: Unsent) -> Result<(), Fault> {
         let Unsent { id, kind, log, prepared } = unsent;
         let outcome = prepared.send(None).await?;
@@ -170,7 +170,7 @@ impl Suite {
         self.violations.push(text);
     }
 
-    /// Sends a call and waits until it is at its moment.
+    /// Sends a call and waits until it reaches its moment.
     pub(super) async fn reach(
         &mut self,
         server: &Server,
@@ -192,7 +192,7 @@ impl Suite {
                 let place = || format!("{id}, {} at {moment:?}", kind.as_str());
                 let point = expected.reached().await;
                 reached = Some(point.map_err(|fault| format!("{}: {fault}", place()))?);
-                // The call that began an execution is answered while its function runs.
+                // The response to the start of an execution comes while its function is still running.
                 if kind == Kind::Execution && Moment::OF_OPERATIONS.contains(&moment) {
                     let answer = (&mut sending).await?;
                     outcome = Some(answer.map_err(|fault| {
@@ -208,7 +208,7 @@ impl Suite {
         Ok(Pending { id, kind, moment, log, retry, sending, outcome, reached, rest })
     }
 
-    /// Sends a call of each kind and waits until all are at this moment of their operations.
+    /// Sends a call of each kind. Waits until all have reached this moment of their operations.
     pub(super) async fn reach_all(
         &mut self,
         server: &Server,
@@ -221,7 +221,7 @@ impl Suite {
         Ok(all)
     }
 
-    /// Records the outcome of a call to a process that has ended, or is about to end.
+    /// Records the outcome of a call to a process at its end.
     pub(super) async fn settle_ended(
         &mut self,
         pending: Pending,
@@ -232,8 +232,8 @@ impl Suite {
         Ok(())
     }
 
-    /// Records the outcome of a call. A confirmed change is sent again with the same token. If the change was acknowledged
-    /// before, that must fail.
+    /// Records the outcome of a call. Sends a confirmed change again with the same token. If the first one was
+    /// acknowledged, the second must fail.
     pub(super) async fn settle(
         &mut self,
         answered: Answered,
@@ -253,7 +253,7 @@ impl Suite {
         Ok(())
     }
 
-    /// Sends a call of each kind, all of which must be acknowledged.
+    /// Sends a call of each kind. All must be acknowledged.
     pub(super) async fn works(&mut self, server: &Server) -> Result<(), Fault> {
         for kind in Kind::over(self.place.transport) {
             let pending = self.reach(server, kind, Moment::Answered).await?;
@@ -268,8 +268,8 @@ impl Suite {
         Ok(())
     }
 
-    /// Waits until the acknowledged executions have a final state. With `again`, those that were seen in a final state
-    /// before must still have it.
+    /// Waits until all acknowledged executions have a final state. If `again` is `true`, executions that already had
+    /// one must still have it.
     pub(super) async fn finish_executions(
         &mut self,
         server: &Server,
@@ -291,7 +291,7 @@ impl Suite {
         Ok(())
     }
 
-    /// Starts a last adapter, which must work, and in which all executions still have the state that was seen.
+    /// Starts a last adapter. It must work, and all executions must still have their final states.
     pub(super) async fn finish(&mut self) -> Result<(), Fault> {
         let server = self.start().await?;
         self.works(&server).await?;
@@ -301,8 +301,8 @@ impl Suite {
         Ok(())
     }
 
-    /// Checks that the file of the store is sound, if it is in SQLite. The connection only reads, so that the next process
-    /// finds the file as the last one has left it.
+    /// Checks the integrity of the store's file, if it is in SQLite. The connection is read-only, so that the next
+    /// process finds the file as the previous one left it.
     pub(super) fn check_store(&mut self) {
         if self.place.schema.is_some() {
             return;
@@ -320,7 +320,7 @@ impl Suite {
         }
     }
 
-    /// Checks all calls.
+    /// Checks all calls. Returns their numbers and all violations.
     pub(super) fn check(&self) -> (Tally, Vec<String>) {
         let (tally, mut violations) =
             model::check(&self.calls, &Ledger::of(&self.place.folder).read());
@@ -329,7 +329,7 @@ impl Suite {
     }
 }
 
-/// Waits for the end of an execution.
+/// Waits for the final state of an execution.
 pub(super) async fn final_status(client: &mut Client, id: &str) -> Result<String, Fault> {
     let start = Instant::now();
     loop {

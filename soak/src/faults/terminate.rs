@@ -1,5 +1,7 @@
-//! Stops the adapter (SIGTERM) at each moment of each kind of call. It must finish the call and refuse others, or with too
-//! little time cut the call off with one line in its log.
+//! Stops the adapter (SIGTERM) at each moment of each kind of call.
+//!
+//! With enough time, it must finish the call and reject new ones. With too little time, it must log that the call was
+//! cut off.
 
 use rustix::process::Signal;
 
@@ -11,14 +13,14 @@ use super::suite::Suite;
 use super::transport::Transport;
 use crate::Fault;
 
-/// The line of the log with which a stop begins.
+/// The log line at the beginning of a stop.
 const STOPPING: &str = "new calls are refused";
-/// The lines of the log with which it ends.
+/// The log lines at the end of a stop.
 const FINISHED: &str = "all running calls have finished";
 const UNFINISHED: &str = "stopped with unfinished";
-/// The drain timeout of a process whose calls finish, which a slow machine does not reach.
+/// The drain timeout for processes that shall finish their calls, long enough for slow machines.
 const LONG_DRAIN: [&str; 2] = ["--drain-timeout", "600"];
-/// The drain timeout of a process whose calls take longer.
+/// The drain timeout for processes whose calls take longer.
 const SHORT_DRAIN: [&str; 2] = ["--drain-timeout", "1"];
 
 pub(super) async fn run(suite: &mut Suite) -> Result<(), Fault> {
@@ -30,7 +32,7 @@ pub(super) async fn run(suite: &mut Suite) -> Result<(), Fault> {
     cut_off(suite).await
 }
 
-/// Stops a process during a call, which has enough time.
+/// Stops a process with enough time for its call.
 async fn finished(suite: &mut Suite, kind: Kind, moment: Moment) -> Result<(), Fault> {
     let server = suite.start_with(&LONG_DRAIN).await?;
     if moment.is_of_store() {
@@ -39,7 +41,7 @@ async fn finished(suite: &mut Suite, kind: Kind, moment: Moment) -> Result<(), F
     let mut read = suite.prepare(&server, Kind::Read).await?;
     read.prepared.use_connection().await?;
     let change = suite.prepare(&server, Kind::Session).await?;
-    // Keeps the process from ending before it has received the other half of a request.
+    // While another call is held, the process cannot exit before it received the second half of the request.
     let other = match moment {
         Moment::HalfSent => Some(suite.reach(&server, Kind::Read, Moment::Entered).await?),
         _ => None,
@@ -67,8 +69,8 @@ async fn finished(suite: &mut Suite, kind: Kind, moment: Moment) -> Result<(), F
     ended(suite, server, FINISHED).await
 }
 
-/// The calls of each process that is stopped with too little time: a call of each kind at each moment of operations, and
-/// one at each write of the store.
+/// Returns the calls for each process stopped with too little time: a call of each kind per moment of the
+/// operations, and one call per write of the store.
 fn held_calls(transport: Transport) -> Vec<Vec<(Kind, Moment)>> {
     let mut all = Vec::new();
     for moment in Moment::OF_OPERATIONS {
@@ -81,8 +83,7 @@ fn held_calls(transport: Transport) -> Vec<Vec<(Kind, Moment)>> {
     all
 }
 
-/// Stops processes at the same time during calls, which have too little time. The calls are held until their process has
-/// ended.
+/// Stops processes with too little time for their calls, all at once. Each call is held until its process has exited.
 async fn cut_off(suite: &mut Suite) -> Result<(), Fault> {
     let processes = held_calls(suite.place.transport);
     let mut servers = Vec::new();
@@ -110,7 +111,7 @@ async fn cut_off(suite: &mut Suite) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Waits for the end of a process that was stopped, and checks its exit status and the last line of its log.
+/// Waits for the exit of a stopped process. Checks its exit status and the last line of its log.
 async fn ended(suite: &mut Suite, server: Server, last: &str) -> Result<(), Fault> {
     let log: Log = server.log.clone();
     let status = server.ended().await?;

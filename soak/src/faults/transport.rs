@@ -1,4 +1,4 @@
-//! The ways to call an adapter: over HTTP, and over standard input and output.
+//! Calls an adapter over HTTP, or over its standard input and output.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -12,19 +12,19 @@ use super::pipes::Pipes;
 use crate::Fault;
 use crate::http::{Answer, Connection, post_call, tool_call};
 
-/// The maximum time to wait for an answer.
+/// Maximum time to wait for a response.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
-/// The id of the calls over HTTP, where each connection has one at a time.
+/// The id of all calls over HTTP. Each connection has only one call at a time.
 const HTTP_ID: u64 = 2;
 
-/// How an adapter is called.
+/// The transport of the calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Transport {
     Http,
     Stdio,
 }
 
-/// Where a process is called.
+/// The address of a process.
 #[derive(Clone)]
 pub(super) enum Address {
     Http(SocketAddr),
@@ -33,21 +33,21 @@ pub(super) enum Address {
 
 /// A client of a process.
 pub(super) enum Client {
-    /// A connection of its own, for one call after the other.
+    /// A separate connection. It makes one call after another.
     Http(Connection),
-    /// The pipes of the process, which all its clients share.
+    /// The pipes of the process. All of its clients share them.
     Stdio(Pipes),
 }
 
-/// The request of a call is sent in two halves.
+/// Controls a request sent in two halves.
 pub(super) struct Halves {
-    /// Completed when the first half is sent.
+    /// Completes when the first half was sent.
     pub(super) sent: oneshot::Sender<()>,
-    /// The other half is sent when this completes, also by the end of its sender.
+    /// The second half is sent when this completes or when its sender is dropped.
     pub(super) rest: oneshot::Receiver<()>,
 }
 
-/// The answer to the request with this id.
+/// A response, with the id of its request.
 pub(super) type Answered = (u64, Answer);
 
 impl Client {
@@ -58,7 +58,7 @@ impl Client {
         })
     }
 
-    /// Opens a session and returns its id. Over standard input and output, all calls are in one session.
+    /// Opens a session and returns its id. Over standard input and output, there is only one session.
     pub(super) async fn open_session(&mut self) -> Result<Option<String>, Fault> {
         match self {
             Self::Http(connection) => Ok(Some(connection.open_session().await?)),
@@ -66,7 +66,7 @@ impl Client {
         }
     }
 
-    /// Sends a call with these arguments. Returns `None` if the connection ends before the answer.
+    /// Sends a call with these arguments. Returns `None` if the connection ends before the response.
     pub(super) async fn send(
         &mut self,
         session: Option<&str>,
@@ -110,7 +110,7 @@ async fn over_http(
     let (first, second) = request.split_at(request.len() / 2);
     connection.stream.write_all(first).await?;
     let _ = sent.send(());
-    // Fails when the sender is dropped, which is the sign.
+    // Dropping the sender is the signal to continue, so an error is fine.
     let _ = rest.await;
     Ok((HTTP_ID, connection.send(second).await?))
 }
@@ -124,7 +124,7 @@ async fn over_pipes(
     let line = format!("{}\n", tool_call(id, arguments)).into_bytes();
     match halves {
         None => pipes.write(&line).await?,
-        // The suite sends no other call between the halves.
+        // Between the halves, the suite writes nothing else to the pipe.
         Some(Halves { sent, rest }) => {
             let (first, second) = line.split_at(line.len() / 2);
             pipes.write(first).await?;

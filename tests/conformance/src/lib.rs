@@ -1,4 +1,4 @@
-//! Test support for the conformance runner: a faultless adapter, and faults to inject.
+//! Test support for the conformance runner: a correct adapter, mistakes to inject, mutants and variants.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -18,7 +18,9 @@ pub use garden::{Garden, GardenOptions, garden};
 pub use proxy::{Faulty, Proxy, Shared, Wire, serve_mutated};
 pub use warehouse::Warehouse;
 
-/// The checks with findings, by their ids, each with its first finding in a few lines.
+/// Returns the ids of the checks with findings, each with its first finding in a few lines.
+///
+/// If your adapter should have no findings, assert that the map is empty, and print it otherwise.
 pub fn found(report: &Report) -> BTreeMap<String, String> {
     report
         .checks()

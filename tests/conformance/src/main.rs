@@ -1,7 +1,12 @@
-//! Serves the garden over standard input and output, optionally with a fault: `faulty --list`, `faulty
-//! --fault NAME`. `faulty --rate-limit` accepts 5 calls a second, and
-//! `--documented-rate-limit` says so in the query `quota_status`. `faulty --warehouse RESOURCES MILLISECONDS` serves an adapter with six operations on each
-//! resource, whose replies take this time.
+//! Serves the garden over standard input and output, optionally with a mistake.
+//!
+//! ```text
+//! faulty --list                              lists the mistakes
+//! faulty --fault NAME                        injects one
+//! faulty --rate-limit                        accepts 5 calls a second
+//! faulty --documented-rate-limit             states that in the query `quota_status`, too
+//! faulty --warehouse RESOURCES MILLISECONDS  serves six operations on each resource, with delayed replies
+//! ```
 #![expect(clippy::print_stdout, reason = "a list for people")]
 
 use std::time::Duration;

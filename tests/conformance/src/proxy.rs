@@ -1,4 +1,4 @@
-//! A proxy between the adapter and its client, which forwards messages line by line or changes them.
+//! A proxy between the adapter and its client. It forwards messages line by line or changes them.
 
 use mcp_aql::transport::ServeStream as _;
 use std::collections::HashMap;
@@ -16,39 +16,40 @@ use tokio::sync::mpsc;
 use crate::faults::Tamper;
 use crate::garden::Garden;
 
-/// The buffer size in each direction, in bytes.
+/// Buffer size in each direction, in bytes.
 const BUFFER: usize = 64 << 10;
 
-/// The state that a proxy shares between the connections of an adapter.
+/// State shared by the proxies in all connections of an adapter.
 pub type Shared = Arc<Mutex<Value>>;
 
 /// A proxy in one connection. By default, it forwards messages unchanged.
 ///
-/// The proxy gets complete messages. Lines that are not JSON go to [`nonsense`](Self::nonsense).
+/// Implement only the methods for the messages that your proxy changes. It gets whole messages; lines that are not JSON
+/// are passed to [`nonsense`](Self::nonsense).
 pub trait Proxy: Send {
-    /// Handles a message of the client.
+    /// Handles a message from the client.
     fn request(&mut self, message: Value, wire: &mut Wire) {
         let _ = message;
         wire.pass();
     }
 
-    /// Handles a message of the adapter.
+    /// Handles a message from the adapter.
     fn answer(&mut self, message: Value, wire: &mut Wire) {
         let _ = message;
         wire.pass();
     }
 
-    /// Handles a line of the client that is not JSON, without the line feed.
+    /// Handles an invalid line from the client, without its line feed.
     fn nonsense(&mut self, line: &[u8], wire: &mut Wire) {
         let _ = line;
         wire.pass();
     }
 }
 
-/// The actions of a proxy for one message.
+/// Collects the actions of a proxy for one message. Without an action, your proxy drops the message.
 #[derive(Debug, Default)]
 pub struct Wire {
-    /// The received line with its end.
+    /// The received line with its line feed.
     line: Vec<u8>,
     from: Option<Side>,
     acts: Vec<Act>,
@@ -97,7 +98,7 @@ impl Wire {
         self.raw_to_client(&with_end(message.to_string().as_bytes()));
     }
 
-    /// Sends bytes to the client without adding an end of line.
+    /// Sends bytes to the client without adding a line feed.
     pub fn raw_to_client(&mut self, bytes: &[u8]) {
         self.acts.push(Act::ToClient(bytes.to_owned()));
     }
@@ -117,7 +118,7 @@ fn with_end(line: &[u8]) -> Vec<u8> {
     [line, b"\n"].concat()
 }
 
-/// The garden with a fault, for any number of connections.
+/// The garden with a mistake, for any number of connections.
 pub struct Faulty {
     garden: Garden,
     tamper: Option<&'static Tamper>,
@@ -125,7 +126,7 @@ pub struct Faulty {
 }
 
 impl Faulty {
-    /// Creates a separate garden with this fault, if any.
+    /// Creates a separate garden with this mistake, if any.
     pub fn new(tamper: Option<&'static Tamper>) -> Self {
         let garden = match tamper {
             Some(Tamper::Garden(change) | Tamper::Both(change, _)) => {
@@ -138,15 +139,15 @@ impl Faulty {
         Self { garden, tamper, shared: Arc::new(Mutex::new(json!({}))) }
     }
 
-    /// The state that the proxies of all connections share.
+    /// Returns the state shared by the proxies of all connections.
     pub fn state(&self) -> Value {
         self.shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 
-    /// Serves one connection to its end.
+    /// Serves one connection until it ends.
     ///
     /// # Errors
-    /// The error of building the garden.
+    /// Returns an error if the garden cannot be built.
     pub async fn serve(
         &self,
         mode: Option<mcp_aql_conformance::Mode>,
@@ -177,7 +178,7 @@ pub(crate) async fn serve_behind<F: Future<Output = mcp_aql::Result<()>> + Send 
     let _ = serving.await;
 }
 
-/// The proxy that injects a fault into one connection, or `None` if the garden itself has the fault.
+/// Returns the proxy that injects a mistake into one connection, or `None` if the garden itself makes the mistake.
 fn proxy_of(tamper: &Tamper, shared: &Shared) -> Option<Box<dyn Proxy>> {
     let calls = Calls::default();
     Some(match tamper {
@@ -192,11 +193,12 @@ fn proxy_of(tamper: &Tamper, shared: &Shared) -> Option<Box<dyn Proxy>> {
     })
 }
 
-/// Starts an adapter as a process and serves one connection to it through a mutant's proxy. A `tamper` of
-/// `None` forwards every message unchanged.
+/// Starts an adapter as a process and serves one connection to it through a mutant's proxy.
+///
+/// Pass `None` as `tamper` to forward every message unchanged.
 ///
 /// # Errors
-/// The error of starting the process.
+/// Returns an error if the process cannot be started.
 pub async fn serve_mutated(
     mut command: Command,
     tamper: Option<&Tamper>,
@@ -231,7 +233,7 @@ async fn pass(
     to_client: impl AsyncWrite + Send + Unpin + 'static,
 ) {
     let (say, mut said) = mpsc::unbounded_channel::<Vec<u8>>();
-    // Writing is a separate task, so that neither side blocks the other.
+    // A separate task writes, so neither side blocks the other.
     let writing = tokio::spawn(async move {
         let mut to_client = to_client;
         while let Some(bytes) = said.recv().await {

@@ -1,4 +1,4 @@
-//! Variants of the garden that violate no requirement. A conformance run must not report findings for them.
+//! Variants of the garden that violate no requirement. A conformance run must have no findings for them.
 #![expect(clippy::indexing_slicing, reason = "members of JSON that the runner sends")]
 
 use std::sync::LazyLock;
@@ -13,18 +13,18 @@ use crate::Tamper;
 use crate::faults::{asks_for, calls, entry, succeeds};
 use crate::proxy::{Proxy, Shared, Wire};
 
-/// One variant.
+/// A correct adapter that differs from the garden.
 #[derive(Debug)]
 pub struct Variant {
     /// The difference to the garden, in a few words with hyphens.
     pub name: &'static str,
-    /// The check that must pass although the adapter differs in what the check looks at.
+    /// Id of the check that examines the difference. It must pass.
     pub check: &'static str,
-    /// The change that makes the difference.
+    /// How the difference is made.
     pub tamper: Tamper,
 }
 
-/// Calls a function with every bed of a result: of a single result, and of a page.
+/// Changes every bed in a result, a single one or those of a page.
 fn each_bed(body: &mut Value, change: impl Fn(&mut Value)) {
     let Some(data) = body.get_mut("data") else { return };
     if let Some(bed) = data.get_mut("bed") {
@@ -45,7 +45,7 @@ fn describe(arguments: &Value, body: &mut Value, name: &str, sentence: &str) {
     }
 }
 
-/// Whether a filter has a list as the value of a key.
+/// Returns `true` if a filter has a list as the value of a key.
 fn filters_by_a_list(arguments: &Value) -> bool {
     let filter = arguments.pointer("/params/filter").and_then(Value::as_object);
     filter.is_some_and(|filter| {
@@ -53,30 +53,32 @@ fn filters_by_a_list(arguments: &Value) -> bool {
     })
 }
 
-/// A garden that accepts 60 calls in each second, and rejects the others.
+/// A garden that accepts 60 calls per second and rejects the others.
 pub static RATE_LIMITED: Tamper = Tamper::Shared(|shared| Box::new(RateLimited::new(60, shared)));
 
-/// A garden that accepts 5 calls in each second.
+/// A garden that accepts 5 calls per second.
 pub static SLOW: Tamper = Tamper::Shared(|shared| Box::new(RateLimited::new(5, shared)));
 
-/// A garden that accepts 5 calls in each second, and documents it in the query `quota_status`.
+/// A garden that accepts 5 calls per second and states that in the query `quota_status`.
 pub static SLOW_AND_DOCUMENTED: Tamper = Tamper::Shared(|shared| {
     let limited = RateLimited::new(5, shared);
     Box::new(RateLimited { is_documented: true, ..limited })
 });
 
-/// Counts the calls of each second in the shared state, for all connections together. `rejected` in the state has
-/// the rejected requests that were not repeated.
+/// Counts the calls of each second for all connections together.
+///
+/// The shared state holds the counters. Its member `rejected` lists rejected requests without a repetition.
 struct RateLimited {
     calls_per_second: u64,
     is_documented: bool,
     shared: Shared,
 }
 
-/// The time from which all connections count the same seconds, by the clock that tests may advance. The clock of each test
-/// is another one, which may be before this time.
+/// The origin of time for all connections, so they count the same seconds.
+///
+/// Tests may advance the clock. Each test has its own clock, so a time may be before this one.
 static ORIGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
-/// Longer than any test.
+/// Added to times to keep them after `ORIGIN`. Longer than any test.
 const AHEAD: Duration = Duration::from_secs(1 << 20);
 
 impl RateLimited {
@@ -84,7 +86,7 @@ impl RateLimited {
         Self { calls_per_second, is_documented: false, shared }
     }
 
-    /// Counts a call. Returns the remaining time of the second if there were too many.
+    /// Counts a call. If there were too many, returns the remaining time of the second.
     fn count(&self, request: &Value) -> Option<f64> {
         let elapsed = (Instant::now() + AHEAD).duration_since(*ORIGIN);
         let second = elapsed.as_secs();
@@ -194,7 +196,7 @@ pub const VARIANTS: &[Variant] = &[
         tamper: Tamper::Proxy(|| Box::new(Anonymous)),
     },
     Variant {
-        // Their descriptions say so.
+        // The descriptions document this.
         name: "texts-are-trimmed",
         check: "creates.values_kept",
         tamper: Tamper::Both(
@@ -212,7 +214,7 @@ pub const VARIANTS: &[Variant] = &[
         ),
     },
     Variant {
-        // Their descriptions say so.
+        // The descriptions document this.
         name: "texts-in-lower-case-with-single-spaces",
         check: "creates.values_kept",
         tamper: Tamper::Both(
@@ -246,7 +248,7 @@ pub const VARIANTS: &[Variant] = &[
         }),
     },
     Variant {
-        // For instance, a list of the beds in each season.
+        // An example is a list of the beds in each season.
         name: "a-list-with-several-entries-for-one-bed",
         check: "creates.created_once",
         tamper: Tamper::Body(|arguments, body| {
@@ -263,7 +265,7 @@ pub const VARIANTS: &[Variant] = &[
         }),
     },
     Variant {
-        // As in the example of the protocol.
+        // The protocol shows this form in an example.
         name: "fields-of-an-item-in-data",
         check: "shapes.single_wrapped",
         tamper: Tamper::Body(|arguments, body| {
@@ -273,7 +275,7 @@ pub const VARIANTS: &[Variant] = &[
         }),
     },
     Variant {
-        // The protocol writes these names so.
+        // The protocol spells these names in camel case.
         name: "steps-in-the-words-of-the-protocol",
         check: "introspection.snake_case",
         tamper: Tamper::Both(

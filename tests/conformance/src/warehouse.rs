@@ -1,4 +1,4 @@
-//! A faultless adapter with any number of resources, whose replies take a fixed time.
+//! A correct adapter with any number of resources and a fixed delay of its replies, for tests of long runs.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,15 +13,23 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::proxy::{Proxy, Wire, serve_behind};
 
-/// The stored items by resource and number, and the last number.
+/// The stored items by resource and number, and the last assigned number.
 #[derive(Debug, Default)]
 struct Shelves {
     items: BTreeMap<usize, BTreeMap<u64, Value>>,
     last: u64,
 }
 
-/// A warehouse with six operations on each of its resources: `create_box0`, `get_box0`, `list_box0s`,
-/// `search_box0s`, `update_box0` and `delete_box0`.
+/// A warehouse with six operations on each of its resources.
+///
+/// The operations of the first resource are `create_box0`, `get_box0`, `list_box0s`, `search_box0s`, `update_box0` and
+/// `delete_box0`.
+///
+/// You call the first one in this form:
+///
+/// ```json
+/// { "operation": "create_box0", "params": { "label": "Screws", "weight": 12, "fragile": false } }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Warehouse {
     shelves: Arc<Mutex<Shelves>>,
@@ -41,17 +49,17 @@ impl Proxy for Delayed {
     }
 }
 
-/// A text parameter of a call.
+/// Returns a string parameter of a call, or the empty string.
 fn text<'v>(params: &'v Map<String, Value>, name: &str) -> &'v str {
     params.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The schema of a text.
+/// Returns the schema of a string.
 fn text_schema() -> Value {
     json!({ "type": "string", "minLength": 1, "maxLength": 60 })
 }
 
-/// The fields of an item that callers set.
+/// Returns the fields of an item that callers can set.
 fn fields() -> Value {
     json!({
         "label": text_schema(),
@@ -70,7 +78,7 @@ impl Warehouse {
         self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of stored items.
+    /// Returns the number of stored items.
     pub fn items(&self) -> usize {
         self.open().items.values().map(BTreeMap::len).sum()
     }
@@ -78,7 +86,7 @@ impl Warehouse {
     /// Builds the adapter for a mode.
     ///
     /// # Errors
-    /// The error of the builder.
+    /// Returns the error of the builder.
     pub fn adapter(&self, mode: Option<Mode>) -> mcp_aql::Result<Adapter> {
         let mode = match mode {
             Some(Mode::Single) => EndpointMode::Single,
@@ -91,10 +99,10 @@ impl Warehouse {
         Ok(operations.fold(builder, mcp_aql::AdapterBuilder::dynamic_operation).build()?)
     }
 
-    /// Serves one connection to its end.
+    /// Serves one connection until it ends.
     ///
     /// # Errors
-    /// The error of building the adapter.
+    /// Returns an error if the adapter cannot be built.
     pub async fn serve(
         &self,
         mode: Option<Mode>,
@@ -107,7 +115,7 @@ impl Warehouse {
         Ok(())
     }
 
-    /// The operations on one resource.
+    /// Returns the operations on one resource.
     fn operations(&self, number: usize) -> [DynamicOperation; 6] {
         let name = format!("box{number}");
         let id = format!("{name}_id");
@@ -234,12 +242,12 @@ impl Warehouse {
         Ok(json!({ format!("box{number}"): item }))
     }
 
-    /// The failure for an item that does not exist.
+    /// Returns the failure for an item that does not exist.
     fn missing(number: usize, which: impl ToString) -> OperationError {
         OperationError::not_found(&format!("box{number}"), which.to_string())
     }
 
-    /// The number of the item that a call identifies.
+    /// Returns the number of the item that a call identifies.
     fn named(number: usize, params: &Map<String, Value>) -> Result<u64, OperationError> {
         let id = text(params, &format!("box{number}_id"));
         let found = id.strip_prefix(&format!("box{number}-")).and_then(|last| last.parse().ok());

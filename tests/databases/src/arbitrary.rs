@@ -1,4 +1,4 @@
-//! Generates arbitrary items and requests, biased towards values on which databases disagree.
+//! Generates arbitrary items and requests. Values on which databases disagree are more frequent.
 
 use chrono::{DateTime, NaiveDate, Utc};
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{Item, Place, State, Team};
 
-/// A small set of texts, so that values coincide. Each has a property that databases may treat differently.
+/// A small set of strings, so that equal values occur. Each has a property that databases may treat differently.
 const TEXTS: [&str; 28] = [
     "",
     " ",
@@ -39,7 +39,7 @@ const TEXTS: [&str; 28] = [
     "a\u{10ffff}",
 ];
 
-/// Further texts that a request may compare with.
+/// Additional strings that only requests contain.
 const HOSTILE: [&str; 6] =
     ["a\0", "\0", "'; DROP TABLE items; --", "\") OR 1=1 --", "\\'", "a\u{10ffff}\u{10ffff}"];
 
@@ -58,7 +58,7 @@ fn whole() -> impl Strategy<Value = i64> {
     ]
 }
 
-/// Numbers whose sums barely depend on the order of addition.
+/// Numbers whose sums hardly depend on the order of addition.
 fn weight() -> impl Strategy<Value = f64> {
     prop_oneof![select(vec![0.0, -0.0, 0.1, 0.25, 1.5, 1e6]), 0.0..1000.0]
 }
@@ -79,7 +79,7 @@ fn day() -> impl Strategy<Value = NaiveDate> {
     text.prop_map(|text| text.parse().unwrap())
 }
 
-/// Instants, some less than a second and some less than a millisecond apart.
+/// Points in time. Some are less than a second or less than a millisecond apart.
 fn instant(unit: i64) -> impl Strategy<Value = DateTime<Utc>> {
     let second =
         select(vec![0, -1, 1_935_990_000, 1_935_990_001, 253_402_300_799, -62_135_596_800]);
@@ -154,11 +154,11 @@ fn item() -> impl Strategy<Value = Item> {
     )
 }
 
-/// Returns up to `most` items with distinct identifiers.
+/// Returns up to `most` items with different identifiers.
 pub fn items(most: usize) -> impl Strategy<Value = Vec<Item>> {
     (prop::collection::vec(item(), 0..=most), any::<u8>()).prop_map(|(mut items, turn)| {
         for (place, item) in items.iter_mut().enumerate() {
-            // The identifiers are not in the order of the rows, and some differ only in case.
+            // Identifiers are not sorted like the rows, and some differ only in case.
             let mixed = (place * 7 + usize::from(turn)) % 32;
             let letter = if mixed % 2 == 0 { 'i' } else { 'I' };
             item.id = format!("{letter}{}-{}", mixed / 2, place / 32);
@@ -194,7 +194,7 @@ fn given_instant() -> impl Strategy<Value = Value> {
         "0000-01-01T00:00:00+01:00",
         "1970-01-01T00:00:00.000001Z",
     ]);
-    // A day stands for all its instants. Days of the rows and neighbouring days are generated.
+    // A day matches all points in time on it. Use the days of the rows and their neighbors.
     let days = select(vec![
         "2031-05-07",
         "2031-05-08",
@@ -219,7 +219,7 @@ fn given_state() -> impl Strategy<Value = Value> {
     state().prop_map(|state| json!(state))
 }
 
-/// Generates a condition on a field with values of this kind.
+/// Generates a condition on one of the fields `paths`.
 fn condition(
     paths: &'static [&'static str],
     operators: &'static [&'static str],
@@ -477,7 +477,7 @@ pub fn queries() -> impl Strategy<Value = Value> {
         })
 }
 
-/// Without rows there are no pages.
+/// Removes everything about pages, because without rows there are none.
 fn without_window(mut query: Value) -> Value {
     let members = query.as_object_mut().unwrap();
     members.retain(|name, _| matches!(name.as_str(), "query" | "filter" | "aggregate"));

@@ -1,5 +1,7 @@
-//! An adapter with gates, executions, limits and a safety loop, for tests that kill it. Its durable state is in its
-//! store. Its effects and the requests shown to people are recorded in files.
+//! An adapter with gates, executions, limits and a safety loop, for tests that kill it.
+//!
+//! Its persistent state is in the store. Files record its effects and the requests to people, as evidence independent
+//! of the store.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -18,12 +20,12 @@ use mcp_aql::{BoxFuture, ExecutionContext, ExecutionOptions, HttpOptions, Semant
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// The maximum number of `update_counter` calls per minute, of all processes together.
+/// Maximum number of `update_counter` calls per minute, for all processes together.
 pub const MAX_UPDATES_PER_MINUTE: u32 = 20;
-/// The time after which an execution of an unresponsive process is taken over.
+/// The lease of executions. When it expires, another process takes over an execution of an unresponsive process.
 pub const LEASE: Duration = Duration::from_secs(1);
 
-/// The directory of the records.
+/// The directory with the evidence files.
 #[derive(Debug, Clone)]
 pub struct Folder(PathBuf);
 
@@ -33,19 +35,19 @@ impl Folder {
         Self(path.into())
     }
 
-    /// Returns the path of the file of an SQLite store.
+    /// Returns the path of the SQLite store.
     pub fn state(&self) -> PathBuf {
         self.0.join("state.db")
     }
 
-    /// Returns the deleted things, one entry per deletion.
+    /// Returns the deleted things, with one entry for each deletion.
     pub fn deleted(&self) -> Vec<String> {
         self.read("deleted").lines().map(str::to_owned).collect()
     }
 
-    /// Returns the requests that people were shown, including codes.
+    /// Returns the requests shown to people, with their codes.
     pub fn shown(&self) -> Vec<Value> {
-        // The last line may be incomplete.
+        // If the process was killed, the last line may be incomplete.
         self.read("shown").lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
@@ -55,12 +57,16 @@ impl Folder {
 
     fn append(&self, name: &str, line: &str) -> std::io::Result<()> {
         let file = OpenOptions::new().create(true).append(true).open(self.0.join(name));
-        // A single write, because several processes append to the file.
+        // Write each line at once, because several processes append to the file.
         file?.write_all(format!("{line}\n").as_bytes())
     }
 }
 
-/// A channel to people that records the requests.
+/// A channel to people that writes the requests to the file `shown`, one per line:
+///
+/// ```json
+/// { "id": "…", "code": "…" }
+/// ```
 impl HumanChannel for Folder {
     fn name(&self) -> &'static str {
         "file"
@@ -73,7 +79,7 @@ impl HumanChannel for Folder {
     }
 }
 
-/// A clock that can be advanced, in seconds.
+/// A clock that tests can advance by seconds.
 #[derive(Debug, Clone, Default)]
 struct Ahead(Arc<AtomicI64>);
 
@@ -171,7 +177,7 @@ pub fn adapter(
         .build()
 }
 
-/// Opens the store: a file in the directory, or a schema in PostgreSQL.
+/// Opens the store. `postgres` is an address and a schema; without it, the store is a file in the directory.
 ///
 /// # Errors
 /// Returns an error for an invalid PostgreSQL address.
@@ -185,7 +191,7 @@ pub fn store(
     })
 }
 
-/// Serves over HTTP on a port that the system selects, prints the address, and stops when standard input is closed.
+/// Serves over HTTP on a free port and prints the address. Stops when standard input is closed.
 ///
 /// # Errors
 /// Returns the errors of the transport.

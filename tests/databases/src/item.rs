@@ -1,4 +1,4 @@
-//! The resource that the SQL executor is tested with, and its tables.
+//! The resource and the tables for tests of the SQL executor.
 
 use chrono::{DateTime, NaiveDate, Utc};
 use mcp_aql::prelude::*;
@@ -86,7 +86,7 @@ pub struct Item {
     pub extra: Value,
 }
 
-/// Reads NaN from the null that JSON has for it.
+/// Deserializes `null` as NaN, because JSON has no NaN.
 fn number_or_none<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }
@@ -160,7 +160,7 @@ impl Item {
     }
 }
 
-/// Returns the table of items.
+/// Returns the mapping of items to their table.
 pub fn table(dialect: Dialect) -> SqlTable<Item> {
     rest_in_memory(dialect)
         .search_column("title", "title words")
@@ -174,7 +174,8 @@ pub fn table(dialect: Dialect) -> SqlTable<Item> {
         .expression("_computed.turned", |_| Expr::val(0).sub(Expr::col("rank").div(2)))
 }
 
-/// Returns the table without SQL for computed fields and without columns for words.
+/// Returns the same mapping without SQL for computed fields and without columns of search words. Queries that need them
+/// run in memory.
 pub fn rest_in_memory(dialect: Dialect) -> SqlTable<Item> {
     SqlTable::new(dialect, "it\"ems")
         .column("item_id", "id")
@@ -187,7 +188,7 @@ pub fn rest_in_memory(dialect: Dialect) -> SqlTable<Item> {
 }
 
 impl Item {
-    /// Returns the folded texts, as stored in their columns.
+    /// Returns the folded strings, as stored in their columns.
     pub fn words(&self) -> [Option<String>; 3] {
         use mcp_aql::query::fold_text;
         let tags: String = self.tags.iter().map(|tag| fold_text(tag)).collect();

@@ -1,5 +1,5 @@
-//! Shared by the tests of the SQL executor: a resource, its tables in both databases, arbitrary rows and queries, and
-//! the adapters for the drivers.
+//! Shared code of the tests with databases: a resource with its tables, arbitrary rows and queries, and the code for
+//! each driver.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -15,12 +15,12 @@ pub use item::{Item, Place, State, Team, rest_in_memory, table};
 use mcp_aql::query::{CollectionQuery, CursorKey, QueryOptions, TextSearch};
 use serde_json::{Map, Value};
 
-/// Returns the current time of all queries.
+/// Returns the current time for all queries. It is fixed, so that results do not change.
 pub fn now() -> chrono::DateTime<chrono::Utc> {
     "2031-05-06T07:00:00Z".parse().unwrap()
 }
 
-/// Returns the options of all queries.
+/// Returns the options for all queries.
 pub fn options() -> QueryOptions {
     QueryOptions::new()
         .text(TextSearch::Optional)
@@ -29,12 +29,16 @@ pub fn options() -> QueryOptions {
         .max_page_size(1_000)
 }
 
-/// Parses a valid request.
+/// Parses a valid request. Panics if it is invalid.
+///
+/// ```json
+/// { "filter": { "rank": { "gte": 1 } }, "sort": [{ "field": "created", "order": "desc" }], "first": 5 }
+/// ```
 pub fn parse(request: &Value) -> CollectionQuery<Item> {
     try_parse(request).unwrap_or_else(|error| panic!("{request}: {error:?}"))
 }
 
-/// Parses a request, if it is valid.
+/// Parses a request. Returns the error if it is invalid.
 pub fn try_parse(request: &Value) -> Result<CollectionQuery<Item>, mcp_aql::OperationError> {
     let Value::Object(params) = request.clone() else {
         return Ok(parse(&Value::Object(Map::new())));
@@ -42,8 +46,12 @@ pub fn try_parse(request: &Value) -> Result<CollectionQuery<Item>, mcp_aql::Oper
     CollectionQuery::parse(&options(), params, &CursorKey::new([7; 16]))
 }
 
-/// Reports whether two replies are equal. Fractions in summaries are compared with a tolerance, and of cursors, whether
-/// there are any: each store writes the values by which it sorts.
+/// Returns `true` if two replies are equal, apart from differences that stores may have.
+///
+/// Fractions in aggregates may differ a little. Cursors only have to be present in both, because they contain the sort
+/// values in the form of the store.
+///
+/// Use this for the same query on two stores. For two replies of one store, you can use `==`.
 pub fn same(left: &Value, right: &Value) -> bool {
     let without_cursors = |reply: &Value| {
         let mut reply = reply.clone();

@@ -1,4 +1,4 @@
-//! Runs the tests on PostgreSQL, through tokio-postgres.
+//! Runs the tests on PostgreSQL, with tokio-postgres.
 
 use std::io::Write as _;
 
@@ -9,7 +9,7 @@ use tokio_postgres::{Client, NoTls};
 use crate::Item;
 use crate::sqlite::Failure;
 
-/// Executes a statement: all the code that this driver needs.
+/// Executes a statement. The executor needs no other code for this driver.
 ///
 /// # Errors
 /// Returns the errors of the driver.
@@ -45,7 +45,7 @@ pub async fn execute(client: &Client, statement: Statement) -> Result<Vec<Vec<Sq
     rows.iter().map(row).collect()
 }
 
-/// The table of [items](Item). Its texts have a linguistic collation, unlike the order of queries.
+/// The table of [items](Item). Its collation is linguistic, to show that it does not influence the order of queries.
 pub const SCHEMA: &str = r#"
     CREATE TEMPORARY TABLE "it""ems" (
         id text COLLATE "en-x-icu" NOT NULL,
@@ -61,10 +61,12 @@ pub const SCHEMA: &str = r#"
         extra jsonb NOT NULL, score bigint NOT NULL, deleted integer NOT NULL DEFAULT 0
     )"#;
 
-/// Connects to the PostgreSQL of the tests, if there is one.
+/// Connects to the PostgreSQL server of the tests. Returns `None` without a server.
+///
+/// If you get `None` in a test, return: the test then passes without a server.
 pub async fn connect() -> Option<Client> {
     let Ok(address) = std::env::var("MCP_AQL_TEST_POSTGRES") else {
-        // Written to the terminal directly, because the test harness hides the output of passing tests.
+        // Write to the terminal directly: the test harness hides the output of passing tests.
         let _ = writeln!(
             std::io::stderr(),
             "MCP_AQL_TEST_POSTGRES is not set: PostgreSQL is left out (scripts/postgres.sh)"
@@ -73,7 +75,7 @@ pub async fn connect() -> Option<Client> {
     };
     let (client, connection) = tokio_postgres::connect(&address, NoTls).await.unwrap();
     tokio::spawn(async move { connection.await.unwrap() });
-    // Settings that differ from those of the framework as far as possible.
+    // Use unusual settings, because results must not depend on them.
     client
         .batch_execute("SET DateStyle = 'German'; SET TimeZone = 'Asia/Kathmandu'")
         .await
@@ -81,7 +83,7 @@ pub async fn connect() -> Option<Client> {
     Some(client)
 }
 
-/// Connects, and creates an empty table of its own.
+/// Connects and creates an empty temporary table.
 pub async fn database() -> Option<Client> {
     let client = connect().await?;
     client.batch_execute(SCHEMA).await.unwrap();
@@ -117,7 +119,7 @@ pub async fn insert(client: &Client, items: &[Item]) {
     client.execute(statement, &[&text]).await.unwrap();
 }
 
-/// Connects, in a new schema of its own, through a pool with several connections.
+/// Creates a schema and returns a pool of connections to it.
 pub async fn pool_with_schema() -> Option<deadpool_postgres::Pool> {
     let client = connect().await?;
     let schema = format!("s_{}", new_name());
@@ -129,7 +131,7 @@ pub async fn pool_with_schema() -> Option<deadpool_postgres::Pool> {
     Some(deadpool_postgres::Pool::builder(manager).max_size(4).build().unwrap())
 }
 
-/// Creates a database with these tables, and returns how to connect to it.
+/// Creates a database with these tables and returns its address.
 pub async fn new_database(tables: &str) -> Option<String> {
     let client = connect().await?;
     let name = format!("d_{}", new_name());
@@ -142,7 +144,7 @@ pub async fn new_database(tables: &str) -> Option<String> {
     Some(database)
 }
 
-/// A name that no other test has.
+/// Returns a name that no other test uses.
 fn new_name() -> String {
     use std::sync::atomic::{AtomicU64, Ordering};
     static NUMBER: AtomicU64 = AtomicU64::new(0);

@@ -1,14 +1,14 @@
-//! Runs the tests on SQLite, through rusqlite.
+//! Runs the tests on SQLite, with rusqlite.
 
 use mcp_aql::query::sql::{SqlValue, Statement};
 use rusqlite::{Connection, params};
 
 use crate::Item;
 
-/// The reason why a query failed.
+/// The error of a failed query.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Executes a statement.
+/// Executes a statement. The executor needs no other code for this driver.
 ///
 /// # Errors
 /// Returns the errors of the driver.
@@ -34,7 +34,7 @@ pub const SCHEMA: &str = r#"
         extra TEXT NOT NULL, score INTEGER NOT NULL, deleted INTEGER NOT NULL DEFAULT 0
     )"#;
 
-/// Creates an in-memory database with the table.
+/// Creates a database in memory with the empty table.
 pub fn database() -> Connection {
     let connection = Connection::open_in_memory().unwrap();
     connection.execute_batch(SCHEMA).unwrap();
@@ -87,7 +87,7 @@ pub fn insert(connection: &Connection, items: &[Item]) {
 }
 
 mod erased {
-    /// A value as JSON text.
+    /// A value, serialized to a JSON string on demand.
     pub(super) trait Json {
         fn text(&self) -> String;
     }

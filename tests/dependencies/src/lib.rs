@@ -1,1 +1,2 @@
-//! Selects dependencies with all of their features. The manifest explains why.
+//! Selects dependencies with all of their features, so that all checks build them once. The manifest explains the
+//! details.

@@ -1,1 +1,1 @@
-//! Empty: the tests of features that are off are in `compile_errors.rs` and `messages.rs`.
+//! This library is empty. The tests of disabled features are in `compile_errors.rs` and `messages.rs`.

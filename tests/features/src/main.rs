@@ -1,4 +1,4 @@
-//! An adapter for `messages.rs`.
+//! The adapter that `messages.rs` runs.
 
 use mcp_aql::prelude::*;
 

@@ -1,4 +1,4 @@
-//! `#[argument(…)]` states what an argument is, whatever the name of its type.
+//! Tests `#[argument(…)]`. It states what an argument is, independently of the name of its type.
 
 #![deny(warnings)]
 

@@ -1,4 +1,4 @@
-//! A declared level silences what a name gives away.
+//! Tests that a declared danger level silences the warning about a name.
 
 #![deny(warnings)]
 

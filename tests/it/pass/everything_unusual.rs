@@ -1,4 +1,4 @@
-//! Shapes that are allowed and easy to break.
+//! Tests unusual, but allowed shapes of operations.
 
 use mcp_aql::prelude::*;
 use mcp_aql_tests::register;

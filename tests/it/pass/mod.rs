@@ -1,5 +1,5 @@
-//! What compiles without a warning, in contrast to the cases in `tests/ui`. trybuild would build these, while it only checks
-//! the others.
+//! Code without compiler warnings. As cases of trybuild, these files would have to be built and linked, but
+//! the failing ones in `tests/ui` are only checked.
 
 mod argument_types;
 mod declared_danger;

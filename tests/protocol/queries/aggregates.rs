@@ -1,4 +1,4 @@
-//! Aggregates over all matching rows.
+//! Tests aggregates over all matching rows.
 
 use mcp_aql::transport::Endpoint;
 use serde_json::{Value, json};
@@ -75,7 +75,7 @@ fn groups_are_keyed_by_their_value() {
             json!({ "group_by": "health", "count": true }),
             json!({ "not_well": 1, "fine": 2, "at_its_best": 1, "null": 3 }),
         ),
-        // Text that looks like a missing value is distinguished from one.
+        // The string `null` must differ from a missing value.
         (
             json!({ "group_by": "bed.zone", "count": true }),
             json!({ "north": 2, "south": 1, "\"null\"": 1, "null": 3 }),
@@ -88,7 +88,7 @@ fn groups_are_keyed_by_their_value() {
             json!({ "group_by": "_computed.is_tall", "max": "height" }),
             json!({ "true": 12.0, "false": 1.25 }),
         ),
-        // No matching row has a value.
+        // In these groups, no row has a value.
         (
             json!({ "group_by": "rank", "avg": "mass" }),
             json!({ "1": null, "2": null, "3": 60.375 }),
@@ -96,7 +96,7 @@ fn groups_are_keyed_by_their_value() {
     ] {
         assert_eq!(of(expression.clone()), wanted, "{expression}");
     }
-    // Groups are in the order of declaration for choices and ascending for others, with missing values at the end.
+    // Groups of choices are in the order of declaration. All others are in ascending order, with missing values last.
     let text = |expression: Value| {
         let arguments =
             json!({ "operation": "list_plants", "params": { "aggregate": { "it": expression } } });
@@ -129,7 +129,7 @@ fn several_functions_make_an_object() {
         of(json!({ "group_by": "rare", "count": true, "max": "rank" })),
         json!({ "false": { "count": 5, "max": 3 }, "true": { "count": 2, "max": 3 } })
     );
-    // A disabled aggregate is absent.
+    // `false` disables a function, so its result is absent.
     assert_eq!(of(json!({ "count": false, "sum": "rank" })), 13);
 }
 
@@ -165,7 +165,7 @@ fn rows_are_returned_only_on_request() {
     for include in [None, Some(false)] {
         let (data, warnings) = ask(include);
         assert_eq!(names(&data), ["aggregations", "applied"], "{include:?}");
-        // `fields` has no effect without rows, and the caller receives a warning.
+        // Without rows, `fields` has no effect. The caller gets a warning.
         assert_eq!(warnings[0]["code"], "QUERY_CONTROL_UNUSED_WARNING");
         assert_eq!(warnings[0]["details"]["controls"], json!(["fields"]));
     }
@@ -216,12 +216,12 @@ fn rows_that_do_not_match_do_not_count() {
         counted("search_plants", json!({ "query": "apple", "filter": { "rank": { "lt": 3 } } })),
         json!({ "all": 2, "ranks": 2 })
     );
-    // Rows that the operation hides from its caller are not aggregated either.
+    // Rows hidden from the caller are not aggregated, either.
     assert_eq!(
         counted("query_plants", json!({ "query": { "zone": "north" } })),
         json!({ "all": 2, "ranks": 6 })
     );
-    // All matching rows count, not only those of the page.
+    // All matching rows count, not only those on the page.
     assert_eq!(
         counted("list_plants", json!({ "include_items": true, "first": 1 })),
         json!({ "all": 7, "ranks": 13 })
@@ -404,7 +404,7 @@ fn functions_at_the_wrong_level_are_shown_under_a_label() {
             json!({ "count": true, "group_by": "kind" }),
             "belong inside 'aggregate.total': { aggregate: { total: { count, group_by } } }",
         ),
-        // A number is the size of a page.
+        // A number for `count` is the size of a page in other APIs.
         (json!({ "count": 3 }), "operation 'list_plants': 'count'. Valid parameters: "),
     ] {
         let reply = list(params.clone());

@@ -1,4 +1,4 @@
-//! Faulty queries: the code, the location and the correction, for all errors at once.
+//! Tests invalid queries: the code, the position and the correction of all errors at once.
 
 use mcp_aql::testing::leaks_internals;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ fn refused(params: &Value, wanted: &str, param: &str, parts: &[&str]) -> Value {
     assert_eq!(code(&reply), Some(wanted), "{params}: {reply}");
     assert_eq!(details(&reply)["param_name"], param, "{params}: {reply}");
     assert_eq!(details(&reply)["operation"], "list_plants", "{params}");
-    // The fallback text for a message that could not be shown.
+    // The fallback for a suppressed message contains these words.
     assert!(!message(&reply).contains("see the details"), "{params}: {}", message(&reply));
     for part in parts {
         assert!(message(&reply).contains(part), "{params}: {}", message(&reply));
@@ -308,7 +308,7 @@ fn rejects_oversized_text() {
     let reply = search(words(33));
     assert_eq!(code(&reply), Some(VALUE));
     assert!(message(&reply).contains("more than 32 different words"), "{reply}");
-    // Repeated words count once.
+    // Repeated words count only once.
     assert_eq!(code(&search(vec!["apple"; 60].join(" "))), None);
     let reply = search("x".repeat(501));
     assert_eq!(code(&reply), Some(VALUE));
@@ -332,7 +332,7 @@ fn a_search_needs_a_word() {
         assert_eq!(details(&reply)["param_name"], "query");
         assert!(message(&reply).contains("has no word to search for"), "{reply}");
     }
-    // If an operation has no text search, `query` is rejected instead of ignored.
+    // If an operation does not support searches, `query` is rejected, not ignored.
     assert_eq!(code(&list(json!({ "query": "apple" }))), Some("VALIDATION_UNKNOWN_PARAM"));
 }
 
@@ -371,7 +371,7 @@ fn all_faults_are_told_at_once() {
     assert_eq!(message(&reply).matches("unknown key").count(), 20);
 }
 
-/// Collects every text of a reply that is part of its message.
+/// Collects the strings of a reply that belong to its message.
 fn texts<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
     match value {
         Value::String(text) => found.push(text),

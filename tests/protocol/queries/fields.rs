@@ -1,4 +1,4 @@
-//! Field selection: presets, paths and computed fields.
+//! Tests field selection: presets, paths and computed fields.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::garden::{GARDEN, list};
 use crate::support::{call, code, data, details, message, names};
 
-/// Returns one plant with these fields.
+/// Gets a plant with these fields.
 fn get(plant_id: u32, fields: Value) -> Value {
     call(&GARDEN, "get_plant", json!({ "plant_id": plant_id, "fields": fields }))
 }
@@ -21,7 +21,7 @@ fn shown(plant_id: u32, fields: Value) -> Value {
     data(get(plant_id, fields))["plant"].clone()
 }
 
-/// Every member of a plant, in the order of its struct.
+/// All members of a plant, in the order of the struct.
 const ALL: [&str; 17] = [
     "plant_id", "name", "note", "kind", "health", "rank", "change", "height", "mass", "rare",
     "tags", "fruits", "planted", "seen_at", "bed", "visits", "extra",
@@ -62,7 +62,7 @@ fn presets_are_values_of_fields() {
         assert_eq!(names(&shown(1, json!(preset))), whole, "{preset}");
     }
     assert_eq!(shown(1, json!("minimal")), json!({ "plant_id": 1, "name": "Boskoop" }));
-    // And two presets of the resource.
+    // The resource itself defines two more presets.
     assert_eq!(
         shown(1, json!("brief")),
         json!({ "name": "Boskoop", "bed": { "zone": "north" }, "_computed": { "age_days": 11_023 } })
@@ -82,18 +82,18 @@ fn paths_keep_the_nesting() {
         shown(1, json!(["bed.soil.colour", "name", "bed.zone"])),
         json!({ "name": "Boskoop", "bed": { "zone": "north", "soil": { "colour": "brown" } } })
     );
-    // Selects from each entry of a list.
+    // A path into a list selects from each entry.
     assert_eq!(
         shown(1, json!(["visits.by"])),
         json!({ "visits": [{ "by": "ann" }, { "by": "bob" }] })
     );
-    // Selects from maps without fixed keys.
+    // A path may lead into a map without fixed keys.
     assert_eq!(
         shown(1, json!(["extra.lamp.watts"])),
         json!({ "extra": { "lamp": { "watts": 5 } } })
     );
     assert_eq!(shown(1, json!(["extra.pump"])), json!({ "extra": {} }));
-    // The whole value, even if parts of it are selected as well.
+    // The whole value wins if parts of it are selected as well.
     let whole = shown(1, json!(["bed"]));
     assert_eq!(shown(1, json!(["bed", "bed.zone"])), whole);
     assert_eq!(shown(1, json!(["bed.zone", "bed"])), whole);
@@ -142,7 +142,7 @@ impl Shop {
     }
 }
 
-/// Returns two goods. The second has an entry that the first lacks.
+/// Returns two goods. The second has a metadata entry that the first one lacks.
 fn shop() -> Adapter {
     let good = |good_id: u32, stock: &str, metadata: Value| Good {
         good_id,
@@ -199,7 +199,7 @@ fn a_path_ends_at_a_plain_value() {
     let message = reply["warnings"][0]["message"].as_str().unwrap();
     assert!(message.contains("'stock.west', 'variants.price'"), "{message}");
     assert!(message.contains("'variants.KEY.price'"), "{message}");
-    // Without rows there are no warnings about rows.
+    // Without rows, there are no warnings about their values.
     let reply = call(&shop, "list_goods", json!({ "fields": ["stock.west"], "first": 0 }));
     assert_eq!(reply.get("warnings"), None, "{reply}");
 }
@@ -254,7 +254,7 @@ fn many_paths_make_no_large_reply() {
             assert!(size < 48 << 10, "{count} paths of {length} bytes: {size}");
         }
     }
-    // Known and unknown ones, the longest that are allowed and longer ones.
+    // Try known and unknown fields, with paths up to and beyond the maximum length.
     for name in ["metadata", "missing"] {
         for length in [60, 400, 600, 5_000] {
             let paths: Vec<_> =
@@ -344,7 +344,7 @@ fn a_preset_can_be_given_apart_and_fields_add_to_it() {
     assert_eq!(both.as_object().map(serde_json::Map::len), Some(ALL.len() + 1));
     let data = data(call(&GARDEN, "get_plant", json!({ "plant_id": 1, "preset": "minimal" })));
     assert_eq!(data["plant"], json!({ "plant_id": 1, "name": "Boskoop" }));
-    // Only where the author accepts it.
+    // The parameter `preset` exists only for operations that enable it.
     let reply = call(&GARDEN, "search_plants", json!({ "query": "yew", "preset": "minimal" }));
     assert_eq!(code(&reply), Some("VALIDATION_UNKNOWN_PARAM"));
     let reply = list(json!({ "preset": "smal" }));
@@ -363,7 +363,7 @@ fn by_default_single_resources_are_complete_and_search_results_short() {
     let searched = data(call(&GARDEN, "search_plants", json!({ "query": "boskoop" })));
     assert_eq!(searched["items"], json!([{ "plant_id": 1, "name": "Boskoop" }]));
     assert_eq!(searched["applied"]["fields"], "minimal");
-    // A list that is also a search stays a list.
+    // A list with an optional search still returns complete rows by default.
     let both = data(call(&GARDEN, "list_slowly", json!({ "query": "boskoop" })));
     assert_eq!(both["applied"]["fields"], "standard");
 }
@@ -387,7 +387,7 @@ fn missing_fields_are_omitted() {
     let items = data["items"].as_array().unwrap();
     assert_eq!(items[0]["note"], "Old apple tree by the gate");
     assert_eq!(items[1], json!({ "name": "Café currant", "bed": { "zone": "south" } }));
-    // A row keeps an explicit null.
+    // An explicit null stays in the row.
     assert_eq!(items[4], json!({ "name": "Yew", "bed": null }));
     assert_eq!(items.len(), 7);
 }
@@ -401,7 +401,7 @@ fn unknown_names_are_refused_with_the_nearest() {
         (json!(["name.first"]), "fields[0]", "unknown field 'name.first'"),
         (json!(["_computed.age"]), "fields[0]", "Did you mean '_computed.age_days'?"),
         (json!(["age_days"]), "fields[0]", "_computed.age_days"),
-        // Computed fields of a nested resource are not part of the row.
+        // The computed fields of a nested resource are not available in the row.
         (json!(["bed._computed.is_wet"]), "fields[0]", "unknown field 'bed._computed.is_wet'"),
         (json!(["brief"]), "fields[0]", "unknown field 'brief'"),
         (json!("minimum"), "fields", "Did you mean 'minimal'?"),
@@ -433,7 +433,6 @@ fn computed_fields_come_in_an_object_of_their_own() {
         json!({ "_computed": { "age_days": null } })
     );
     assert_eq!(shown(5, json!(["_computed.is_tall"])), json!({ "_computed": { "is_tall": true } }));
-    // They are not returned unless requested.
     for fields in [json!("full"), json!("standard"), json!("minimal"), json!(["name"])] {
         assert_eq!(shown(1, fields.clone()).get("_computed"), None, "{fields}");
     }

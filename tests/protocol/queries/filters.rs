@@ -1,4 +1,4 @@
-//! Row selection: `filter` and `query`.
+//! Tests the selection of rows with `filter` and `query`.
 
 use mcp_aql::Adapter;
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ fn missing_values_match_only_negations() {
         (json!({ "change": [15, null] }), &[2, 4, 5, 6, 7]),
         (json!({ "change": { "nin": [15, null] } }), &[1, 3]),
         (json!({ "health": null }), &[2 + 1, 5, 6]),
-        // NaN is missing, because JSON writes it as null.
+        // NaN counts as missing, because JSON writes it as null.
         (json!({ "mass": { "exists": true } }), &[1, 3]),
         (json!({ "mass": null }), &[2, 4, 5, 6, 7]),
     ]);
@@ -81,7 +81,7 @@ fn dates_are_days_and_instants_are_points_in_time() {
         (json!({ "planted": "2029-10-12" }), &[2, 6]),
         (json!({ "planted": { "gt": "2029-10-12" } }), &[3]),
         (json!({ "planted": { "lte": "2029-10-12" } }), &[1, 2, 6]),
-        // The same instant, regardless of the offset.
+        // Equal points in time match, even with another offset.
         (json!({ "seen_at": "2031-05-06T09:00:00+02:00" }), &[1]),
         (json!({ "seen_at": "2031-05-06T07:00:00.000Z" }), &[1]),
         (json!({ "seen_at": { "gt": "2031-05-06T06:30:00Z" } }), &[1, 2]),
@@ -89,7 +89,7 @@ fn dates_are_days_and_instants_are_points_in_time() {
     ]);
 }
 
-/// Returns a garden in which plant 1 was seen at each of these instants.
+/// Returns a garden. Its plants were seen at these points in time, one each.
 fn seen_at(instants: &[&str]) -> Adapter {
     let plants = instants.iter().zip(1..).map(|(instant, number)| {
         let mut plant = plant(number, "Yew");
@@ -126,14 +126,14 @@ fn a_date_is_the_whole_day_of_an_instant() {
         (json!({ "nin": ["2031-05-06", "2031-05-07T00:00:00Z"] }), &[1, 6]),
         (json!("9999-12-31"), &[6]),
         (json!({ "gt": "9999-12-31" }), &[]),
-        // A date-time is one instant, also at midnight.
+        // A date-time is a single point in time, even at midnight.
         (json!("2031-05-06T00:00:00Z"), &[2]),
         (json!({ "gt": "2031-05-06T00:00:00Z" }), &[3, 4, 5, 6]),
     ] {
         let params = json!({ "filter": { "seen_at": condition }, "sort": { "field": "plant_id" } });
         let reply = call(&adapter, "list_plants", params);
         assert_eq!(ids(&reply), wanted, "{condition}");
-        // The reply repeats the filter as written.
+        // The reply contains the filter as the caller wrote it.
         assert_eq!(reply["data"]["applied"]["filter"]["seen_at"], condition);
     }
 }
@@ -210,7 +210,7 @@ fn best(query: &str) -> Vec<u64> {
 #[test]
 fn any_matching_word_suffices_and_the_best_match_is_first() {
     // REQ-COL-02, REQ-COL-09
-    // A word that begins another one counts half. Note, name and tags count equally, and identifiers break ties.
+    // A word that only begins another word counts half. Note, name and tags count equally. The identifier breaks ties.
     assert_eq!(best("apple"), [1, 3, 4, 7]);
     assert_eq!(best("Apple TREE"), [1, 3, 4, 7]);
     assert_eq!(best("apple mint"), [3, 1, 4, 7]);
@@ -218,7 +218,7 @@ fn any_matching_word_suffices_and_the_best_match_is_first() {
     assert_eq!(best("barb"), [6]);
     assert_eq!(best("erry"), [] as [u64; 0]);
     assert_eq!(best("nothing here"), [] as [u64; 0]);
-    // Fields of nested resources and list entries are searched too.
+    // A search includes fields of nested resources and entries of lists.
     assert_eq!(best("south"), [2]);
     assert_eq!(best("kitchen"), [3]);
 }
@@ -237,9 +237,9 @@ fn quotes_make_a_phrase() {
     assert_eq!(best("\"apple tree\""), [1]);
     assert_eq!(best("\"apple of the\" \"café currant\""), [4, 2]);
     assert_eq!(best("\"tree apple\""), [] as [u64; 0]);
-    // A phrase must occur in a single field or list entry.
+    // A phrase must be within one field or one entry of a list.
     assert_eq!(best("\"fruit old\""), [] as [u64; 0]);
-    // A single quote mark is ignored.
+    // An unpaired quotation mark is ignored.
     assert_eq!(best("\"apple tree"), [1, 3, 4, 7]);
 }
 
@@ -269,7 +269,7 @@ fn every_family_accepts_the_same_controls() {
     assert_eq!(page("list_slowly", json!("apple")), of(&[(7, 0.5), (4, 0.0)]));
     assert_eq!(page("search_plants", json!("apple")), of(&[(7, 0.5), (4, 0.0)]));
     assert_eq!(page("query_plants", json!({ "zone": "south" })), of(&[(2, 1.25)]));
-    // Without words, the list has its usual order.
+    // Without a search, the list has its default order.
     let data = data(list(json!({})));
     assert_eq!(data["items"].as_array().map(Vec::len), Some(7));
 }

@@ -1,4 +1,4 @@
-//! The collection of these tests: plants with a field of every kind and every mark.
+//! The collection for these tests: plants with a field of every kind and with every option.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -128,7 +128,7 @@ pub(crate) struct Visit {
     pub(crate) minutes: u32,
 }
 
-/// The day up to which ages are computed.
+/// The day on which ages are computed.
 pub(crate) const TODAY: NaiveDate = NaiveDate::from_ymd_opt(2031, 5, 6).expect("a day");
 
 #[computed_fields]
@@ -251,21 +251,21 @@ pub(crate) fn builder(garden: Garden) -> AdapterBuilder {
     Adapter::builder("garden").operations(garden).without_config()
 }
 
-/// Returns an adapter of these plants, and the plants.
+/// Returns an adapter for these plants, and the garden that holds them. Use it if your test changes plants.
 pub(crate) fn adapter_of(plants: Vec<Plant>) -> (Adapter, Garden) {
     let garden = Garden::new(plants);
     (builder(garden.clone()).build().expect("the garden is sound"), garden)
 }
 
-/// A garden that no test changes.
+/// A shared garden. Use it if your test does not change it.
 pub(crate) static GARDEN: LazyLock<Adapter> = LazyLock::new(|| adapter_of(plants()).0);
 
-/// Lists the garden.
+/// Lists the shared garden.
 pub(crate) fn list(params: Value) -> Value {
     call(&GARDEN, "list_plants", params)
 }
 
-/// Returns the numbers of the plants on a page, in order.
+/// Returns the ids of the plants on a page, in order.
 #[track_caller]
 pub(crate) fn ids(reply: &Value) -> Vec<u64> {
     assert_eq!(reply["success"], true, "{reply}");
@@ -273,7 +273,7 @@ pub(crate) fn ids(reply: &Value) -> Vec<u64> {
     items.iter().map(|item| item["plant_id"].as_u64().expect("a number")).collect()
 }
 
-/// Returns the numbers of the plants that a filter finds, sorted.
+/// Returns the ids of the plants that a filter finds, in ascending order.
 #[track_caller]
 pub(crate) fn found(filter: Value) -> Vec<u64> {
     ids(&list(json!({ "filter": filter, "sort": { "field": "plant_id" } })))
@@ -318,7 +318,6 @@ fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Returns seven plants.
 pub(crate) fn plants() -> Vec<Plant> {
     vec![
         Plant {

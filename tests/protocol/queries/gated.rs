@@ -1,4 +1,4 @@
-//! Query parameters are part of the call that gates decide on.
+//! Tests that gates decide about query parameters like about any others.
 
 use mcp_aql::gatekeeper::Condition;
 use mcp_aql::rate_limits::{Metric, Quota, RateLimits};

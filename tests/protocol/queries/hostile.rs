@@ -1,4 +1,4 @@
-//! Requests that are unexpectedly expensive, unusual numbers, and resources that cannot work.
+//! Tests requests made to be expensive, unusual numbers, and resources with mistakes.
 
 use mcp_aql::Adapter;
 use mcp_aql::prelude::*;
@@ -49,7 +49,7 @@ fn a_number_of_fewer_bits_is_what_its_reply_shows() {
     let params = json!({ "aggregate": { "least": { "min": "mass", "max": "mass" } } });
     let data = call(&adapter, "list_plants", params)["data"].take();
     assert_eq!(data["aggregations"]["least"], json!({ "min": 0.1, "max": 0.2 }));
-    // A cursor continues from it.
+    // A cursor can also continue after such a number.
     let sort = json!({ "field": "mass" });
     let page = call(&adapter, "list_plants", json!({ "sort": sort, "first": 1 }));
     let after = &page["data"]["pageInfo"]["endCursor"];
@@ -105,7 +105,7 @@ fn applied_controls_can_be_sent_again() {
     assert_eq!(*sort, json!([{ "field": "relevance", "order": "desc" }]));
     let again = ask(json!({ "query": "apple tree", "sort": sort }));
     assert_eq!(again["data"]["items"], page["data"]["items"]);
-    // Without search words there is no relevance to sort by.
+    // Without a search, it is impossible to sort by relevance.
     assert_eq!(code(&list(json!({ "sort": sort[0] }))), Some("VALIDATION_INVALID_VALUE"));
 }
 

@@ -1,4 +1,4 @@
-//! Introspection of queries, and its agreement with the behaviour.
+//! Tests the introspection of queries, and its agreement with the behavior of the adapter.
 
 use mcp_aql::prelude::*;
 use mcp_aql::query::Capabilities;
@@ -81,7 +81,7 @@ fn every_parameter_is_listed() {
                 "{parameter}"
             );
         }
-        // Each of the listed parameters is accepted, and no other.
+        // The operation accepts exactly the listed parameters.
         for name in &wanted {
             let reply =
                 call(&GARDEN, operation, json!({ "plant_id": 1, "query": "x", *name: null }));
@@ -102,7 +102,7 @@ fn every_parameter_is_listed() {
     ] {
         assert_eq!(parameter(&details, name)["type"], wanted, "{name}");
     }
-    // Only `sort` accepts a string in addition.
+    // Only this `sort` also accepts a string.
     assert_eq!(parameter(&details, "sort")["type"], "object or array or string");
     assert_eq!(parameter(&details_of("list_slowly"), "sort")["type"], "object or array");
     assert_eq!(parameter(&details, "order")["enum"], json!(["asc", "desc"]));
@@ -267,7 +267,7 @@ fn filter_keys_have_types_and_operators() {
         "not",
     ];
     assert_eq!(entry_names(&told["fields"]), keys);
-    // Each key accepts the values that its description lists.
+    // Each key accepts the values in its description.
     for field in &fields[..keys.len() - 3] {
         let name = field["name"].as_str().unwrap();
         assert_eq!(field["required"], false);
@@ -294,7 +294,7 @@ fn filter_keys_have_types_and_operators() {
             assert_eq!(code(&reply), None, "{params}: {reply}");
         }
     }
-    // The parameters name the keys as well.
+    // The descriptions of the parameters contain the keys, too.
     let details = details_of("list_plants");
     let about = |name: &str| parameter(&details, name)["description"].as_str().unwrap().to_owned();
     for key in &keys[..keys.len() - 3] {
@@ -367,7 +367,7 @@ fn field_selections_have_a_type() {
     let about = about["description"].as_str().unwrap();
     assert!(about.contains("minimal, standard, full, brief, place; default minimal"), "{about}");
     assert!(about.contains("_computed.age_days"), "{about}");
-    // The page's type lists the members that may be present.
+    // The type of the page lists all possible members.
     let page = type_in(&GARDEN, "PlantPage");
     assert!(entry_names(&page["fields"]).contains(&"items"), "{page}");
 }
@@ -431,12 +431,12 @@ fn disabled_controls_are_published_and_rejected() {
     }
     let types = introspect(&adapter, json!({ "query": "types" }));
     assert!(!entry_names(&types["types"]).contains(&"PlantFilter"));
-    // The remaining controls work.
+    // The other controls still work.
     let page = data(call(&adapter, "list_bare", json!({ "first": 1 })));
     assert_eq!(page["items"][0]["name"], "Apple mint");
 }
 
-/// Returns the capabilities of a limited backend.
+/// Returns the capabilities of a backend that does not support everything.
 fn less() -> Capabilities {
     Capabilities::all()
         .without_search()
@@ -513,7 +513,7 @@ fn missing_capabilities_are_not_offered() {
     }
     let page = data(call(&adapter, "list_less", json!({ "fields": ["name"], "first": 1 })));
     assert_eq!(page["items"], json!([{ "name": "Apple mint" }]));
-    // Neither a preset nor the path of an enclosing field returns it.
+    // Neither a preset nor the enclosing field returns it.
     let soil = json!({ "filter": { "bed.zone": { "exists": true } }, "first": 1 });
     for fields in [json!("full"), json!(["bed"]), json!(["bed.soil", "name"])] {
         let mut params = soil.clone();

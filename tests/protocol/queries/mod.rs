@@ -1,4 +1,4 @@
-//! Tests of the query language through an adapter: collections, aggregates, fields, computed fields and pages.
+//! Tests the query language through an adapter: collections, aggregates, fields, computed fields and pages.
 
 mod aggregates;
 mod faults;

@@ -1,5 +1,5 @@
-//! A second, slow implementation of the query language on JSON rows, written from its description. It shares no code
-//! with the runtime.
+//! A naive implementation of the query language on JSON rows, to compare with. It was written from the language's
+//! description and shares no code with the runtime.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::garden::Plant;
 
-/// The comparison rule of a field's values.
+/// How the values of a field are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Number,
@@ -20,7 +20,7 @@ pub(crate) enum Form {
     Instant,
 }
 
-/// A field of the garden: path, form, list, sortable, groupable, numeric.
+/// A field of the garden with its options.
 pub(crate) struct Field {
     pub(crate) path: &'static str,
     pub(crate) form: Form,
@@ -51,7 +51,7 @@ const fn field(path: &'static str, form: Form, marks: &[u8]) -> Field {
     field
 }
 
-/// Every field that can be filtered.
+/// All filterable fields.
 pub(crate) const FIELDS: &[Field] = &[
     field("plant_id", Form::Number, b"sw"),
     field("name", Form::Text, b"s"),
@@ -80,7 +80,7 @@ pub(crate) fn known(path: &str) -> &'static Field {
     FIELDS.iter().find(|field| field.path == path).expect("a field")
 }
 
-/// Returns a row as JSON, with all computed fields.
+/// Converts a plant to a JSON row with all computed fields.
 pub(crate) fn row(plant: &Plant) -> Value {
     let mut row = serde_json::to_value(plant).expect("a plant is JSON");
     row["_computed"] = json!({
@@ -98,7 +98,7 @@ fn instant(value: &Value) -> DateTime<Utc> {
     DateTime::parse_from_rfc3339(text).expect("an instant").to_utc()
 }
 
-/// Compares a value with an operand. If the operand of an instant is a day in UTC, any instant of that day is equal.
+/// Compares a value with an operand. If the operand is a date, all points in time on that day (in UTC) are equal to it.
 fn compare_to(form: Form, value: &Value, operand: &Value) -> Ordering {
     match operand.as_str().map(str::parse::<NaiveDate>) {
         Some(Ok(day)) if matches!(form, Form::Instant) => instant(value).date_naive().cmp(&day),
@@ -106,7 +106,7 @@ fn compare_to(form: Form, value: &Value, operand: &Value) -> Ordering {
     }
 }
 
-/// Compares two present values.
+/// Compares two values, neither of them missing.
 fn compare(form: Form, left: &Value, right: &Value) -> Ordering {
     let text = |value: &Value| value.as_str().expect("text").to_owned();
     match form {
@@ -126,7 +126,7 @@ fn compare(form: Form, left: &Value, right: &Value) -> Ordering {
     }
 }
 
-/// Returns the values of a field: none, one, or those of a list.
+/// Returns the values of a field: none, one, or all entries of a list.
 fn values<'a>(row: &'a Value, field: &Field) -> Vec<&'a Value> {
     match at(row, field.path) {
         Value::Null => Vec::new(),
@@ -170,7 +170,7 @@ fn passes(row: &Value, field: &Field, operator: &str, operand: &Value) -> bool {
     }
 }
 
-/// Reports whether a row satisfies a filter.
+/// Returns `true` if the row matches the filter.
 pub(crate) fn holds(row: &Value, filter: &Value) -> bool {
     filter.as_object().expect("an object").iter().all(|(key, value)| {
         let each = || value.as_array().expect("a list").iter();
@@ -188,7 +188,7 @@ pub(crate) fn holds(row: &Value, filter: &Value) -> bool {
     })
 }
 
-/// Returns the text in lower case with a space around each word. The rows of these tests are ASCII.
+/// Converts a string to lower case, with a space before and after each word. The rows of these tests are ASCII.
 fn fold_text(text: &str) -> String {
     let words: Vec<_> = text
         .split(|each: char| !each.is_ascii_alphanumeric())
@@ -198,7 +198,7 @@ fn fold_text(text: &str) -> String {
     if words.is_empty() { String::new() } else { format!(" {} ", words.join(" ")) }
 }
 
-/// Returns the score of a row for a search. Rows with score 0 are not found.
+/// Returns the score of a row for a search. A row with the score 0 is not found.
 pub(crate) fn score(row: &Value, query: &str) -> u64 {
     let mut terms = Vec::new();
     for (index, part) in query.split('"').enumerate() {
@@ -231,7 +231,7 @@ pub(crate) fn score(row: &Value, query: &str) -> u64 {
     SEARCHED.iter().map(|path| of_field(path)).sum()
 }
 
-/// Compares two rows. Keys are paths, with `true` for descending. Missing values are last.
+/// Compares two rows by paths, with `true` for descending order. Missing values come last.
 pub(crate) fn order(left: &Value, right: &Value, keys: &[(&str, bool)]) -> Ordering {
     for (path, descending) in keys {
         let (one, other) = (at(left, path), at(right, path));
@@ -275,7 +275,7 @@ fn compute(rows: &[&Value], function: &str, operand: &Value) -> Value {
     }
 }
 
-/// Returns the result of an aggregate expression.
+/// Evaluates an aggregate expression.
 pub(crate) fn aggregate(rows: &[&Value], expression: &Map<String, Value>) -> Value {
     let functions: Vec<_> =
         expression.iter().filter(|(name, value)| *name != "group_by" && **value != false).collect();
@@ -301,13 +301,13 @@ pub(crate) fn aggregate(rows: &[&Value], expression: &Map<String, Value>) -> Val
     groups.into_iter().map(|(key, rows)| (key, result(&rows))).collect()
 }
 
-/// Returns a row reduced to these paths.
+/// Reduces a row to these paths.
 pub(crate) fn pick(row: &Value, paths: &[&str]) -> Value {
     part(row, paths).expect("a row is an object")
 }
 
-/// Returns the part of a value at these paths. Returns `None` for a value that is neither an object, nor a list
-/// with a matching part, nor missing.
+/// Returns the part of a value at these paths. Returns `None` for plain values, and for lists without a matching part.
+/// Missing values stay.
 fn part(value: &Value, paths: &[&str]) -> Option<Value> {
     match value {
         Value::Object(members) => {

@@ -1,4 +1,4 @@
-//! Pages of a collection and their cursors.
+//! Tests pages of a collection and their cursors.
 
 use mcp_aql::prelude::*;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ fn page(params: Value) -> Value {
     data(list(params))
 }
 
-/// Returns the numbers on a page that is sorted by them.
+/// Returns the ids on a page sorted by id.
 #[track_caller]
 fn numbers(mut params: Value) -> Vec<u64> {
     params["sort"] = json!({ "field": "plant_id" });
@@ -222,16 +222,16 @@ fn a_page_reports_its_position() {
     assert_eq!(info["startCursor"], info["endCursor"]);
     let data = page(json!({ "first": 3 }));
     assert_ne!(data["pageInfo"]["startCursor"], data["pageInfo"]["endCursor"]);
-    // An empty result has no cursors.
+    // An empty page has no cursors.
     let none = page(json!({ "filter": { "name": "" } }));
     assert_eq!(none["items"], json!([]));
     assert_eq!(
         none["pageInfo"],
         json!({ "hasNextPage": false, "hasPreviousPage": false, "totalCount": 0 })
     );
-    // The count includes all matching rows.
+    // The count includes all matching rows, not only those on the page.
     assert_eq!(page(json!({ "filter": { "rank": 1 }, "first": 1 }))["pageInfo"]["totalCount"], 3);
-    // The count is absent if the operation disables it.
+    // If the operation disables the count, it is absent.
     let slow = crate::support::data(call(&GARDEN, "list_slowly", json!({})));
     assert_eq!(
         names(&slow["pageInfo"]),
@@ -292,11 +292,10 @@ fn a_size_is_a_whole_number() {
             );
             assert_eq!(details(&reply)["param_name"], name);
         }
-        // A page without rows is valid. A page number without rows per page is not.
+        // A page without rows is valid, but its number would have no meaning.
         let zero = list(json!({ name: 0 }));
         let wanted = name.starts_with("page").then_some("VALIDATION_INVALID_VALUE");
         assert_eq!(code(&zero), wanted, "{name}");
-        // Null counts as absent.
         assert_eq!(code(&list(json!({ name: null }))), None, "{name}");
     }
 }
@@ -313,7 +312,7 @@ fn cursors_are_opaque_and_hold() {
         "{text}"
     );
     assert!(text.len() < 60 && !text.contains("north"), "{text}");
-    // The same page has the same cursors. Another size or filter does not change the position.
+    // The same page has the same cursors. A cursor is also valid for another page size or filter.
     assert_eq!(self::cursor("endCursor", ask()), cursor);
     for (first, filter, wanted) in [
         (1, json!({}), vec![2]),
@@ -368,7 +367,7 @@ fn a_cursor_of_something_else_is_refused() {
         refused(json!({ "sort": other, "first": 1, "after": good }), "another order");
     }
     refused(json!({ "first": 1, "after": good }), "the default order");
-    // Another process with another key.
+    // Another process has another key.
     let (other, _) = adapter_of(super::garden::plants());
     let params = json!({ "sort": sort, "first": 1, "after": good });
     assert_eq!(code(&call(&other, "list_plants", params)), Some("VALIDATION_INVALID_VALUE"));
@@ -390,7 +389,7 @@ fn a_search_goes_on_with_its_own_words() {
     assert_eq!(ids(&first), [1, 3]);
     let end = &first["data"]["pageInfo"]["endCursor"];
     assert_eq!(ids(&ask("apple tree", Some(end))), [4, 7]);
-    // The search ignores case.
+    // Case does not matter in a search, so the cursor stays valid.
     assert_eq!(ids(&ask("Apple TREE", Some(end))), [4, 7]);
     assert_eq!(code(&ask("apple", Some(end))), Some("VALIDATION_INVALID_VALUE"));
     assert_eq!(code(&ask("appletree", Some(end))), Some("VALIDATION_INVALID_VALUE"));
@@ -424,7 +423,7 @@ fn pages_stay_where_they_are_while_rows_come_and_go() {
     let first = ask(None);
     assert_eq!(ids(&first), [10, 20, 30]);
     garden.with(|plants| {
-        // Also deletes the row of the cursor.
+        // Delete the row of the cursor, too.
         plants.retain(|plant| plant.plant_id != 30 && plant.plant_id != 50);
         plants.insert(0, plant(5, "x"));
         plants.insert(0, Plant { rank: 9, ..plant(35, "x") });
@@ -468,10 +467,10 @@ fn pages_by_number_answer_in_their_own_form() {
         ask(json!({ "page": 1 })),
         json!({ "page": 1, "page_size": 20, "total_items": 7, "total_pages": 1, "has_more": false })
     );
-    // Only one form may be used at a time.
+    // A request may use only one form of pagination.
     let data = page(json!({ "limit": 3 }));
     assert_eq!(names(&data), ["applied", "items", "pagination"]);
-    // Only where the author accepts it.
+    // Page numbers exist only for operations that enable them.
     for name in ["limit", "offset", "page", "page_size"] {
         let reply = call(&GARDEN, "list_slowly", json!({ name: 1 }));
         assert_eq!(code(&reply), Some("VALIDATION_UNKNOWN_PARAM"), "{name}");
@@ -481,7 +480,7 @@ fn pages_by_number_answer_in_their_own_form() {
 #[test]
 fn the_identifier_breaks_ties() {
     // REQ-PAG-09, REQ-COL-05
-    // More rows than one internal batch, with the best ones first or last.
+    // Use more rows than the executor processes at once. The best rows come first or last.
     for descending in [false, true] {
         let mut rows: Vec<_> = (1..=1_300)
             .map(|number| Plant {

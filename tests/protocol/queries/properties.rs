@@ -1,4 +1,5 @@
-//! Arbitrary rows and queries: the results equal those of the naive implementation, pages are complete, and nothing panics.
+//! Tests with arbitrary rows and queries: results must equal those of the naive implementation, and pages must be
+//! complete.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +22,7 @@ fn word() -> impl Strategy<Value = String> {
 fn float() -> impl Strategy<Value = f64> {
     prop_oneof![
         4 => (-8..8_i8).prop_map(|quarters| f64::from(quarters) / 4.0),
-        // Numbers that every JSON reader parses identically.
+        // Only use numbers that every JSON parser reads in the same way.
         1 => any::<i32>().prop_map(|parts| f64::from(parts) / 64.0),
         1 => Just(-0.0),
     ]
@@ -81,7 +82,7 @@ fn one() -> impl Strategy<Value = Plant> {
     })
 }
 
-/// Generates rows with numbers in any order.
+/// Generates rows whose ids are in random order.
 pub(super) fn rows(most: usize) -> impl Strategy<Value = Vec<Plant>> {
     vec(one(), 0..most).prop_map(number).prop_shuffle()
 }
@@ -130,7 +131,7 @@ fn maybe_null(values: BoxedStrategy<Value>) -> BoxedStrategy<Value> {
     prop_oneof![6 => values, 1 => Just(Value::Null)].boxed()
 }
 
-/// Generates a condition on one field.
+/// Generates a condition on a random field.
 fn condition() -> impl Strategy<Value = (String, Value)> {
     (0..FIELDS.len()).prop_flat_map(|place| {
         let field = &FIELDS[place];
@@ -169,7 +170,7 @@ fn condition() -> impl Strategy<Value = (String, Value)> {
         let asked = if field.form == Form::Bool {
             prop_oneof![bare, tests].boxed()
         } else {
-            // An empty list is rejected on its own, because its meaning would be unclear.
+            // An empty list is rejected, because its meaning would be unclear.
             let some = list().prop_filter("no value", |list| list != &json!([]));
             prop_oneof![bare, some, tests].boxed()
         };
@@ -241,7 +242,7 @@ pub(super) fn expression() -> impl Strategy<Value = Map<String, Value>> {
     })
 }
 
-/// Reports whether two results are equal, apart from rounding differences of float sums.
+/// Returns `true` if two results are equal, apart from rounding in sums of floating-point numbers.
 fn close(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => {
@@ -286,7 +287,7 @@ fn effective(keys: &Keys) -> Keys {
     if keys.is_empty() { DEFAULT.to_vec() } else { keys.clone() }
 }
 
-/// Generates an arbitrary value for a control.
+/// Generates an arbitrary value for a parameter.
 fn anything() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -483,7 +484,7 @@ proptest! {
             let params = with_sort(json!({ "filter": filter }), &keys);
             if searched { let mut params = params; params["query"] = json!("oak elm"); params } else { params }
         };
-        // All rows in one page, and in several pages.
+        // Read all rows on a single page, then on several pages.
         let mut whole = base();
         whole["first"] = json!(100);
         let whole = numbers(&data(call(&adapter, operation, whole)));
@@ -589,7 +590,7 @@ proptest! {
         searched in any::<bool>(),
     ) {
         // REQ-COL-05, REQ-PAG-01, REQ-PAG-09
-        // More rows than one internal batch, many of them equal, in no order.
+        // Use more rows than the executor processes at once. They are in random order, and many are equal.
         const MANY: u32 = 1_300;
         let plants: Vec<_> = (0..MANY)
             .map(|place| Plant {

@@ -1,4 +1,10 @@
-//! Row filters: no query reads, counts or aggregates a row that does not exist for its caller.
+//! Tests row filters: a query must not read, count or aggregate rows hidden from the caller.
+//!
+//! After you changed how queries read rows, run more cases than usual:
+//!
+//! ```console
+//! $ ROW_FILTER_GARDENS=5000 cargo test -p mcp-aql-tests-protocol row_filters
+//! ```
 
 use mcp_aql::query::{CollectionQuery, CursorKey, QueryOptions, TextSearch};
 use mcp_aql::resource::RowFilter;
@@ -20,13 +26,13 @@ fn parse(params: &Value) -> CollectionQuery<Plant> {
     CollectionQuery::parse(&OPTIONS, params, &CursorKey::new([7; 16])).expect("the query is valid")
 }
 
-/// Returns the page of a restricted query as callers see it.
+/// Runs a query with a row filter. Returns the page in the form that callers see.
 fn restricted(params: &Value, visible: &Value, plants: &[Plant]) -> Value {
     let query = parse(params).restricted(&RowFilter::new(visible.clone())).unwrap();
     serde_json::to_value(query.run(plants).unwrap()).unwrap()
 }
 
-/// A query with any combination of controls.
+/// Generates a query with any combination of controls.
 fn query() -> impl Strategy<Value = Value> {
     let text = option::of(select(vec!["oak", "elm red", "x-ray", "\"red elm\""]));
     let window = (0..5_usize, 0..6_usize, 0..6_usize);
@@ -60,7 +66,7 @@ fn query() -> impl Strategy<Value = Value> {
     )
 }
 
-/// The number of random gardens. Each gets 10 queries. `ROW_FILTER_GARDENS` sets another number for a longer run.
+/// Number of random gardens, each with 10 queries. For a longer run, you can set `ROW_FILTER_GARDENS`.
 fn gardens() -> u32 {
     let number = std::env::var("ROW_FILTER_GARDENS").ok().and_then(|text| text.parse().ok());
     number.unwrap_or(100)
@@ -84,7 +90,7 @@ proptest! {
             let page = restricted(&params, &visible, &plants);
             let wanted = serde_json::to_value(parse(&params).run(&seen).unwrap()).unwrap();
             prop_assert_eq!(&page, &wanted, "{} of {}", params, visible);
-            // A cursor of another caller, who sees the other rows, leads to none of these.
+            // A cursor may come from a caller who sees the other rows. It must not lead to them.
             let other = serde_json::to_value(parse(&params).run(&hidden).unwrap()).unwrap();
             let cursor = &other["pageInfo"]["endCursor"];
             if cursor.is_string() && params.get("last").or(params.get("limit")).is_none() {

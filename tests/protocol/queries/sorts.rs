@@ -1,4 +1,4 @@
-//! The order of rows, and the controls that the reply reports as applied.
+//! Tests the order of rows, and the applied controls in the reply.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ fn a_field_and_a_direction() {
         (json!({ "field": "name" }), [7, 3, 6, 1, 2, 5, 4]),
         (json!({ "field": "name", "order": "asc" }), [7, 3, 6, 1, 2, 5, 4]),
         (json!({ "field": "name", "order": "desc" }), [4, 5, 2, 1, 6, 3, 7]),
-        // Choices are ordered as declared.
+        // Choices are sorted in the order of declaration.
         (json!({ "field": "kind" }), [1, 5, 2, 6, 3, 4, 7]),
         (json!({ "field": "kind", "order": "desc" }), [3, 4, 7, 2, 6, 1, 5]),
         (json!({ "field": "seen_at", "order": "desc" }), [1, 2, 3, 4, 5, 6, 7]),
@@ -57,7 +57,7 @@ fn several_keys_and_a_shortcut() {
     let short = |params| ids(&list(params));
     assert_eq!(short(json!({ "sort": "name" })), [7, 3, 6, 1, 2, 5, 4]);
     assert_eq!(short(json!({ "sort": "name", "order": "desc" })), [4, 5, 2, 1, 6, 3, 7]);
-    // Only where the author accepts it.
+    // The short form exists only for operations that enable it.
     let reply = call(&GARDEN, "search_plants", json!({ "query": "apple", "sort": "name" }));
     assert_eq!(reply["error"]["code"], "VALIDATION_INVALID_TYPE");
     let reply = call(&GARDEN, "list_slowly", json!({ "order": "desc" }));
@@ -115,7 +115,7 @@ fn the_reply_reports_the_applied_controls() {
         applied(json!({ "preset": "brief", "fields": ["rare"] }))["fields"],
         json!(["brief", "rare"])
     );
-    // A summary has no order, no fields and no page.
+    // Aggregates without rows have no order, fields or page.
     assert_eq!(
         applied(json!({ "aggregate": { "all": { "count": true } }, "filter": { "rank": 1 } })),
         json!({ "filter": { "rank": 1 } })

@@ -1,5 +1,4 @@
-//! An adapter that the rules of the reader were not written for: bookings of an airline, after the domain of public
-//! benchmarks.
+//! An adapter for bookings of an airline, similar to public benchmarks. The reader's rules were not written for it.
 
 use std::collections::BTreeMap;
 
@@ -362,7 +361,7 @@ pub(crate) fn features() -> Features {
     }
 }
 
-/// Valid calls of each operation.
+/// Returns valid calls of each operation.
 pub(crate) fn samples() -> Vec<(&'static str, Value)> {
     let passenger = json!({ "first_name": "Ada", "last_name": "Byron", "dob": "2001-12-10" });
     let mut member = passenger.clone();

@@ -1,4 +1,4 @@
-//! Calls of the board that the other protocol tests use.
+//! Valid calls of the board that the other protocol tests use.
 
 use serde_json::{Value, json};
 

@@ -1,13 +1,17 @@
-//! Values for the forms that messages show, such as `{ field, order?: 'asc'|'desc' }`.
+//! Generates values for the forms in error messages, such as `{ field, order?: 'asc'|'desc' }`.
 
 use serde_json::{Map, Value, json};
 
-/// Invents a value of a form. Members that the caller has sent are kept.
+/// Generates a value of a form. Keeps members that the caller has already sent, and omits other optional ones:
+///
+/// ```text
+/// { field, order?: 'asc'|'desc' } and the sent value { "field": "name" } → { "field": "name" }
+/// ```
 pub(super) fn value_of(form: &str, sent: &Value) -> Value {
     let mut pool = Map::new();
     collect(sent, &mut pool);
     let mut text = form.trim();
-    // The name of the type stands before its form, and words before an example.
+    // The form may follow the name of its type. An example may follow other words.
     if let Some(start) = text.find(['{', '[']).filter(|start| !text[..*start].contains(['\'', '/']))
     {
         text = &text[start..];
@@ -16,7 +20,7 @@ pub(super) fn value_of(form: &str, sent: &Value) -> Value {
     parser.union()
 }
 
-/// All members of a value, at every depth.
+/// Collects all members of a value, at every depth.
 fn collect(value: &Value, pool: &mut Map<String, Value>) {
     match value {
         Value::Object(members) => {
@@ -44,7 +48,7 @@ impl Parser<'_> {
         rest.is_some()
     }
 
-    /// One of several forms: the one that keeps most of what was sent.
+    /// Parses several forms. Returns the value that keeps most of the sent members.
     fn union(&mut self) -> Value {
         let mut forms = vec![self.one()];
         while self.skip("or ") {
@@ -87,7 +91,8 @@ impl Parser<'_> {
         scalar(&word, self.sent)
     }
 
-    /// `'a'|'b'`, behind the first quotation mark. What was sent is preferred if it is listed.
+    /// Parses choices such as `'a'|'b'`, after the first quotation mark. Prefers a sent value if it is one of the
+    /// choices.
     fn choice(&mut self) -> Value {
         let mut values = Vec::new();
         loop {
@@ -134,7 +139,7 @@ impl Parser<'_> {
     }
 }
 
-/// Invents a scalar from the words of a message: `integer, 1 to 5`, `string, one of: a, b`, `date such as 'x'`.
+/// Generates a scalar from a description: `integer, 1 to 5`, `string, one of: a, b`, `date such as 'x'`.
 pub(super) fn scalar(words: &str, sent: &Value) -> Value {
     if let Some((_, list)) = words.split_once("one of: ") {
         let values: Vec<_> = list.split(", ").map(str::trim).collect();
@@ -165,7 +170,7 @@ pub(super) fn scalar(words: &str, sent: &Value) -> Value {
     }
 }
 
-/// The first number with a fraction, such as `0.5`.
+/// Returns the first number with a fraction, such as `0.5`.
 pub(super) fn first_decimal(words: &str) -> Option<f64> {
     words.split([' ', ',']).filter(|word| word.contains('.')).find_map(|word| word.parse().ok())
 }
@@ -174,7 +179,7 @@ fn first_number(words: &str) -> Option<usize> {
     words.split(|each: char| !each.is_ascii_digit()).find_map(|word| word.parse().ok())
 }
 
-/// A text that matches a simple pattern: literals, classes, `\d`, and repetitions.
+/// Generates a string for a simple pattern of literals, classes, `\d` and repetitions.
 pub(super) fn text_matching(pattern: &str) -> String {
     let mut text = String::new();
     let mut rest = pattern.trim_start_matches('^').trim_end_matches('$');

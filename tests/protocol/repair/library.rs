@@ -1,4 +1,4 @@
-//! The example `library`, which was written without these tests in mind.
+//! The example `library` as an adapter for these tests. It was not written with them in mind.
 
 use mcp_aql::prelude::*;
 use mcp_aql::{EndpointProfile, Policy, SemanticCategory as Category};
@@ -41,7 +41,7 @@ pub(crate) fn features() -> Features {
     }
 }
 
-/// Valid calls, most of them the examples of the operations.
+/// Returns valid calls. Most of them are the examples of the operations.
 pub(crate) fn samples() -> Vec<(&'static str, Value)> {
     vec![
         ("find_books", json!({ "word": "whale" })),

@@ -1,38 +1,38 @@
-//! The mistakes of callers, made in valid calls.
+//! Makes the typical mistakes of callers in valid calls.
 
 use serde_json::{Map, Value, json};
 
 use super::place::{Step, all, get, parse, set, take};
 
-/// A faulty call.
+/// A call with a mistake.
 #[derive(Debug)]
 pub(super) struct Mistake {
     pub(super) kind: &'static str,
     pub(super) operation: String,
     pub(super) params: Value,
-    /// The call that was meant, if the mistake has lost nothing of it.
+    /// The intended call. `None` if the mistake has lost a part of it.
     pub(super) meant: Option<(String, Value)>,
 }
 
-/// The places in an adapter's calls where special mistakes are possible.
+/// The parts of an adapter's calls where special mistakes are possible.
 #[derive(Default)]
 pub(super) struct Features {
-    /// The names of maps, whose keys are data and cannot be misspelt.
+    /// Names of maps. Their keys are data and cannot be misspelled.
     pub(super) maps: &'static [&'static str],
-    /// The paths of the tags of unions.
+    /// Paths of the tags of unions.
     pub(super) tags: &'static [&'static str],
-    /// The parameters that are unions of objects with one member, which names the variant.
+    /// Parameters whose type is a union of objects with one member. The name of the member is the variant.
     pub(super) wrappers: &'static [&'static str],
-    /// The paths of enums.
+    /// Paths of enums.
     pub(super) enums: &'static [&'static str],
-    /// The paths of maps, with wrong keys.
+    /// Paths of maps, with invalid keys.
     pub(super) keys: Vec<(&'static str, &'static [&'static str])>,
-    /// The paths of values, with values beyond their limits.
+    /// Paths of values, with values beyond their limits.
     pub(super) limits: Vec<(&'static str, Vec<Value>)>,
     pub(super) query: Option<QueryFields>,
 }
 
-/// The operations that list and search the same resource, and its fields of each kind.
+/// The operations that list and search a resource, and one of its fields for each kind.
 pub(super) struct QueryFields {
     pub(super) list: &'static str,
     pub(super) search: &'static str,
@@ -40,11 +40,11 @@ pub(super) struct QueryFields {
     pub(super) number: &'static str,
     pub(super) boolean: &'static str,
     pub(super) list_field: &'static str,
-    /// An enum, and one of its values.
+    /// An enum field with one of its values.
     pub(super) choice: (&'static str, &'static str),
 }
 
-/// All mistakes in a valid call.
+/// Returns all mistakes in a valid call.
 pub(super) fn mistakes(features: &Features, operation: &str, params: &Value) -> Vec<Mistake> {
     let mut maker = Maker { features, operation, params, made: Vec::new() };
     maker.missing();
@@ -80,13 +80,13 @@ impl Maker<'_> {
         matches!(steps.last(), Some(Step::Member(name)) if self.features.maps.contains(&name.as_str()))
     }
 
-    /// A mistake that a reader can undo.
+    /// Adds a mistake without any loss of information.
     fn lossless(&mut self, kind: &'static str, params: Value) {
         let meant = Some((self.operation.to_owned(), self.params.clone()));
         self.made.push(Mistake { kind, operation: self.operation.to_owned(), params, meant });
     }
 
-    /// A mistake that has lost a part of the call.
+    /// Adds a mistake that loses a part of the call.
     fn lossy(&mut self, kind: &'static str, params: Value) {
         self.made.push(Mistake { kind, operation: self.operation.to_owned(), params, meant: None });
     }
@@ -105,7 +105,7 @@ impl Maker<'_> {
         params
     }
 
-    /// The members of all objects, with their names.
+    /// Returns the members of all objects, with their names.
     fn members(&self) -> Vec<(Vec<Step>, String)> {
         let named = |steps: Vec<Step>| match steps.last().cloned() {
             Some(Step::Member(name)) if !self.is_map(&steps[..steps.len() - 1]) => {
@@ -116,7 +116,7 @@ impl Maker<'_> {
         all(self.params).into_iter().filter_map(named).collect()
     }
 
-    /// The objects inside the parameters, without maps.
+    /// Returns the objects in the parameters, except maps.
     fn objects(&self) -> Vec<Vec<Step>> {
         let is_object = |steps: &Vec<Step>| {
             get(self.params, steps).is_some_and(Value::is_object) && !self.is_map(steps)
@@ -168,7 +168,7 @@ impl Maker<'_> {
         }
     }
 
-    /// The members of an object beside it.
+    /// Moves the members of an object to the level above.
     fn flat(&mut self) {
         for steps in self.objects() {
             let mut params = self.params.clone();
@@ -190,7 +190,7 @@ impl Maker<'_> {
                 }
                 set(&mut params, &to, value);
             }
-            // The field that an operator of a filter belongs to is lost with the object, and so is the key of a map.
+            // With the object, the name of a filter's field or the key of a map is lost.
             if (matches!(steps.first(), Some(Step::Member(name)) if name == "filter")
                 && steps.len() > 1)
                 || self.is_map(&around)
@@ -203,7 +203,7 @@ impl Maker<'_> {
         }
     }
 
-    /// One level too many, and parameters inside another one.
+    /// Adds a level of nesting, or moves parameters into another one.
     fn nested(&mut self) {
         for name in ["data", "order", "body", "arguments"] {
             let params = json!({ name: self.params });
@@ -269,7 +269,7 @@ impl Maker<'_> {
             }
             let params = self.with(&steps, json!(7));
             self.lossless("wrong tag", params);
-            // The style of other unions.
+            // Write the variant in the style of other unions.
             let union = &steps[..steps.len() - 1];
             let mut content = get(self.params, union).expect("it is there").clone();
             take(&mut content, &steps[steps.len() - 1..]);
@@ -305,7 +305,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Values of enums.
+    /// Uses invalid values of enums.
     fn wrong_values(&mut self) {
         for path in self.features.enums {
             let steps = parse(self.params, path);
@@ -321,7 +321,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Names that other APIs use for parameters and fields.
+    /// Uses common names of parameters and fields from other APIs.
     fn other_names(&mut self) {
         const NAMES: [(&str, &[&str]); 8] = [
             ("first", &["limit", "page_size", "pageSize", "per_page", "count", "max_results"]),
@@ -386,7 +386,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Filters, orders and selections as other APIs write them.
+    /// Writes filters, sorts and selections in the style of other APIs.
     fn other_queries(&mut self) {
         let Some(fields) = &self.features.query else { return };
         if self.operation == fields.list {
@@ -455,7 +455,7 @@ impl Maker<'_> {
     }
 }
 
-/// Wrong values of a query's parameters.
+/// Returns invalid values of a query's parameters.
 fn wrong_queries(fields: &QueryFields) -> Vec<(&'static str, Value)> {
     let &QueryFields { text, number, boolean, list_field, choice: (choice, chosen), .. } = fields;
     let misspelt = misspellings(text)[0].clone();
@@ -500,7 +500,7 @@ fn wrong_queries(fields: &QueryFields) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// A name with two letters swapped, one left out, and one doubled.
+/// Returns a name with two letters swapped, with one left out, and with one doubled.
 fn misspellings(name: &str) -> Vec<String> {
     let letters: Vec<char> = name.chars().collect();
     let middle = letters.len() / 2;

@@ -1,8 +1,16 @@
-//! Every refusal allows the right call at once: mistakes are made in valid calls, and a reader that knows only the
-//! refused call and the message makes the next one.
+//! Tests that callers can correct a rejected call at once.
 //!
-//! The rules of the reader were written with the adapter `shop`. The other adapters are held back: only the reading of
-//! decimal numbers was added for them.
+//! The tests make mistakes in valid calls. A simulated reader knows only the rejected call and the error message, and
+//! makes the next call from them. It must succeed:
+//!
+//! ```text
+//! call:    list_orders { "limit": 2 }
+//! message: … Did you mean 'first' for 'limit'? …
+//! next:    list_orders { "first": 2 }
+//! ```
+//!
+//! The reader's rules were written with the adapter `shop`. The other adapters are held back to validate them. Only the
+//! reading of decimal numbers was added for them.
 
 mod airline;
 mod board_calls;
@@ -23,20 +31,20 @@ use serde_json::{Value, json};
 
 use crate::board;
 
-/// The share of refused calls after which the next call must succeed, in thousandths.
+/// Minimum share of rejected calls whose next call succeeds, in thousandths.
 const MIN_REPAIRED: usize = 995;
 
 /// An adapter with valid calls of its operations.
 struct Subject {
     name: &'static str,
     build: fn() -> Adapter,
-    /// Whether calls change the adapter's data, so that each mistake needs a new adapter.
+    /// If `true`, calls change the adapter's data, so each mistake needs a new adapter.
     has_data: bool,
     features: Features,
     samples: Vec<(&'static str, Value)>,
 }
 
-/// The refused and the repaired calls of one kind of mistake.
+/// Number of rejected and of repaired calls, for one kind of mistake.
 #[derive(Default)]
 struct Count {
     refused: usize,
@@ -178,7 +186,7 @@ fn the_call_after_a_refused_one_is_right_on_the_board() {
     check(&board, 500);
 }
 
-/// Makes all mistakes in the calls of an adapter, and checks the share of repaired calls and the table in the book.
+/// Makes all mistakes in the calls of an adapter. Checks the share of repaired calls, and the table in the book.
 fn check(subject: &Subject, min_refused: usize) {
     let mut counts: BTreeMap<&str, Count> = BTreeMap::new();
     let mut failures = Vec::new();
@@ -213,8 +221,10 @@ fn check(subject: &Subject, min_refused: usize) {
     assert!(book.contains(&row), "the row in book/src/parameters.md should be:\n{row}{report}");
 }
 
-/// Sends a faulty call and the one that its refusal leads to. Returns `None` if the adapter accepts the faulty call, or
-/// refuses it for another reason than its form, and otherwise the report of a failure.
+/// Sends a call with a mistake, and then the call that follows from the error.
+///
+/// Returns `None` if there is nothing to repair: the adapter accepts the call, or rejects it for another reason than
+/// its form. Otherwise returns `Some`, with a description of the failure or `None` on success.
 fn repair(adapter: &Adapter, mistake: &Mistake) -> Option<Option<String>> {
     let Mistake { kind, operation, params, meant } = mistake;
     let refusal = call(adapter, operation, params);

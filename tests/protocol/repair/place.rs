@@ -1,15 +1,19 @@
-//! Values at the paths that messages name: `customer.address`, `lines[0].quantity`, `filter.bed.zone`.
+//! Reads and writes values at the paths in error messages, such as `customer.address` or `lines[0].quantity`.
 
 use serde_json::{Map, Value};
 
-/// A step from a value to one inside it.
+/// A step from a value to a value inside it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Step {
     Member(String),
     Item(usize),
 }
 
-/// Parses a path. Members of the value are found first, because their names may contain dots.
+/// Parses a path. Prefers existing members of the value, because their names may contain dots.
+///
+/// ```text
+/// lines[0].quantity → Member("lines"), Item(0), Member("quantity")
+/// ```
 pub(super) fn parse(value: &Value, path: &str) -> Vec<Step> {
     let path = path.strip_prefix('.').unwrap_or(path);
     if path.is_empty() {
@@ -45,7 +49,7 @@ pub(super) fn get_mut<'a>(value: &'a mut Value, steps: &[Step]) -> Option<&'a mu
     })
 }
 
-/// Removes and returns a value.
+/// Removes a value and returns it.
 pub(super) fn take(value: &mut Value, steps: &[Step]) -> Option<Value> {
     let (last, around) = steps.split_last()?;
     match (get_mut(value, around)?, last) {
@@ -57,7 +61,7 @@ pub(super) fn take(value: &mut Value, steps: &[Step]) -> Option<Value> {
     }
 }
 
-/// Sets a value, and creates the objects and lists around it.
+/// Sets a value. Creates missing objects and lists around it.
 pub(super) fn set(value: &mut Value, steps: &[Step], new: Value) {
     let Some((first, rest)) = steps.split_first() else {
         *value = new;
@@ -85,7 +89,7 @@ pub(super) fn set(value: &mut Value, steps: &[Step], new: Value) {
     set(inner, rest, new);
 }
 
-/// The paths of all values inside a value.
+/// Returns the paths of all values inside a value.
 pub(super) fn all(value: &Value) -> Vec<Vec<Step>> {
     let mut found = Vec::new();
     let inner: Vec<(Step, &Value)> = match value {

@@ -1,5 +1,5 @@
-//! A careful reader: makes the next call from a refused one and the message of its refusal, by fixed rules. It knows
-//! neither the operation's table nor what the call was meant to be.
+//! The simulated reader. With fixed rules, it makes the next call from a rejected call and the error message. It knows
+//! neither the operation's table nor the intended call.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::form::{first_decimal, scalar, text_matching, value_of};
 use super::place::{self, Step, get, parse, set, take};
 
-/// A sentence of a message, with the hints after it.
+/// A sentence of an error message, with the hints after it.
 struct Sentence {
     text: String,
     hints: Vec<String>,
@@ -39,7 +39,7 @@ fn sentences(message: &str) -> Vec<Sentence> {
     sentences
 }
 
-/// Returns the captures of a pattern in which `~` stands for a quoted name.
+/// Matches a pattern in which `~` stands for a quoted name. Returns the captures.
 fn captures<'t>(pattern: &str, text: &'t str) -> Option<Captures<'t>> {
     thread_local! {
         static COMPILED: RefCell<HashMap<String, Regex>> = RefCell::default();
@@ -57,11 +57,11 @@ fn hint_of<'h>(hints: &'h [String], start: &str) -> Option<&'h str> {
     hints.iter().find_map(|hint| hint.strip_prefix(start))
 }
 
-/// The call that a message leads to.
+/// Returns the call that follows from an error message.
 pub(super) fn next_call(operation: &str, params: &Value, error: &Value) -> (String, Value) {
     let message = error["message"].as_str().unwrap_or_default();
     let mut call = Repair { operation: operation.to_owned(), params: params.clone(), error };
-    // What was sent under a wrong name, or at a wrong place, is not missing.
+    // Read names first: a value sent under a wrong name or at a wrong position is not missing.
     let sentences = sentences(message);
     let (names, rest): (Vec<_>, Vec<_>) =
         sentences.iter().partition(|sentence| call.read_names(sentence));
@@ -77,7 +77,7 @@ struct Repair<'e> {
 }
 
 impl Repair<'_> {
-    /// The steps of a path. Fields of `input` are named without it.
+    /// Returns the steps of a path. Messages name the fields of `input` without it.
     fn steps(&self, path: &str) -> Vec<Step> {
         let steps = parse(&self.params, path);
         let in_input = parse(&self.params, &format!("input.{path}"));
@@ -108,7 +108,7 @@ impl Repair<'_> {
         set(&mut self.params, &steps, value);
     }
 
-    /// Reads a sentence about names and places.
+    /// Reads a sentence about names and positions.
     fn read_names(&mut self, sentence: &Sentence) -> bool {
         self.read_unknown(&sentence.text, &sentence.hints) || self.read_places(&sentence.text)
     }
@@ -136,7 +136,7 @@ impl Repair<'_> {
         } else if let Some(found) =
             captures("Unknown (?:parameter|field)\\(s\\) for operation ~: (.*)", text)
         {
-            // Names that no other sentence mentions belong nowhere.
+            // If no other sentence mentions the name, it is superfluous.
             let whole = self.error["message"].as_str().unwrap_or_default().to_owned();
             for name in found[2].split(", ") {
                 if whole.matches(name).count() == 1 {
@@ -194,7 +194,7 @@ impl Repair<'_> {
         true
     }
 
-    /// The steps to a place, with the lists that the form shows.
+    /// Returns the steps of a path, including the lists in the form.
     fn steps_of_form(&self, path: &str, form: &str) -> Vec<Step> {
         let mut steps = Vec::new();
         for step in parse(&self.params, path) {
@@ -218,7 +218,7 @@ impl Repair<'_> {
         else {
             return false;
         };
-        // A renamed or moved value may be there by now.
+        // The value may already be there, because it was renamed or moved.
         let form = hint_of(hints, "Send '").and_then(|hint| hint.split_once("' as "));
         if let Some((path, form)) = form {
             let sent = get(&self.params, &self.steps(path)).cloned().unwrap_or_default();
@@ -297,7 +297,7 @@ impl Repair<'_> {
             let (path, kind, name) = (found[1].to_owned(), &found[2], found[3].to_owned());
             let first = found.get(4).and_then(|list| list.as_str().split(", ").next());
             let sent = get(&self.params, &self.steps(&path)).cloned().unwrap_or_default();
-            // Another sentence has said where the name belongs.
+            // Another sentence says where this name belongs.
             let whole = self.error["message"].as_str().unwrap_or_default();
             let moved = format!(".{name}'");
             if whole.contains(&format!("{moved} belongs"))
@@ -420,7 +420,7 @@ impl Repair<'_> {
         if let Some((path, form)) = hint_of(hints, "Send '").and_then(|it| it.split_once("' as ")) {
             let sent = get(&self.params, &self.steps(path)).cloned().unwrap_or_default();
             let mut value = value_of(form, &sent);
-            // The wrong tag is not kept.
+            // Remove the wrong tag.
             if let (Some(value), Some(Step::Member(tag))) = (value.as_object_mut(), steps.last()) {
                 value.remove(tag);
                 let rest = Value::Object(value.clone());
@@ -462,7 +462,7 @@ impl Repair<'_> {
     }
 }
 
-/// The bounds of `1 to 5`, `3 or more`, `up to 4`.
+/// Parses a range such as `1 to 5`, `3 or more` or `up to 4`.
 fn bounds(range: &str) -> (usize, usize) {
     let numbers: Vec<usize> = range
         .split(|each: char| !each.is_ascii_digit())

@@ -1,4 +1,4 @@
-//! The adapter of these tests: orders with nested objects, unions of every form, maps, lists, an UPDATE, a list and
+//! The main adapter of these tests: orders with nested objects, all forms of unions, maps, lists, an UPDATE, a list and
 //! a search.
 
 use std::collections::BTreeMap;
@@ -335,7 +335,7 @@ pub(crate) fn features() -> Features {
     }
 }
 
-/// Valid calls of each operation.
+/// Returns valid calls of each operation.
 pub(crate) fn samples() -> Vec<(&'static str, Value)> {
     let address = json!({
         "street": "Hill 1", "city": "Bonn", "zip": "53111",

@@ -1,4 +1,5 @@
-//! Uses the runtime under the name `aql`, which no attribute mentions.
+//! Tests that the macros work if a crate depends on the runtime under another name. Here it is `aql`, and no attribute
+//! mentions the new name.
 
 #![deny(warnings)]
 
@@ -29,7 +30,7 @@ pub async fn count(#[param(group)] page: Paging) -> Result<u32, CountError> {
     Ok(page.first)
 }
 
-/// A receiver without data.
+/// A receiver without fields.
 #[derive(Debug)]
 pub struct Counter;
 

@@ -1,7 +1,7 @@
-//! Cycles between the modules of a crate: at each level, the modules that depend on each other in a ring.
+//! Finds cycles between the modules of a crate, separately for the children of each module.
 //!
-//! A path counts as a dependency on the module that defines its item; a re-export is followed to that
-//! module. A parent and its own child do not form a cycle: the child extends the parent.
+//! A path is a dependency on the module that defines the item. Re-exports are followed to that module. A parent and its
+//! child never form a cycle, because a child extends its parent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,19 +11,19 @@ use syn::{Item, UseTree};
 
 use crate::source::{Crate, Module};
 
-/// Modules with the same parent that depend on each other.
+/// A cycle: sibling modules that depend on each other.
 pub struct Cycle {
-    /// The parent's path, `crate` for the root.
+    /// The path of the parent, for example `crate` for the root.
     pub parent: String,
-    /// The children that form the ring.
+    /// The siblings in the cycle.
     pub modules: Vec<String>,
-    /// For each dependency in the ring: from, to, and one place that contains the path.
+    /// For each dependency in the cycle: from, to, and one file that contains such a path.
     pub examples: Vec<(String, String, String)>,
 }
 
 type Path = Vec<String>;
 
-/// Returns all dependencies between modules of the crate, with one example for each.
+/// Returns all dependencies between modules of the crate, with an example of each.
 pub fn dependencies(source: &Crate) -> BTreeMap<(Path, Path), String> {
     let resolver = Resolver::new(source);
     let mut found = BTreeMap::new();
@@ -50,7 +50,7 @@ pub fn dependencies(source: &Crate) -> BTreeMap<(Path, Path), String> {
     found
 }
 
-/// Returns the cycles of a crate, at every level.
+/// Returns all cycles of a crate.
 pub fn cycles(source: &Crate) -> Vec<Cycle> {
     let dependencies = dependencies(source);
     let mut levels: BTreeMap<Path, BTreeMap<String, BTreeMap<String, String>>> = BTreeMap::new();
@@ -105,15 +105,15 @@ fn rings(parent: &[String], level: &BTreeMap<String, BTreeMap<String, String>>) 
     found
 }
 
-/// Resolves paths to the modules that define their items.
+/// Resolves paths to the module that defines the item.
 struct Resolver<'a> {
-    /// For each module: the names that its `use` items import, with their paths.
+    /// For each module: the imported names with the paths in the `use` items.
     imports: BTreeMap<&'a [String], BTreeMap<String, Path>>,
-    /// For each module: the paths of its glob imports.
+    /// For each module: the paths of glob imports.
     globs: BTreeMap<&'a [String], Vec<Path>>,
     modules: BTreeMap<&'a [String], &'a Module>,
     defined: BTreeMap<&'a [String], BTreeSet<String>>,
-    /// The name of the crate in macro expansions inside it.
+    /// The name by which macro expansions inside the crate refer to it.
     root: String,
 }
 
@@ -156,7 +156,7 @@ impl<'a> Resolver<'a> {
         resolver
     }
 
-    /// Returns the module that defines the item of `path` as written in `module`; `None` for other crates.
+    /// Returns the module that defines the item of `path`, as written in `module`. Returns `None` for other crates.
     fn module_of(&self, module: &Module, path: &[String], depth: usize) -> Option<Path> {
         let mut rest = path.iter().map(String::as_str).peekable();
         let mut place = match *rest.peek()? {
@@ -197,7 +197,7 @@ impl<'a> Resolver<'a> {
                 return Some(place);
             }
             if let Some(target) = self.imports.get(place.as_slice())?.get(name) {
-                // A `use` whose path begins with its own name comes from another crate.
+                // An import whose path begins with the imported name itself belongs to another crate.
                 if depth > 8
                     || target.first().map(String::as_str) == Some(name) && target.len() == 1
                 {
@@ -221,7 +221,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Calls `found` with each path of a `use` tree and its name; a glob has no name.
+/// Calls `found` for each path in a `use` tree, with the imported name. A glob has no name.
 pub fn use_paths(
     tree: &UseTree,
     prefix: &mut Path,
@@ -258,14 +258,14 @@ pub fn use_paths(
     }
 }
 
-/// Collects every path of at least two segments in the tokens, macro arguments included.
+/// Collects all paths of two or more segments in the tokens, including those in macro arguments.
 fn token_paths(tokens: TokenStream, found: &mut Vec<Path>) {
     let mut path = Path::new();
     let mut colons = 0;
     let mut tokens = tokens.into_iter();
     while let Some(token) = tokens.next() {
         match token {
-            // A `use` inside a function.
+            // This is a `use` inside a function. Collect its whole tree.
             TokenTree::Ident(name) if name == "use" => {
                 let is_end = |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ';');
                 let tree: TokenStream =

@@ -1,10 +1,10 @@
-//! Dependencies between the workspace's own crates, and the order that they must follow.
+//! Checks the order of dependencies between the crates of this workspace.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The crates whose dependencies are checked, each with its folder. A crate may only depend on
-/// crates above it in this list.
+/// The crates to check, with their folders. A crate may only depend on crates above it in this list. If you add a
+/// crate, put it below all crates that it depends on.
 pub const CRATES: [(&str, &str); 16] = [
     ("mcp-aql-protocol", "crates/mcp-aql-protocol"),
     ("mcp-aql-text", "crates/mcp-aql-text"),
@@ -24,7 +24,12 @@ pub const CRATES: [(&str, &str); 16] = [
     ("mcp-aql-aggregator", "crates/mcp-aql-aggregator"),
 ];
 
-/// Returns the dependencies of each crate of [`CRATES`] among them, without dev-dependencies.
+/// Returns the dependencies of each crate on others in [`CRATES`], without dev-dependencies.
+///
+/// ```toml
+/// [dependencies]
+/// mcp-aql-protocol = { version = "=0.1.0", path = "../mcp-aql-protocol", features = ["serde"] }
+/// ```
 ///
 /// # Panics
 /// Panics if a manifest is missing or is not valid TOML.
@@ -47,7 +52,7 @@ pub fn edges(workspace: &Path) -> BTreeMap<&'static str, Vec<&'static str>> {
     found
 }
 
-/// Returns the dependencies on crates further down the list of [`CRATES`].
+/// Returns the dependencies on crates further down in [`CRATES`].
 pub fn forbidden(edges: &BTreeMap<&'static str, Vec<&'static str>>) -> Vec<String> {
     let place = |name: &str| CRATES.iter().position(|(other, _)| *other == name);
     let mut found = Vec::new();

@@ -1,5 +1,6 @@
-//! Measures of this workspace: module cycles, allowed crate edges, lengths of functions and files,
-//! conditional compilation, phrases. `measure` prints them, and a test compares each with its limit.
+//! Measures the structure of this workspace: module cycles, dependencies between crates, lengths of functions and
+//! files, conditional compilation, and phrases. `measure` computes all of them, and a test compares each with its
+//! limit.
 
 pub mod cycles;
 pub mod edges;

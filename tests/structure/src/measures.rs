@@ -1,41 +1,47 @@
-//! Every measure with its limit.
+//! Defines all measures and their limits.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::edges::{CRATES, edges, forbidden};
+use crate::prose::Limit;
 use crate::source::{Crate, read_crate};
 use crate::{cycles, names, prose, sizes};
 
-/// The maximum length of a function, in lines.
+/// Maximum length of a function, in lines.
 const MAX_FUNCTION_LINES: usize = 60;
-/// The maximum length of a file without its tests, in lines.
+/// Maximum length of a file without its tests, in lines.
 const MAX_FILE_LINES: usize = 400;
-/// The maximum number of `cfg` attributes outside of tests, `mod` and `use`.
+/// Maximum number of `cfg` attributes outside of tests, except on `mod` and `use` items.
 const MAX_CONDITIONS: usize = 20;
-/// The maximum number of names at the root of `mcp-aql`.
+/// Maximum number of names at the root of `mcp-aql`.
 const MAX_ROOT_NAMES: usize = 60;
 
-/// The maximum number of features of `mcp-aql`.
+/// Maximum number of features of `mcp-aql`.
 const MAX_FEATURES: usize = 12;
-/// The public modules of the core: what the facade re-exports as a module, and two hidden ones.
+/// Maximum number of public modules of the core: what the facade re-exports as a module, and two hidden ones.
 const MAX_CORE_MODULES: usize = 8;
 
-/// A numeric property of the workspace with its limit.
+/// A measured property of the workspace, with its limit.
 pub struct Measure {
-    /// The property.
+    /// Describes the property.
     pub title: String,
-    /// The measured number.
+    /// The measured value.
     pub value: f64,
-    /// The largest accepted number.
-    pub limit: f64,
-    /// The places that count, the worst first.
+    /// The largest accepted value, or the smallest one.
+    pub limit: Limit,
+    /// The locations that count, worst first.
     pub places: Vec<String>,
 }
 
 impl Measure {
     fn count(title: &str, limit: usize, places: Vec<String>) -> Self {
-        Self { title: title.to_owned(), value: number(places.len()), limit: number(limit), places }
+        Self {
+            title: title.to_owned(),
+            value: number(places.len()),
+            limit: Limit::AtMost(number(limit)),
+            places,
+        }
     }
 
     fn longest(title: &str, limit: usize, mut counts: Vec<sizes::Count>) -> Self {
@@ -43,12 +49,20 @@ impl Measure {
         let value = counts.first().map_or(0, |count| count.number);
         let over = counts.into_iter().filter(|count| count.number > limit);
         let places = over.map(|count| format!("{} lines: {}", count.number, count.place)).collect();
-        Self { title: title.to_owned(), value: number(value), limit: number(limit), places }
+        Self {
+            title: title.to_owned(),
+            value: number(value),
+            limit: Limit::AtMost(number(limit)),
+            places,
+        }
     }
 
-    /// Reports whether the value is within the limit.
+    /// Returns `true` if the value is within the limit.
     pub fn holds(&self) -> bool {
-        self.value <= self.limit
+        match self.limit {
+            Limit::AtMost(limit) => self.value <= limit,
+            Limit::AtLeast(limit) => self.value >= limit,
+        }
     }
 }
 
@@ -56,7 +70,7 @@ fn number(count: usize) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-/// Returns the folder of the workspace.
+/// Returns the root folder of the workspace.
 pub fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap_or(Path::new(".")).to_owned()
 }
@@ -130,7 +144,7 @@ pub fn measure(workspace: &Path) -> Vec<Measure> {
     ));
     for phrase in prose::count(files.iter().map(PathBuf::as_path), workspace) {
         measures.push(Measure {
-            title: format!("\"{}\" per 1,000 lines of prose", phrase.title),
+            title: format!("\"{}\" per 1,000 lines", phrase.title),
             value: phrase.rate,
             limit: phrase.limit,
             places: phrase.places,
@@ -151,7 +165,12 @@ fn module_cycles(crates: &[Crate]) -> Measure {
             }
         }
     }
-    Measure { title: "modules in a cycle".to_owned(), value: number(value), limit: 0.0, places }
+    Measure {
+        title: "modules in a cycle".to_owned(),
+        value: number(value),
+        limit: Limit::AtMost(0.0),
+        places,
+    }
 }
 
 /// Returns the Rust and Markdown files of the repository, relative to the workspace.

@@ -39,6 +39,15 @@ pub fn public_modules(source: &Crate) -> Vec<String> {
 }
 
 /// Returns the features in a manifest, without `default`.
+///
+/// ```toml
+/// [features]
+/// default = ["cli"]
+/// cli = []
+/// http = []
+/// ```
+///
+/// Here these are `cli` and `http`.
 pub fn features(manifest: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(manifest).unwrap_or_default();
     let table = text.parse::<toml::Table>().unwrap_or_default();

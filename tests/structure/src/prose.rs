@@ -1,78 +1,91 @@
-//! Counts of phrases that plain technical English avoids, in comments and Markdown.
+//! Counts phrases that plain technical English avoids, in comments and Markdown.
 
 use std::path::Path;
 
 use regex::Regex;
 
-/// A phrase to count.
-struct Rule {
-    title: &'static str,
-    pattern: &'static str,
-    /// Whether the pattern applies only to the first words of a comment.
-    opens_comment: bool,
-    /// The accepted number of occurrences per 1,000 lines of prose.
-    limit: f64,
+/// The lines that a rule examines.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    /// Comments and Markdown. The rate is relative to their lines.
+    Prose,
+    /// Comments. The rate is relative to their lines.
+    Comments,
+    /// The first words of comments. The rate is relative to the lines of comments.
+    FirstWords,
 }
 
-const RULES: [Rule; 6] = [
-    Rule {
-        title: "comments that start without a subject",
-        pattern: r"^(What|Whoever|That|So (many|much|long|far)|Of (its|the|what|this|these|a)|Where (it|what|the)|It)\b",
-        opens_comment: true,
-        limit: 2.0,
-    },
-    Rule {
-        title: "tell",
-        pattern: r"(?i)\b(tell|tells|told|telling)\b",
-        opens_comment: false,
-        limit: 2.0,
-    },
-    Rule {
-        title: "nobody, somebody",
-        pattern: r"(?i)\b(nobody|somebody|everybody|anybody)\b",
-        opens_comment: false,
-        limit: 2.0,
-    },
-    Rule {
-        title: "whoever, whatever",
-        pattern: r"(?i)\b(whoever|whatever|whichever)\b",
-        opens_comment: false,
-        limit: 2.0,
-    },
-    Rule {
-        title: "is no X",
-        pattern: r"(?i)\b(is|are|was|were|be) (no|none)\b( (longer|more|later|less|other))?",
-        opens_comment: false,
-        limit: 4.0,
-    },
-    Rule {
-        title: "so many, so much",
-        pattern: r"(?i)\bso (many|much)\b",
-        opens_comment: false,
-        limit: 2.0,
-    },
+/// The accepted number of occurrences per 1,000 lines.
+#[derive(Clone, Copy)]
+pub enum Limit {
+    /// The phrase is avoided.
+    AtMost(f64),
+    /// The phrase helps readers.
+    AtLeast(f64),
+}
+
+use Limit::{AtLeast, AtMost};
+use Scope::{Comments, FirstWords, Prose};
+
+/// The phrases to count: title, pattern, scope and limit.
+/// If you add a rule, set its limit to 0 first: `mcp-aql-structure 5` then shows you what it counts.
+const RULES: [(&str, &str, Scope, Limit); 14] = [
+    (
+        "comments that start without a subject",
+        r"^(What|Whoever|That|So (many|much|long|far)|Of (its|the|what|this|these|a)|Where (it|what|the)|It)\b",
+        FirstWords,
+        AtMost(1.0),
+    ),
+    ("tell", r"(?i)\b(tell|tells|told|telling)\b", Prose, AtMost(1.0)),
+    ("nobody, somebody", r"(?i)\b(nobody|somebody|everybody|anybody)\b", Prose, AtMost(1.0)),
+    ("whoever, whatever", r"(?i)\b(whoever|whatever|whichever)\b", Prose, AtMost(1.0)),
+    (
+        IS_NO,
+        r"(?i)\b(is|are|was|were|be) (no|none)\b( (longer|more|later|less|other))?",
+        Prose,
+        AtMost(3.0),
+    ),
+    ("so many, so much", r"(?i)\bso (many|much)\b", Prose, AtMost(1.0)),
+    // The following limits are those of `axum`, doubled, with an allowance of two for terms of the protocol.
+    ("text, for a string or a body", r"(?i)\btexts?\b", Comments, AtMost(12.0)),
+    (
+        "that is, that has, that may",
+        r"(?i)\bthat (is|are|has|have|was|were|may|can|must)\b",
+        Comments,
+        AtMost(14.0),
+    ),
+    ("opening Whether", r"^Whether\b", FirstWords, AtMost(2.0)),
+    (", which", r"(?i), which\b", Comments, AtMost(6.0)),
+    (
+        "place, fault, refuse, beside",
+        r"(?i)\b(places?|faults?|refuse[sd]?|beside|as far as)\b",
+        Comments,
+        AtMost(4.0),
+    ),
+    ("you", r"(?i)\byou(r)?\b", Comments, AtLeast(12.5)),
+    ("examples in words", r"(?i)\b(for example|e\.g\.|such as)", Comments, AtLeast(4.0)),
+    ("lines that open or close a code block", r"^```", Comments, AtLeast(36.5)),
 ];
 
-/// The occurrences of one phrase.
+const IS_NO: &str = "is no X";
+
+/// The occurrences of a phrase.
 pub struct Phrase {
     /// The name of the rule.
     pub title: &'static str,
-    /// The accepted number per 1,000 lines of prose.
-    pub limit: f64,
-    /// File, line and text of each occurrence.
+    /// Accepted number per 1,000 lines.
+    pub limit: Limit,
+    /// The file, the line number and the line of each occurrence.
     pub places: Vec<String>,
-    /// Returns the occurrences per 1,000 lines of prose.
+    /// Number of occurrences per 1,000 lines.
     pub rate: f64,
 }
 
-/// Counts every phrase in the files.
+/// Counts all phrases in the files.
 pub fn count<'a>(files: impl Iterator<Item = &'a Path>, workspace: &Path) -> Vec<Phrase> {
-    let rules: Vec<(Rule, Regex)> = RULES
-        .into_iter()
-        .filter_map(|rule| Regex::new(rule.pattern).ok().map(|pattern| (rule, pattern)))
-        .collect();
-    let mut places = vec![Vec::new(); rules.len()];
-    let mut lines = 0_u32;
+    let patterns: Vec<_> = RULES.iter().map(|(_, pattern, ..)| Regex::new(pattern).ok()).collect();
+    let mut places = vec![Vec::new(); RULES.len()];
+    let (mut lines, mut comments) = (0_u32, 0_u32);
     for file in files {
         let Ok(text) = std::fs::read_to_string(workspace.join(file)) else { continue };
         let is_rust = file.extension().is_some_and(|extension| extension == "rs");
@@ -84,28 +97,35 @@ pub fn count<'a>(files: impl Iterator<Item = &'a Path>, workspace: &Path) -> Vec
                 continue;
             };
             lines += 1;
-            for ((rule, pattern), places) in rules.iter().zip(&mut places) {
-                if rule.opens_comment && !(opens && is_rust) {
-                    continue;
-                }
+            comments += u32::from(is_rust);
+            for (((title, _, scope, _), pattern), places) in
+                RULES.iter().zip(&patterns).zip(&mut places)
+            {
+                let applies = match scope {
+                    Prose => true,
+                    Comments => is_rust,
+                    FirstWords => is_rust && opens,
+                };
                 let accepted =
-                    |found: regex::Captures<'_>| rule.title == "is no X" && found.get(3).is_some();
-                if pattern.captures(prose).is_some_and(|found| !accepted(found)) {
+                    |found: &regex::Captures<'_>| *title == IS_NO && found.get(3).is_some();
+                let found = pattern.as_ref().filter(|_| applies).and_then(|it| it.captures(prose));
+                if found.is_some_and(|found| !accepted(&found)) {
                     places.push(format!("{}:{}: {}", file.display(), number + 1, prose.trim()));
                 }
             }
             opens = prose.trim_end().ends_with(['.', ':', '?']);
         }
     }
-    let thousands = f64::from(lines.max(1)) / 1_000.0;
-    let phrase = |((rule, _), places): ((Rule, Regex), Vec<String>)| {
-        let rate = f64::from(u32::try_from(places.len()).unwrap_or(u32::MAX)) / thousands;
-        Phrase { title: rule.title, limit: rule.limit, places, rate }
-    };
-    rules.into_iter().zip(places).map(phrase).collect()
+    let phrase =
+        |((title, _, scope, limit), places): ((&'static str, _, Scope, Limit), Vec<String>)| {
+            let lines = if scope == Prose { lines } else { comments };
+            let rate = f64::from(u32::try_from(places.len()).unwrap_or(u32::MAX));
+            Phrase { title, limit, rate: rate * 1_000.0 / f64::from(lines.max(1)), places }
+        };
+    RULES.into_iter().zip(places).map(phrase).collect()
 }
 
-/// Returns the text of a line that contains only a comment.
+/// Returns the content of a comment, if the line contains nothing else.
 fn comment(line: &str) -> Option<&str> {
     let line = line.trim_start();
     ["///", "//!", "//"]
@@ -114,7 +134,7 @@ fn comment(line: &str) -> Option<&str> {
         .map(|text| text.strip_prefix(' ').unwrap_or(text))
 }
 
-/// Returns the constants whose names are superlatives or metaphors instead of `MAX_`, `DEFAULT_` and a noun.
+/// Returns the constants named with a superlative or a metaphor instead of `MAX_…` or `DEFAULT_…`.
 pub fn constants<'a>(files: impl Iterator<Item = &'a Path>, workspace: &Path) -> Vec<String> {
     const PATTERN: &str = r"\bconst (MOST|LONGEST|DEEPEST|LEAST|SHORTEST|PATIENCE|GOOD_BYE|PACE|BEAT|SOON|BY_FORCE|TO_HEAR|A_WHILE|SETTLED|SHOWN|WATCHED)_?\w*\s*:";
     let Ok(pattern) = Regex::new(PATTERN) else { return Vec::new() };

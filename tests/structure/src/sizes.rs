@@ -1,4 +1,4 @@
-//! Lengths of functions and files, conditional compilation, files without a summary.
+//! Counts lines of functions and files, conditional compilation, and files without a summary.
 
 use std::path::Path;
 
@@ -10,15 +10,15 @@ use syn::{Attribute, Block, ImplItemFn, Item, ItemFn, Signature, TraitItemFn, Vi
 use crate::cycles::use_paths;
 use crate::source::{Crate, is_test_code, item_attributes};
 
-/// A number with its place.
+/// A number with the location that it was counted at.
 pub struct Count {
     /// The counted number.
     pub number: usize,
-    /// The file, and the line if there is one.
+    /// The file. Ends with the line number, if there is one.
     pub place: String,
 }
 
-/// Counts the lines of each function outside of tests, from its signature to its closing brace.
+/// Counts the lines of each function outside of tests, from the signature to the closing brace.
 pub fn functions(source: &Crate) -> Vec<Count> {
     let mut found = Vec::new();
     for module in &source.modules {
@@ -67,7 +67,7 @@ impl<'ast> Visit<'ast> for Functions<'_> {
     }
 }
 
-/// Counts the lines of each source file up to its first `#[cfg(test)]`.
+/// Counts the lines of each source file before its first `#[cfg(test)]`.
 pub fn files(source: &Crate, workspace: &Path) -> Vec<Count> {
     let mut found = Vec::new();
     for module in source.modules.iter().filter(|module| module.owns_file) {
@@ -78,7 +78,7 @@ pub fn files(source: &Crate, workspace: &Path) -> Vec<Count> {
     found
 }
 
-/// Returns the source files that do not begin with a `//!` line.
+/// Returns the source files whose first line is not a `//!` comment.
 pub fn files_without_summary(source: &Crate) -> Vec<String> {
     let has_summary = |attributes: &[Attribute]| {
         attributes.iter().any(|attribute| attribute.path().is_ident("doc"))
@@ -90,7 +90,7 @@ pub fn files_without_summary(source: &Crate) -> Vec<String> {
         .collect()
 }
 
-/// Returns the `cfg` and `cfg_attr` attributes outside of tests that are not on a `mod` or `use` item.
+/// Returns the `cfg` and `cfg_attr` attributes outside of tests, except on `mod` and `use` items.
 pub fn conditions(source: &Crate) -> Vec<String> {
     let mut found = Vec::new();
     for module in &source.modules {
@@ -121,7 +121,7 @@ impl<'ast> Visit<'ast> for Conditions<'_> {
     }
 }
 
-/// Returns the public names at the root of a crate, without hidden ones.
+/// Returns the public names at the root of a crate, except hidden ones.
 pub fn root_names(source: &Crate) -> Vec<String> {
     let mut found = Vec::new();
     let Some(root) = source.modules.first() else { return found };

@@ -1,38 +1,38 @@
-//! The modules of a crate as syntax trees, without the code of its tests.
+//! Parses the modules of a crate to syntax trees, without test code.
 
 use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::{Attribute, File, Item, Meta, Visibility};
 
-/// A crate whose sources are measured.
+/// A parsed crate.
 pub struct Crate {
     /// The name in the manifest.
     pub name: String,
-    /// Every module that is compiled outside of tests, the root first.
+    /// All modules outside of tests. The root comes first.
     pub modules: Vec<Module>,
 }
 
-/// A module, whether in a file of its own or inline.
+/// A module in its own file, or an inline module.
 pub struct Module {
-    /// The names from the crate's root down; empty for the root.
+    /// The names from the crate root to the module. Empty for the root.
     pub path: Vec<String>,
-    /// The file that contains it, relative to the workspace.
+    /// The file of the module, relative to the workspace.
     pub file: PathBuf,
-    /// Whether the module is the whole file.
+    /// If `true`, the module is the whole file.
     pub owns_file: bool,
-    /// Whether it is `pub`.
+    /// If `true`, the module is `pub`.
     pub is_public: bool,
-    /// The items, without test code and without inline modules.
+    /// The items, except test code and inline modules.
     pub items: Vec<Item>,
     /// The inner attributes of the file, or the attributes of the inline module.
     pub attributes: Vec<Attribute>,
 }
 
-/// Reads the library and the program of the package in `folder`.
+/// Parses the library and the program of the package in `folder`.
 ///
 /// # Panics
-/// Panics if a source file is missing or is not valid Rust. The compiler rejects such a workspace too.
+/// Panics if a source file is missing or not valid Rust. The compiler would reject such a workspace, too.
 pub fn read_crate(workspace: &Path, folder: &str) -> Crate {
     let sources = ["src/lib.rs", "src/main.rs", "lib.rs", "main.rs"]
         .into_iter()
@@ -41,7 +41,7 @@ pub fn read_crate(workspace: &Path, folder: &str) -> Crate {
     let mut modules = Vec::new();
     for source in sources {
         let directory = source.parent().map(Path::to_owned).unwrap_or_default();
-        // The program beside a library is a module of its own.
+        // A program next to a library is treated as the module `main`.
         let path = if modules.is_empty() { Vec::new() } else { vec!["main".to_owned()] };
         let is_public = path.is_empty();
         read_file(workspace, &source, &directory, path, is_public, &mut modules);
@@ -119,7 +119,7 @@ fn add_module(
     }
 }
 
-/// Returns the attributes of an item, for the kinds of items that this workspace uses.
+/// Returns the attributes of an item. Supports the kinds of items that this workspace uses.
 pub fn item_attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Const(item) => &item.attrs,
@@ -138,7 +138,7 @@ pub fn item_attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-/// Reports whether an item is compiled for tests only: `#[test]` or `#[cfg(test)]`.
+/// Returns `true` for items compiled only for tests: those with `#[test]` or `#[cfg(test)]`.
 pub fn is_test_code(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("test")
@@ -150,7 +150,7 @@ pub fn is_test_code(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// Reports whether a `cfg` predicate holds in tests only: `test`, or `all(…)` that contains `test`.
+/// Returns `true` if a `cfg` predicate can only hold in tests: `test`, or `all(…)` with `test` in it.
 fn requires_test(predicate: TokenStream) -> bool {
     let tokens: Vec<TokenTree> = predicate.into_iter().collect();
     match tokens.as_slice() {

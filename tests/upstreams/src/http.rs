@@ -1,4 +1,4 @@
-//! The scripted server over a minimal HTTP server.
+//! Serves the scripted server over minimal HTTP.
 
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,44 +9,44 @@ use serde_json::{Value, json};
 
 use super::Script;
 
-/// The behaviour of a server on HTTP.
+/// The behavior of a scripted server over HTTP.
 #[derive(Debug, Clone, Default)]
 pub struct HttpScript {
-    /// The script of its answers.
+    /// The script of the MCP responses.
     pub script: Script,
-    /// Whether answers are sent as events.
+    /// If `true`, responses are sent as server-sent events.
     pub events: bool,
-    /// The status and headers that answer every `tools/call`.
+    /// The status and headers of the response to every `tools/call`.
     pub status: Option<(u16, Vec<(String, String)>)>,
-    /// A word in the query that restricts this status to some calls.
+    /// If set, only queries with this word get that status.
     pub word: Option<String>,
-    /// Whether the answer with that status has a JSON-RPC error as its body.
+    /// If `true`, the response with that status has a JSON-RPC error as its body.
     pub status_with_error: bool,
-    /// Whether the server has no sessions.
+    /// If `true`, the server has no sessions.
     pub stateless: bool,
-    /// The status and target of a redirect for requests to any path other than `/mcp`.
+    /// The status and the target of a redirect, for requests to any path but `/mcp`.
     pub redirect: Option<(u16, String)>,
-    /// The number of calls after which a session expires.
+    /// Number of calls after which a session expires.
     pub calls_per_session: Option<usize>,
-    /// The status for an unknown session; 404 by default.
+    /// The status for an unknown session. Defaults to 404.
     pub lost: Option<u16>,
-    /// Every request as received: the request line, the headers and the body.
+    /// Every received request: the request line, the headers and the body.
     pub seen: Arc<Mutex<Vec<String>>>,
 }
 
-/// Serves on this machine until the process ends.
+/// Serves on a free port of the loopback interface until the process ends.
 ///
 /// # Panics
-/// When no port is available.
+/// Panics if no port is available.
 #[must_use]
 pub fn serve_http(script: HttpScript) -> SocketAddr {
     serve_http_over(script, Some)
 }
 
-/// Serves over a stream made from each connection, such as TLS.
+/// Like [`serve_http`], but each connection is converted to another stream first, such as TLS.
 ///
 /// # Panics
-/// When no port is available.
+/// Panics if no port is available.
 #[must_use]
 #[allow(clippy::expect_used)] // Only used in tests.
 pub fn serve_http_over<S: Read + Write>(
@@ -65,7 +65,7 @@ pub fn serve_http_over<S: Read + Write>(
     address
 }
 
-/// The number of sessions so far, and the number of calls in the last one.
+/// Number of sessions so far, and number of calls in the latest one.
 type Sessions = Mutex<(usize, usize)>;
 
 fn serve<S: Read + Write>(stream: S, script: &HttpScript, sessions: &Sessions) -> Option<()> {
@@ -161,7 +161,7 @@ fn serve<S: Read + Write>(stream: S, script: &HttpScript, sessions: &Sessions) -
                         return None;
                     }
                     ("exit", _) => return None,
-                    // The answer is written below.
+                    // The large response is written below.
                     ("huge", _) => Value::Null,
                     ("tool-error", text) => {
                         json!({"content": [{"type": "text", "text": text}], "isError": true})

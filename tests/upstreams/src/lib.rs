@@ -1,34 +1,34 @@
-//! Scripted MCP servers, working and faulty, for tests of the aggregator.
+//! Scripted MCP servers, correct and broken ones, for tests of the aggregator.
 //!
-//! Programs of tests and benchmarks start themselves as such a server: they call [`serve_if_asked`]
-//! first, and configure their own path as the command, with the script in the variable [`SCRIPT`]:
+//! A test or benchmark program starts itself as such a server. To do so, call [`serve_if_asked`] first in your program.
+//! Then configure the program's own path as the command of a server, and its script in the variable [`SCRIPT`]:
 //!
-//! ```text
+//! ```json
 //! {"command": "target/…/a-test", "env": {"UPSTREAM_SCRIPT": "--results 20 --format lines --call slow:50"}}
 //! ```
 //!
 //! | option | meaning |
 //! |---|---|
-//! | `--results N` | the number of results, 10 by default |
-//! | `--text TEXT` | the text of each; `{i}` is its number, `{query}` the query; `_` stands for a space |
+//! | `--results N` | number of results, 10 by default |
+//! | `--text TEXT` | the content of each result; `{i}` is its number, `{query}` the query; `_` stands for a space |
 //! | `--format json\|structured\|markdown\|lines` | their format, `json` by default |
 //! | `--tool NAME` | the name of the tool, `search_docs` by default |
-//! | `--plain` | the tool is not annotated as read-only |
-//! | `--also NAME` | a second tool like it, whose calls are all refused |
+//! | `--plain` | the tool has no read-only annotation |
+//! | `--also NAME` | adds a second tool that rejects all calls |
 //! | `--adapter` | the tool is the endpoint of an MCP-AQL adapter with one operation, `search_notes` |
 //! | `--changes late\|writes\|renamed:FILE` | as soon as the file exists, the tool appears, is annotated as writing, or is renamed to `find_docs`; the first two changes are announced |
-//! | `--endless BYTES` | the list of tools is endless, with pages of this size |
-//! | `--next CURSOR` | the list of tools has one page, and this cursor of another; `_` for an empty one |
-//! | `--schema BYTES` | the size of the tool's schema |
-//! | `--start ok\|never\|crash\|garbage\|error:TEXT\|slow:MS` | the outcome of `initialize` |
-//! | `--call ok\|hang\|exit\|garbage\|stop-reading\|shape\|slow:MS\|error:TEXT\|tool-error:TEXT\|huge:BYTES\|huge-id-last:BYTES` | the outcome of `tools/call` |
-//! | `--delay MS` | the time that failing calls take |
-//! | `--noise BYTES` | a notification of this size precedes each answer |
-//! | `--block` | answers contain a block of an unknown type |
-//! | `--times N` | the number of calls that fail before the others are answered; the file of `--count` counts across starts |
-//! | `--count FILE` | |
-//! | `--log FILE` | every received line is appended to the file |
-//! | `--pids FILE` | the ids of the process and its children are appended to the file |
+//! | `--endless BYTES` | the list of tools never ends, with pages of this size |
+//! | `--next CURSOR` | the list of tools has one page with this cursor of a next page; `_` means an empty cursor |
+//! | `--schema BYTES` | size of the tool's schema |
+//! | `--start ok\|never\|crash\|garbage\|error:TEXT\|slow:MS` | the response to `initialize` |
+//! | `--call ok\|hang\|exit\|garbage\|stop-reading\|shape\|slow:MS\|error:TEXT\|tool-error:TEXT\|huge:BYTES\|huge-id-last:BYTES` | the response to `tools/call` |
+//! | `--delay MS` | delay of failing calls |
+//! | `--noise BYTES` | sends a notification of this size before each response |
+//! | `--block` | responses contain a content block of an unknown type |
+//! | `--times N` | number of calls that fail; later calls succeed |
+//! | `--count FILE` | counts the calls in this file, so that `--times` works across restarts |
+//! | `--log FILE` | appends every received line to the file |
+//! | `--pids FILE` | appends the ids of the process and its children to the file |
 //! | `--child` | starts a process that neither exits nor reacts to signals |
 //! | `--daemon` | starts such a process in its own session, with a parent that exits |
 //! | `--detached` | starts such a process in its own session, with an empty environment |
@@ -57,7 +57,7 @@ pub use http::{HttpScript, serve_http, serve_http_over};
 /// The environment variable with the script of a server.
 pub const SCRIPT: &str = "UPSTREAM_SCRIPT";
 
-/// The behaviour of a server.
+/// The behavior of a scripted server.
 #[derive(Debug, Clone)]
 pub struct Script {
     results: usize,
@@ -123,7 +123,7 @@ impl Default for Script {
     }
 }
 
-/// A change of the tool.
+/// A change of the tool while the server is running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Change {
     Late,
@@ -145,10 +145,10 @@ impl Change {
 }
 
 impl Script {
-    /// Parses options.
+    /// Parses the options of a script.
     ///
     /// # Errors
-    /// The option that is invalid.
+    /// Returns a message about the first invalid option.
     pub fn read(words: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self, String> {
         let mut script = Self::default();
         let mut words = words.into_iter();
@@ -235,7 +235,7 @@ impl Script {
         }
     }
 
-    /// Returns whether the tool has changed in this way.
+    /// Returns `true` if the tool has already changed in this way.
     fn has(&self, change: Change) -> bool {
         self.changes.as_ref().is_some_and(|(it, file)| *it == change && file.exists())
     }
@@ -245,7 +245,7 @@ impl Script {
         if self.has(Change::Renamed) { "find_docs" } else { &self.tool }
     }
 
-    /// Returns the page of the list of tools after a cursor.
+    /// Returns the page of the tool list after a cursor.
     fn tools(&self, params: &Value) -> Value {
         let is_late = self.changes.as_ref().is_some_and(|(change, _)| *change == Change::Late);
         if is_late && !self.has(Change::Late) {
@@ -287,14 +287,14 @@ impl Script {
         list
     }
 
-    /// Returns the error of a call of an unknown tool, regardless of the script.
+    /// Returns the error for a call of an unknown tool. The script does not matter for it.
     fn refusal(&self, id: &Value, tool: &str) -> Option<String> {
         let refused = json!({"code": -32602, "message": "unknown tool s3cret"});
         let is_known = tool == self.tool();
         (!is_known).then(|| json!({"jsonrpc": "2.0", "id": id, "error": refused}).to_string())
     }
 
-    /// Returns the adapter's answer to an operation.
+    /// Returns the adapter's reply to an operation.
     fn operation(&self, params: &Value) -> Value {
         let arguments = &params["arguments"];
         let data = match arguments["operation"].as_str() {
@@ -331,7 +331,7 @@ impl Script {
     }
 }
 
-/// Filler text that brings results to a size.
+/// Filler that extends results to a size.
 #[derive(Debug, Clone, Copy)]
 struct Fill {
     bytes: usize,
@@ -344,7 +344,7 @@ impl Fill {
         Some(Self { bytes: bytes.parse().ok()?, seed: seed.parse().ok()? })
     }
 
-    /// Appends words that look random but are the same in every run.
+    /// Appends words that look random, but are the same in every run.
     fn add_to(self, text: &mut String, number: usize) {
         const SYLLABLES: [&str; 16] = [
             "ban", "cor", "del", "fin", "gar", "hol", "jun", "kel", "lor", "mir", "nov", "pel",
@@ -363,8 +363,7 @@ impl Fill {
     }
 }
 
-/// Serves and ends the process if the script variable is set. Call it first in `main`, or in a test
-/// that exists for this purpose.
+/// Serves and then exits, if the script variable is set. Call it first in `main`, or in a test with no other purpose.
 pub fn serve_if_asked() {
     if let Ok(script) = std::env::var(SCRIPT) {
         match Script::read(script.split_whitespace()) {
@@ -378,7 +377,7 @@ pub fn serve_if_asked() {
 fn add_to(file: Option<&PathBuf>, text: &str) {
     let file = file.and_then(|file| OpenOptions::new().create(true).append(true).open(file).ok());
     if let Some(mut file) = file {
-        // A single write per line, because several processes may append to the file.
+        // Write each line at once, because several processes may append to the file.
         let _ = file.write_all(format!("{text}\n").as_bytes());
     }
 }
@@ -394,7 +393,7 @@ fn millis(text: &str) -> Duration {
 }
 
 fn write(line: &str) {
-    // `print!` would be captured if a test is the server.
+    // Do not use `print!`: in a test, its output would be captured.
     let mut out = std::io::stdout().lock();
     let _ = out
         .write_all(line.as_bytes())
@@ -406,16 +405,16 @@ fn answer(id: &Value, result: &Value) -> String {
     json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string()
 }
 
-/// Returns a result of slightly more than this many bytes. `serde_json` without optimization would
-/// take most of a second for 20 MB.
+/// Returns a result with slightly more than this many bytes. The string is formatted by hand, because `serde_json`
+/// without optimization would take most of a second for 20 MB.
 fn large(bytes: usize) -> String {
     format!(r#"{{"content":[{{"type":"text","text":"{}"}}]}}"#, "x".repeat(bytes))
 }
 
-/// Returns a notification of slightly more than this many bytes.
+/// Returns a notification with slightly more than this many bytes.
 fn noise(bytes: usize) -> String {
     let params = json!({"level": "info", "data": "x".repeat(bytes)});
-    // The method comes first, as most servers write it; `serde_json` would sort the members.
+    // Put the method first, like most servers do. `serde_json` would sort the members.
     format!(r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{params}}}"#)
 }
 
@@ -428,7 +427,7 @@ fn error(id: &Value, text: &str) -> String {
     json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string()
 }
 
-/// Serves on standard input and output until the end of the input.
+/// Serves on standard input and output until the input ends.
 pub fn serve(script: &Script) {
     add_to(script.pids.as_ref(), &std::process::id().to_string());
     for (is_wanted, command) in [
@@ -494,7 +493,7 @@ pub fn serve(script: &Script) {
                     sleep_for_ever();
                 }
                 let script = Arc::clone(&script);
-                // A slow call does not delay others.
+                // Use a thread, so that a slow call does not delay others.
                 std::thread::spawn(move || call(&script, is_wrong, &id, &params));
             }
             "ping" => write(&answer(id, &json!({}))),
@@ -508,7 +507,7 @@ pub fn serve(script: &Script) {
 
 /// Starts a shell that ignores termination signals and writes its process id to a file.
 fn start_child(command: &[&str], pids: Option<&Path>) {
-    // The shell writes its id itself, after the signals are ignored.
+    // The shell writes its id itself, once it ignores the signals.
     let file = pids.unwrap_or(Path::new("/dev/null"));
     let say =
         format!("trap '' TERM HUP INT; echo $$ >> '{}'; while :; do sleep 1; done", file.display());
@@ -519,11 +518,11 @@ fn start_child(command: &[&str], pids: Option<&Path>) {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn();
-    // The child is not waited for.
+    // Do not wait for the child, because it never exits.
     drop(child);
 }
 
-/// Notifies the client after its tools have changed.
+/// Notifies the client once the tools have changed.
 fn announce_changes(script: &Arc<Script>) {
     if script.changes.as_ref().is_some_and(|(change, _)| *change != Change::Renamed) {
         let script = Arc::clone(script);
@@ -539,7 +538,7 @@ fn announce_changes(script: &Arc<Script>) {
     }
 }
 
-/// Returns whether this call is one of those that fail.
+/// Returns `true` if this call must fail.
 fn goes_wrong(script: &Script, wrong: &Mutex<usize>) -> bool {
     let Some(times) = script.times else { return true };
     if let Some(file) = &script.count {

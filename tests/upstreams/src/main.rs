@@ -1,4 +1,4 @@
-//! A scripted server on standard input and output: `mcp-aql-upstreams --call hang`.
+//! Runs a scripted server on standard input and output, for example `mcp-aql-upstreams --call hang`.
 
 use std::process::ExitCode;
 

@@ -1,5 +1,5 @@
-//! `aggregator CONFIGURATION`: serves the aggregator on standard input and output as the command
-//! does, but only after all servers have started.
+//! Serves the aggregator on standard input and output: `aggregator CONFIGURATION`. Unlike the real
+//! command, it waits until all servers have started, so that no measurement includes their start.
 
 use mcp_aql_aggregator::{Aggregator, Config, plain};
 use mcp_aql_aggregator_bench::Result;

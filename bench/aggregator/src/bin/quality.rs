@@ -1,13 +1,19 @@
-//! Measures the ranking quality on judged collections: `JUDGED_COLLECTIONS=DIR cargo run --release
-//! --bin quality` in `bench/aggregator`.
+//! Measures the ranking quality on collections with human relevance judgments.
 //!
-//! `DIR` holds two classic collections in their usual distribution format: `cranfield/cran.all`,
-//! `cran.qry`, `cranqrel`, and `cacm/cacm.all`, `query.text`, `qrels.text`. The ranking constants
-//! were last tuned on Cranfield alone. The first ones (`K1`, `B`, `UNSEEN`, `RANK`), which stayed,
-//! had been chosen on Cranfield, CACM and CISI together, and both collections decided below how
-//! many words copies are judged more strictly (`SHORT`). CACM is therefore not entirely unseen. The
-//! trust in a server's own order when there is little evidence (`PRIOR`) and the score of texts
-//! without a query word (`FLOOR`) were not tuned.
+//! Run `JUDGED_COLLECTIONS=DIR cargo run --release --bin quality` in `bench/aggregator`. `DIR`
+//! contains two classic collections in their usual distribution format:
+//!
+//! ```text
+//! DIR/cranfield/cran.all  DIR/cranfield/cran.qry  DIR/cranfield/cranqrel
+//! DIR/cacm/cacm.all       DIR/cacm/query.text     DIR/cacm/qrels.text
+//! ```
+//!
+//! Read the results for CACM with care, because the ranking constants have seen it. `K1`, `B`,
+//! `UNSEEN` and `RANK` were chosen on Cranfield, CACM and CISI together and kept since. `SHORT`,
+//! the number of words below which copies are judged more strictly, was chosen on both collections.
+//! The last tuning only used Cranfield. Two constants were not tuned: the trust in a server's own
+//! order when there is little evidence (`PRIOR`), and the score of results without a query word
+//! (`FLOOR`).
 
 use std::io::Write as _;
 use std::path::Path;
@@ -29,7 +35,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns whether all goals are met.
+/// Measures and prints the report. Returns `true` if all goals are met.
 fn run() -> Result<bool> {
     let folder = std::env::var_os("JUDGED_COLLECTIONS")
         .ok_or("JUDGED_COLLECTIONS is not set: see the comment at the top of this program")?;

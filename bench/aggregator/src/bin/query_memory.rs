@@ -1,6 +1,8 @@
-//! `query_memory SERVER`: measures the peak memory of a query to 10 servers that each return 100
-//! results of 1 KB. The measurement covers everything from the client's request line to the reply
-//! line: the servers' answers, the parsed results, and ranking.
+//! Measures the peak memory of a query to 10 servers, each with 100 results of 1 KB:
+//! `query_memory SERVER`.
+//!
+//! The measurement starts with the client's request line and ends with the reply line. It includes
+//! the servers' responses, the parsed results, and ranking.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -15,8 +17,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStrea
 static MEMORY: PeakAlloc = PeakAlloc;
 
 const SERVERS: usize = 10;
-/// The number of warm-up queries and of measured ones; the highest measured peak counts. The
-/// warm-up covers one-time allocations.
+/// Number of warm-up queries, and of measured queries. The warm-up makes one-time allocations. The
+/// highest measured peak is the result.
 const QUERIES: (usize, usize) = (3, 20);
 
 fn main() -> Result {
@@ -45,7 +47,7 @@ fn main() -> Result {
 async fn peak(client: DuplexStream) -> Result<usize> {
     let (read, mut write) = tokio::io::split(client);
     let mut lines = BufReader::new(read);
-    // The client's own buffer is allocated up front, so that it does not count as the aggregator's.
+    // Allocate the client's own buffer first, so that it does not count.
     let mut line = Vec::with_capacity(1 << 20);
     write.write_all(INITIALIZE.as_bytes()).await?;
     receive(&mut lines, &mut line).await?;

@@ -1,4 +1,4 @@
-//! A scripted MCP server; the variable `UPSTREAM_SCRIPT` holds the script.
+//! A scripted MCP server. Pass the script in the variable `UPSTREAM_SCRIPT`.
 
 fn main() {
     mcp_aql_upstreams::serve_if_asked();

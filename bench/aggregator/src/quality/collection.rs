@@ -1,45 +1,45 @@
-//! Judged collections in their usual distribution format: one file of documents, one of queries,
-//! and one that says which documents are relevant to which query.
+//! Reads judged collections in their usual distribution format: a file of documents, a file of
+//! queries, and a file of judgments that lists the relevant documents of each query.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 use mcp_aql_bench::Result;
 
-/// Documents and queries with known relevant documents.
+/// A collection: documents, and queries whose relevant documents are known.
 #[derive(Debug)]
 pub struct Collection {
     /// The display name.
     pub name: &'static str,
-    /// The document texts.
+    /// The documents.
     pub documents: Vec<String>,
-    /// The queries that have at least one relevant document.
+    /// The queries with at least one relevant document.
     pub queries: Vec<Query>,
-    /// Pairs of documents that are copies of each other, by index.
+    /// Pairs of documents with the same content, by index.
     pub copies: HashSet<(usize, usize)>,
 }
 
 /// A judged query.
 #[derive(Debug)]
 pub struct Query {
-    /// The query text.
+    /// The query string.
     pub text: String,
-    /// The relevant documents, by index.
+    /// Indices of the relevant documents.
     pub relevant: HashSet<usize>,
 }
 
-/// The files of a collection below a common folder.
+/// The files of a collection, relative to a common folder.
 #[derive(Debug, Clone, Copy)]
 struct Files {
     name: &'static str,
     documents: &'static str,
     queries: &'static str,
     judgements: &'static str,
-    /// The fields that make up a document's text.
+    /// The fields of an entry that form the document, for example `W` for the lines after `.W`.
     fields: &'static [char],
-    /// Whether judgements number the queries from 1 instead of using their own numbers.
+    /// If `true`, judgments number the queries from 1 instead of using the numbers in the query file.
     numbered: bool,
-    /// Documents that are copies of each other, by number.
+    /// Pairs of documents with the same content, by number.
     copies: &'static [(u32, u32)],
 }
 
@@ -51,10 +51,10 @@ const CRANFIELD: Files = Files {
     // The abstract field includes the title.
     fields: &['W'],
     numbered: true,
-    // NACA's technical note 2137 and its report 1051, by one author, "An analysis of base pressure
-    // at supersonic speeds [velocities] and comparison with experiment". The report repeats the
-    // note: 227 of its 235 words occur in the note in the same order, and two of the other eight
-    // are misprints in the note (`anh`, `numger`).
+    // Both documents are by the same author: NACA's technical note 2137 and its report 1051, "An
+    // analysis of base pressure at supersonic speeds [velocities] and comparison with experiment".
+    // The report repeats 227 of its 235 words from the note in the same order. Of the other eight, two
+    // correct misprints in the note (`anh`, `numger`).
     copies: &[(179, 188)],
 };
 
@@ -69,18 +69,18 @@ const CACM: Files = Files {
 };
 
 impl Collection {
-    /// 1,400 abstracts on aerodynamics, 225 queries.
+    /// Reads the collection Cranfield: 1,400 abstracts on aerodynamics, 225 queries.
     ///
     /// # Errors
-    /// When the files cannot be read.
+    /// Returns an error if the files cannot be read.
     pub fn cranfield(folder: &Path) -> Result<Self> {
         Self::read(folder, CRANFIELD)
     }
 
-    /// 3,204 titles and abstracts on computing, 52 queries.
+    /// Reads the collection CACM: 3,204 titles and abstracts on computing, 52 queries.
     ///
     /// # Errors
-    /// When the files cannot be read.
+    /// Returns an error if the files cannot be read.
     pub fn cacm(folder: &Path) -> Result<Self> {
         Self::read(folder, CACM)
     }
@@ -103,8 +103,7 @@ impl Collection {
             let (Some(Ok(query)), Some(Ok(document))) = (columns.next(), columns.next()) else {
                 continue;
             };
-            // Cranfield's third column is a grade. A grade below 1 means that the document was
-            // judged irrelevant.
+            // Cranfield's third column is a grade. A grade below 1 marks an irrelevant document.
             let refused = files.numbered && matches!(columns.next(), Some(Ok(grade)) if grade < 1);
             let place = u32::try_from(document).ok().and_then(|number| places.get(&number));
             if let (false, Some(place)) = (refused, place) {
@@ -130,7 +129,7 @@ impl Collection {
 
 type Fields = BTreeMap<char, String>;
 
-/// Parses entries that start with `.I NUMBER` and consist of fields that start with `.X`.
+/// Parses entries. Each starts with a line such as `.I 17`, and each of its fields with a line such as `.W`.
 fn entries(text: &str) -> Vec<(u32, Fields)> {
     let mut entries: Vec<(u32, Fields)> = Vec::new();
     let mut field = ' ';

@@ -1,4 +1,4 @@
-//! Measures whether copies are found and distinct texts are kept apart.
+//! Measures how many copies are found, and how many different documents are wrongly joined.
 
 use std::collections::HashSet;
 
@@ -7,20 +7,20 @@ use mcp_aql_aggregator::rank::{Candidate, RankOptions, rank};
 use super::lines::Goal;
 use crate::random::Random;
 
-/// The outcome of a search for copies.
+/// The results of a search for copies.
 #[derive(Debug, Clone, Default)]
 pub struct Copies {
     /// For each kind of change: its name, the share of copies found, and the goal.
     pub found: Vec<(String, f64, Goal)>,
-    /// The number of pairs of distinct texts.
+    /// Number of pairs of different documents.
     pub pairs: usize,
-    /// The number of distinct pairs that were wrongly joined.
+    /// Number of wrongly joined pairs of different documents.
     pub wrong: usize,
 }
 
 type Change = fn(&str, &[&str], &mut Random) -> String;
 
-/// Changes to a text that keep most of it.
+/// Changes that keep most of a document.
 const CHANGES: &[(&str, Goal, Change)] = &[
     ("case, spaces and markdown", Goal::AtLeast(1.0), |text, _, _| {
         format!("**{}**\n", text.to_uppercase().split_whitespace().collect::<Vec<_>>().join("  "))
@@ -47,8 +47,8 @@ const CHANGES: &[(&str, Goal, Change)] = &[
     }),
 ];
 
-/// Replaces, drops or adds a word, with equal probability, at a random share `part` of the
-/// positions.
+/// Replaces, drops or adds a word, with equal probability, at random positions. `part` is the share
+/// of positions to change.
 fn edited(text: &str, words: &[&str], random: &mut Random, part: f64) -> String {
     let original: Vec<&str> = text.split_whitespace().collect();
     let edits = (original.len() as f64 * part).ceil() as usize;
@@ -69,8 +69,8 @@ fn edited(text: &str, words: &[&str], random: &mut Random, part: f64) -> String 
     out.join(" ")
 }
 
-/// Looks for copies among the texts and changed versions of them, all as results of different
-/// servers. The pairs in `known` are real copies.
+/// Searches for copies among documents and their changed versions, each as a result of another
+/// server. The pairs in `known` are copies in the collection itself.
 pub fn copies(texts: &[&str], known: &HashSet<(usize, usize)>) -> Copies {
     let words: Vec<&str> = texts.iter().flat_map(|text| text.split_whitespace()).collect();
     let mut found = Vec::new();
@@ -88,7 +88,7 @@ pub fn copies(texts: &[&str], known: &HashSet<(usize, usize)>) -> Copies {
     Copies { found, pairs: texts.len() * (texts.len() - 1) / 2 - known.len(), wrong }
 }
 
-/// Returns the pairs that were joined into one hit.
+/// Returns the pairs of documents joined into one hit.
 fn joined(texts: &[&str]) -> HashSet<(usize, usize)> {
     let candidates: Vec<Candidate<'_>> = texts
         .iter()

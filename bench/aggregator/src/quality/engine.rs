@@ -1,22 +1,22 @@
-//! Simulated search engines of the servers, and the index of the central engine.
+//! Simulates the search engines of servers, and a central engine with an index of all documents.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 
 use frostem::{Algorithm, Stemmer};
 
-/// The stop words of Lucene's English analyser.
+/// The stop words of Lucene's English analyzer.
 const STOP_WORDS: &str = "a an and are as at be but by for if in into is it no not of on or such that \
                           the their then there these they this to was will with";
 
-/// The words of a text, by number, with their counts.
+/// The words of a document or query: the number of each word with its count.
 #[derive(Debug, Default)]
 pub struct Bag {
     counts: Vec<(u32, f64)>,
     length: f64,
 }
 
-/// The vocabulary of all texts.
+/// The vocabulary of all documents. It numbers the words.
 pub struct Words {
     numbers: HashMap<String, u32>,
     stemmer: Stemmer,
@@ -29,7 +29,8 @@ impl Default for Words {
 }
 
 impl Words {
-    /// Tokenizes a text: runs of letters and digits, in lower case, without stop words, stemmed.
+    /// Tokenizes a string into words of letters and digits. Words are in lower case and stemmed, and
+    /// stop words are removed.
     pub fn bag(&mut self, text: &str) -> Bag {
         let mut counts: BTreeMap<u32, f64> = BTreeMap::new();
         let mut length = 0.0;
@@ -57,9 +58,9 @@ impl Bag {
 /// A server's ranking function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Engine {
-    /// Textbook BM25: k1 1.2, b 0.75.
+    /// BM25 with the textbook parameters: k1 1.2, b 0.75.
     Bm25,
-    /// The cosine of tf-idf vectors.
+    /// The cosine similarity of tf-idf vectors.
     TfIdf,
     /// The number of occurrences of the query's words.
     Count,
@@ -67,17 +68,17 @@ pub enum Engine {
     Unranked,
 }
 
-/// The index of one server, or of all documents.
+/// The index of a server, or of all documents.
 #[derive(Debug)]
 pub struct Index<'a> {
-    /// Document indices with their words.
+    /// The indexed documents: the index in the collection, and the words.
     documents: Vec<(usize, &'a Bag)>,
     having: HashMap<u32, f64>,
     average: f64,
 }
 
 impl<'a> Index<'a> {
-    /// Builds an index of the documents at `places`.
+    /// Builds an index of the documents with the indices `places`.
     pub fn new(bags: &'a [Bag], places: impl IntoIterator<Item = usize>) -> Self {
         let documents: Vec<_> =
             places.into_iter().filter_map(|place| Some((place, bags.get(place)?))).collect();

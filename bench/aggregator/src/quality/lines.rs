@@ -1,10 +1,11 @@
-//! The lines of the quality report.
+//! Computes the lines of the quality report.
 
 use super::{Collection, copies, merged, orders};
 
-/// The number of texts among which copies are searched: 79,800 pairs.
+/// Number of documents to search for copies. They form 79,800 pairs.
 const TEXTS: usize = 400;
-/// The minimum number of words of these texts, so that half of one is still a text.
+/// Minimum number of words of these documents. Some changes keep only half of a document, and the
+/// half must be long enough to be compared.
 const WORDS: usize = 40;
 
 /// The goal of a figure.
@@ -14,16 +15,16 @@ pub enum Goal {
     AtLeast(f64),
     /// At most this value.
     AtMost(f64),
-    /// No goal; the figure is informational.
+    /// The figure has no goal and is only informational.
     None,
 }
 
 /// The unit of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// nDCG.
+    /// nDCG, from 0 to 1.
     Gain,
-    /// A share of a whole.
+    /// A share, shown in percent.
     Part,
     /// A factor.
     Times,
@@ -31,7 +32,7 @@ pub enum Unit {
     Count,
 }
 
-/// One line of the report.
+/// A line of the report.
 #[derive(Debug, Clone)]
 pub struct Line {
     /// The description of the figure.
@@ -47,7 +48,7 @@ impl Line {
         Self { what, value, unit, goal }
     }
 
-    /// Returns whether the goal is met.
+    /// Returns `true` if the goal is met, or if there is none.
     pub fn is_met(&self) -> bool {
         match self.goal {
             Goal::AtLeast(least) => self.value >= least,
@@ -56,12 +57,12 @@ impl Line {
         }
     }
 
-    /// Returns the figure as text.
+    /// Formats the figure.
     pub fn figure(&self) -> String {
         self.show(self.value)
     }
 
-    /// Returns the goal as text.
+    /// Formats the goal.
     pub fn goal(&self) -> String {
         match self.goal {
             Goal::AtLeast(least) => format!("≥ {}", self.show(least)),
@@ -80,7 +81,7 @@ impl Line {
     }
 }
 
-/// Reports how well results are merged compared with one index of all documents.
+/// Measures how well merged results compare with the results of one index of all documents.
 pub fn merged_lines(collection: &Collection, of_central: f64) -> Vec<Line> {
     let mut lines = Vec::new();
     for servers in [4, 10] {
@@ -97,7 +98,7 @@ pub fn merged_lines(collection: &Collection, of_central: f64) -> Vec<Line> {
         let times = merged.ours / merged.round_robin;
         line("nDCG@10, of that in turns", times, Unit::Times, Goal::AtLeast(1.3));
         if servers == 10 {
-            // About 150 results.
+            // Ten servers return about 150 results.
             line("results in a pool", merged.pool, Unit::Count, Goal::None);
             line("bytes of 30 hits, of the pool", merged.size, Unit::Part, Goal::AtMost(0.4));
             line("relevant ones kept", merged.kept, Unit::Part, Goal::AtLeast(0.7));
@@ -108,7 +109,7 @@ pub fn merged_lines(collection: &Collection, of_central: f64) -> Vec<Line> {
     lines
 }
 
-/// Reports whether copies are found among the texts of a collection.
+/// Measures how many copies are found among the documents of a collection.
 pub fn copies_lines(collection: &Collection) -> Vec<Line> {
     let long = collection.documents.iter().map(String::as_str).enumerate();
     let long = long.filter(|(_, text)| text.split_whitespace().count() >= WORDS);
@@ -134,7 +135,7 @@ pub fn copies_lines(collection: &Collection) -> Vec<Line> {
     lines
 }
 
-/// Reports whether the order of arrival changes an answer.
+/// Measures how many different answers the order of arrival causes.
 pub fn orders_line(collection: &Collection) -> Line {
     const ORDERS: usize = 1_000;
     let what = format!("{}: different answers over {ORDERS} orders of arrival", collection.name);

@@ -1,4 +1,4 @@
-//! Ranking quality on collections with human relevance judgements.
+//! Measures the ranking quality on collections with human relevance judgments.
 
 mod collection;
 mod copies;
@@ -18,31 +18,31 @@ pub use lines::{Goal, Line, Unit, copies_lines, merged_lines, orders_line};
 pub use orders::orders;
 pub use split::{RESULTS, Split};
 
-/// The number of hits that count for nDCG.
+/// Number of hits that count for nDCG.
 const DEPTH: usize = 10;
-/// The number of hits returned.
+/// Number of hits to return.
 const RETURNED: usize = 30;
 
-/// Means over all queries and all distributions of a collection over the servers.
+/// Means over all queries, and over all ways to distribute a collection over the servers.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Merged {
     /// nDCG@10 of the aggregator's ranking.
     pub ours: f64,
     /// nDCG@10 of one BM25 index of all documents.
     pub central: f64,
-    /// nDCG@10 of taking the servers' results in turns.
+    /// nDCG@10 of taking the servers' results in turn.
     pub round_robin: f64,
-    /// The share of the pool's bytes that the 30 hits have.
+    /// Size of the 30 hits, as a share of the pool's bytes.
     pub size: f64,
-    /// The share of the pool's relevant documents that are among the hits.
+    /// Share of the pool's relevant documents among the hits.
     pub kept: f64,
-    /// The same share for the first 30 results in turns.
+    /// The same share for the first 30 results taken in turn.
     pub kept_round_robin: f64,
-    /// The number of documents in a pool.
+    /// Number of documents in a pool: the results of all servers for one query.
     pub pool: f64,
 }
 
-/// Merges the results of `servers` servers for every query.
+/// Merges the results of `servers` servers for each query, and compares with the other methods.
 pub fn merged(collection: &Collection, servers: usize) -> Merged {
     let mut words = Words::default();
     let bags: Vec<Bag> = collection.documents.iter().map(|text| words.bag(text)).collect();
@@ -73,7 +73,7 @@ pub fn merged(collection: &Collection, servers: usize) -> Merged {
                 let kept = |places: HashSet<usize>| {
                     places.intersection(&query.relevant).count() as f64 / relevant as f64
                 };
-                // A document joined to another one is not visible, so it does not count.
+                // Only the first document of a hit is visible. A document joined to it does not count.
                 means.kept += kept(hits.iter().filter_map(|hit| hit.first().copied()).collect());
                 means.kept_round_robin += kept(turns.iter().take(RETURNED).copied().collect());
                 with_relevant += 1.0;
@@ -95,7 +95,7 @@ pub fn merged(collection: &Collection, servers: usize) -> Merged {
     means
 }
 
-/// Returns the servers' results as candidates, with the index of each in the collection.
+/// Returns the servers' results as candidates, and the index in the collection of each.
 fn candidates<'a>(
     collection: &'a Collection,
     lists: &[Vec<usize>],
@@ -112,7 +112,7 @@ fn candidates<'a>(
     found
 }
 
-/// Returns the aggregator's hits, each as the documents joined in it, the visible one first.
+/// Returns the aggregator's hits. Each hit lists the joined documents, starting with the visible one.
 fn merge(collection: &Collection, query: &Query, lists: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let (candidates, places) = candidates(collection, lists);
     let Ranked { hits, .. } =
@@ -123,7 +123,7 @@ fn merge(collection: &Collection, query: &Query, lists: &[Vec<usize>]) -> Vec<Ve
         .collect()
 }
 
-/// Takes the first result of each server, then the second of each, each document once.
+/// Takes the first result of each server, then the second of each and so on, without repeating documents.
 fn in_turns(lists: &[Vec<usize>]) -> Vec<usize> {
     let mut seen = HashSet::new();
     (0..RESULTS)
@@ -132,8 +132,8 @@ fn in_turns(lists: &[Vec<usize>]) -> Vec<usize> {
         .collect()
 }
 
-/// Computes nDCG@10 with gains of 0 and 1 against the ideal order of the whole collection. A hit
-/// counts by the document that is visible.
+/// Computes nDCG@10 with gains of 0 and 1 against the ideal order of the whole collection. Only
+/// the visible document of a hit counts.
 fn ndcg<'a>(hits: impl Iterator<Item = &'a [usize]>, query: &Query) -> f64 {
     let gain = |at: usize| 1.0 / (at as f64 + 2.0).log2();
     let found: f64 = hits

@@ -1,4 +1,4 @@
-//! Measures whether the order of arrival changes an answer.
+//! Measures how many different answers the order of arrival causes.
 
 use std::collections::HashSet;
 
@@ -8,8 +8,8 @@ use super::engine::{Bag, Words};
 use super::{Collection, RETURNED, Split, candidates};
 use crate::random::Random;
 
-/// Counts the distinct answers to the results of ten servers over `orders` random orders of
-/// arrival.
+/// Ranks the results of ten servers in `orders` random orders of arrival. Returns the number of
+/// distinct answers. Ideally it is 1.
 pub fn orders(collection: &Collection, orders: usize) -> usize {
     let mut words = Words::default();
     let bags: Vec<Bag> = collection.documents.iter().map(|text| words.bag(text)).collect();

@@ -1,36 +1,36 @@
-//! Distribution of one collection over several servers.
+//! Distributes a collection over several servers.
 
 use super::engine::{Bag, Engine, Index};
 use crate::random::Random;
 
-/// The number of results that a server returns for a query.
+/// Number of results that a server returns for a query.
 pub const RESULTS: usize = 15;
 
-/// The strategy that assigns documents to servers.
+/// The strategy for assigning documents to servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spread {
     /// Uniformly at random.
     Random,
-    /// Each server gets half as many documents as the one before, down to a tenth of its share.
+    /// Each server gets half as many documents as the previous one, but at least a tenth of the first
+    /// server's share.
     Skewed,
-    /// Next to the most similar seed document.
+    /// Each server has a seed document. A document goes to the server with the most similar seed.
     Topical,
-    /// Uniformly at random, with three of ten documents on a second server too.
+    /// Uniformly at random. Three of ten documents are also on a second server.
     Overlapping,
 }
 
 const SPREADS: [Spread; 4] = [Spread::Random, Spread::Skewed, Spread::Topical, Spread::Overlapping];
 
-/// Servers that hold a collection between them.
+/// Servers that together contain a collection.
 #[derive(Debug)]
 pub struct Split<'a> {
     servers: Vec<(Engine, Index<'a>)>,
 }
 
 impl<'a> Split<'a> {
-    /// Returns all distributions of the documents over `servers` servers. Each comes once with
-    /// servers that all rank by BM25 and once with servers that use different ranking functions or
-    /// none.
+    /// Returns all ways to distribute the documents over `servers` servers. Each way occurs twice:
+    /// once all servers rank with BM25, and once they use different ranking functions or none.
     pub fn all(bags: &'a [Bag], servers: usize) -> Vec<Self> {
         const MIXED: [Engine; 4] = [Engine::Bm25, Engine::TfIdf, Engine::Count, Engine::Unranked];
         let mut splits = Vec::new();
@@ -49,7 +49,7 @@ impl<'a> Split<'a> {
         splits
     }
 
-    /// Returns each server's results.
+    /// Returns the results of each server.
     pub fn ask(&self, query: &Bag) -> Vec<Vec<usize>> {
         self.servers.iter().map(|(engine, index)| index.search(*engine, query, RESULTS)).collect()
     }
@@ -65,7 +65,7 @@ fn places(spread: Spread, bags: &[Bag], servers: usize, random: &mut Random) -> 
     let shares: Vec<f64> =
         (0..servers).map(|server| 0.5_f64.powf(server as f64).max(0.1)).collect();
     let seeds: Vec<usize> = (0..servers).map(|_| random.below(bags.len())).collect();
-    // The index weighs rare words higher, so the nearest seed shares rare words.
+    // The index gives rare words more weight, so documents with the same rare words are similar.
     let all = Index::new(bags, 0..bags.len());
     for document in 0..bags.len() {
         match spread {

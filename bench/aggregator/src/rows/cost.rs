@@ -1,5 +1,5 @@
-//! Measures the time that the aggregator adds to the slowest of ten warm servers. As the baseline,
-//! a client writes prepared lines to the same ten servers and waits for all answers.
+//! Measures the time that the aggregator adds to the slowest of ten warm servers. The baseline is a
+//! client that writes prepared lines to the same ten servers and waits for all responses.
 
 use std::time::Instant;
 
@@ -12,14 +12,14 @@ use crate::programs::{Program, configuration, search};
 use crate::{Result, Setup};
 
 const SERVERS: usize = 10;
-/// The limit for the 95th percentile of the added time, in nanoseconds.
+/// Maximum of the 95th percentile of the added time, in nanoseconds.
 const MAX_ADDED_NANOS: f64 = 5e6;
 
 pub(super) fn run(setup: &Setup) -> Result<Outcome> {
     let mut rows = warm(setup, "cost", "10 results of 1 KB each", |seed| {
         format!("--results 10 --fill 1000:{seed}")
     })?;
-    // The other nine servers answer long before the slow one does.
+    // The slow server hides the time of the other nine, because they respond long before it.
     rows.extend(warm(setup, "cost-slow", "the same, one of them after 30 ms", |seed| {
         let slow = if seed == 0 { "--call slow:30" } else { "" };
         format!("--results 10 --fill 1000:{seed} {slow}")

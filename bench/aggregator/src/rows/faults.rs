@@ -1,5 +1,5 @@
-//! Measures queries to ten servers of which one hangs, one exits on every call, and one answers
-//! with 20 MB.
+//! Measures queries to ten servers with three broken ones: one hangs, one exits on every call, and
+//! one responds with 20 MB.
 
 use mcp_aql_bench::rows::Outcome;
 use mcp_aql_bench::table::{Target, Unit};
@@ -8,14 +8,15 @@ use super::{percentile, single_row, timed_query};
 use crate::programs::{Program, configuration};
 use crate::{Result, Setup};
 
-/// The number of healthy servers; the faulty ones come last.
+/// Number of healthy servers. The broken ones come after them.
 const FINE: usize = 7;
 const FAULTY: [&str; 3] = ["--call hang", "--call exit", "--call huge:20000000"];
-/// The number of consecutive failures that open a circuit breaker.
+/// Number of consecutive failures that open a circuit breaker.
 const FAILURES: usize = 3;
-/// The limit for the 90th percentile while queries wait for the hanging server, in nanoseconds.
+/// Maximum of the 90th percentile while queries wait for the hanging server, in nanoseconds. The
+/// aggregator waits three seconds for it.
 const MAX_NANOS: f64 = 3.1e9;
-/// The limit for the 90th percentile while the breakers of the faulty servers are open, in
+/// Maximum of the 90th percentile once the circuit breakers of the broken servers are open, in
 /// nanoseconds.
 const MAX_OPEN_NANOS: f64 = 50e6;
 
@@ -24,7 +25,7 @@ pub(super) fn run(setup: &Setup) -> Result<Outcome> {
     let scripts = fine.iter().map(String::as_str).chain(FAULTY);
     let configuration = configuration(&setup.server, scripts);
     let (mut first, mut open) = (Vec::new(), Vec::new());
-    // Each round starts with three queries of three seconds.
+    // Limit the rounds: each starts with three queries of three seconds.
     for _ in 0..setup.rounds.min(7) {
         let mut aggregator = Program::aggregator(&setup.aggregator, &configuration)?;
         for _ in 0..FAILURES {
@@ -58,7 +59,7 @@ pub(super) fn run(setup: &Setup) -> Result<Outcome> {
     ]))
 }
 
-/// Returns the duration of a query and the statuses of the faulty servers.
+/// Runs a query. Returns its duration in nanoseconds and the statuses of the broken servers.
 fn ask(aggregator: &mut Program) -> Result<(f64, [String; 3])> {
     let (time, statuses) = timed_query(aggregator)?;
     let (fine, faulty) = statuses.split_at_checked(FINE).ok_or("servers are missing")?;

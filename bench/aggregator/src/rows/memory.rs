@@ -1,4 +1,4 @@
-//! Measures the peak memory of a query, from its request line to the reply line.
+//! Measures the peak memory of a query, from its request line to its reply line.
 
 use std::process::Command;
 
@@ -7,10 +7,10 @@ use mcp_aql_bench::table::{Target, Unit};
 
 use crate::{Result, Setup};
 
-/// The limit for the peak memory of a query, in bytes.
+/// Maximum peak memory of a query, in bytes.
 const MAX_BYTES: f64 = 4.0 * 1024.0 * 1024.0;
 
-/// Measures the peak in a process of its own, because counting slows down every allocation.
+/// Measures the peak in a separate process, because counting slows down every allocation.
 fn peak(setup: &Setup) -> Result<f64> {
     let output = Command::new(&setup.query_memory).arg(&setup.server).output()?;
     if !output.status.success() {

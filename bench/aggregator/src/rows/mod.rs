@@ -1,4 +1,4 @@
-//! The measurements of the benchmark.
+//! The measurements of this benchmark.
 
 mod cost;
 mod faults;
@@ -15,14 +15,14 @@ use crate::{Result, Setup};
 
 type Measurement = fn(&Setup) -> Result<Outcome>;
 
-/// All measurements except ranking, by name. The names are prefixes of their rows' names.
+/// All measurements except ranking. The name of each is a prefix of its rows' names.
 const ALL: &[(&str, Measurement)] =
     &[("memory", memory::run), ("cost", cost::run), ("faults", faults::run)];
 
-/// Measures everything whose name contains `filter`.
+/// Runs all measurements whose name contains `filter`.
 ///
 /// # Errors
-/// When an answer is wrong.
+/// Returns an error if a response is wrong.
 pub fn measure(setup: &Setup, filter: &str, report: &dyn Fn(&str)) -> Result<Table> {
     let mut table = Table::new(setup.rounds, "shared with other processes");
     for count in setup.results {
@@ -41,7 +41,7 @@ pub fn measure(setup: &Setup, filter: &str, report: &dyn Fn(&str)) -> Result<Tab
     Ok(table)
 }
 
-/// Returns the duration of a query in nanoseconds and the status of each server.
+/// Runs a query. Returns its duration in nanoseconds and the status of each server.
 fn timed_query(aggregator: &mut Program) -> Result<(f64, Vec<String>)> {
     let query = query();
     let clock = Instant::now();
@@ -52,13 +52,13 @@ fn timed_query(aggregator: &mut Program) -> Result<(f64, Vec<String>)> {
     Ok((elapsed.as_nanos() as f64, statuses))
 }
 
-/// Builds a row with a single figure and no peer.
+/// Builds a row with a single figure and no baseline.
 fn single_row(name: &str, what: String, unit: Unit, ours: Vec<f64>, target: Target) -> Row {
     let turns = mcp_aql_bench::Turns { ours, peer: Vec::new() };
     Row { name: name.to_owned(), what, unit, turns, target }
 }
 
-/// Returns the value below which the share `part` of the values lies.
+/// Returns the percentile for the share `part`, for example the median for 0.5.
 fn percentile(values: &[f64], part: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! Measures the speed of ranking results and joining copies.
+//! Measures the time to rank results and to join copies.
 
 use std::time::Instant;
 
@@ -11,13 +11,13 @@ use crate::peers::{self, HITS};
 use crate::texts::{QUERY, results};
 use crate::{Result, Setup};
 
-/// The size of a result, in bytes.
+/// Size of a result, in bytes.
 const BYTES: usize = 2_300;
-/// The number of servers that the results come from.
+/// Number of servers that the results come from.
 const SERVERS: usize = 10;
-/// The limits for ranking and joining copies in nanoseconds, by number of results.
+/// Maximum times for ranking and joining copies, in nanoseconds, by number of results.
 const GOALS: &[(usize, f64)] = &[(100, 3e6), (10_000, 200e6)];
-/// The limit for the ratio to a peer's time: peers take at least ten times as long.
+/// Maximum ratio to another engine's time: the others must take at least ten times as long.
 const RATIO: f64 = 0.1;
 
 /// Returns the results as candidates from ten servers.
@@ -43,7 +43,7 @@ pub(super) fn run(setup: &Setup, name: &str, count: usize) -> Result<Outcome> {
             Ok(ranked.hits.iter().map(|hit| hit.candidate).collect())
         })
     };
-    // A round with many results takes seconds.
+    // Limit the rounds, because a round with many results takes seconds.
     let rounds = if count > 1_000 { setup.rounds.min(5) } else { setup.rounds };
     let row = |peer: &str, turns| Row {
         name: format!("{name}-{peer}"),
@@ -70,7 +70,7 @@ pub(super) fn run(setup: &Setup, name: &str, count: usize) -> Result<Outcome> {
     Ok(Outcome::Rows(rows))
 }
 
-/// Measures one answer and checks its first hit, which is known.
+/// Measures one search. Returns an error if its first hit is not `best`.
 fn timed(best: usize, answer: impl FnOnce() -> Result<Vec<usize>>) -> Result<f64> {
     let clock = Instant::now();
     let hits = std::hint::black_box(answer()?);

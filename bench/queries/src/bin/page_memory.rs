@@ -1,5 +1,6 @@
-//! Prints the peak memory of a page in bytes, from the request to the reply, for a given number of rows:
-//! `page_memory ROWS`.
+//! Prints the peak memory of a page query over a given number of rows: `page_memory ROWS`.
+//!
+//! The measurement starts with the request and ends with the reply. The output is in bytes.
 
 use std::io::Write as _;
 
@@ -48,7 +49,7 @@ fn main() -> mcp_aql_queries_bench::Result {
         }
         Ok(peak)
     };
-    // Values that are initialized once are initialized here.
+    // Warm up, because one-time initializations must not count.
     page()?;
     writeln!(std::io::stdout(), "{}", page()?)?;
     Ok(())

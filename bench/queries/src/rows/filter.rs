@@ -1,4 +1,4 @@
-//! Measures a filter on two fields: the number of matching rows and the first page.
+//! Measures a filter on two fields. The result is the number of matching rows and the first page.
 
 use chrono::{DateTime, Days, Utc};
 use rusqlite::{Connection, ToSql};
@@ -17,7 +17,7 @@ fn ours(large: &Large, params: &Value) -> Result<Answer> {
     Ok((page.page_info.total_count.unwrap_or_default(), first))
 }
 
-/// One scan counts the rows. The page stops when it is full.
+/// Runs the same filter in SQLite. One statement counts all matches. The other stops when the page is full.
 fn theirs(connection: &Connection, condition: &str, values: &[&dyn ToSql]) -> Result<Answer> {
     let count = format!("SELECT count(*) FROM sales WHERE {condition}");
     let page = format!("SELECT sale_id FROM sales WHERE {condition} ORDER BY sale_id LIMIT {PAGE}");

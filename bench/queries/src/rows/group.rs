@@ -1,4 +1,4 @@
-//! Measures a filtered, grouped sum.
+//! Measures a sum by group, with a filter.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,7 +17,7 @@ fn ours(large: &Large, params: &Value) -> Result<Value> {
     Ok(serde_json::to_value(&page)?)
 }
 
-/// Returns the sums of a reply.
+/// Returns the sums in a reply.
 fn sums(reply: &Value) -> Result<Answer> {
     let sums = reply.pointer("/aggregations/total").ok_or("no sums")?;
     Ok(serde_json::from_value(sums.clone())?)

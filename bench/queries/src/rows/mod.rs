@@ -17,7 +17,7 @@ use mcp_aql_bench::table::{Row, Table, Target, Unit};
 use crate::sales::{Sale, sales};
 use crate::{Result, Setup};
 
-/// The data that all in-memory measurements share.
+/// The data shared by all measurements in memory.
 #[derive(Debug)]
 pub(crate) struct Large {
     sales: Vec<Sale>,
@@ -26,7 +26,7 @@ pub(crate) struct Large {
 
 type Measurement = fn(&Setup, &Large) -> Result<Outcome>;
 
-/// All measurements by name. The names of their rows start with it.
+/// All measurements. The name of each is a prefix of its rows' names.
 const ALL: &[(&str, Measurement)] = &[
     ("filter", filter::run),
     ("group", group::run),
@@ -40,7 +40,7 @@ const ALL: &[(&str, Measurement)] = &[
 /// Runs every measurement whose name contains `filter`.
 ///
 /// # Errors
-/// Returns an error if two answers differ, or if there is no answer.
+/// Returns an error if the compared results differ, or if one is missing.
 pub fn measure(setup: &Setup, filter: &str, report: &dyn Fn(&str)) -> Result<Table> {
     let mut table = Table::new(setup.rounds, "shared with whatever else runs");
     let large = Large { sales: sales(setup.rows), key: CursorKey::random() };
@@ -53,7 +53,7 @@ pub fn measure(setup: &Setup, filter: &str, report: &dyn Fn(&str)) -> Result<Tab
     Ok(table)
 }
 
-/// Returns the time of one answer in nanoseconds.
+/// Measures the time of one result, in nanoseconds.
 fn nanos<T>(answer: impl FnOnce() -> Result<T>) -> Result<f64> {
     let clock = Instant::now();
     let answer = std::hint::black_box(answer()?);
@@ -62,7 +62,7 @@ fn nanos<T>(answer: impl FnOnce() -> Result<T>) -> Result<f64> {
     Ok(elapsed.as_nanos() as f64)
 }
 
-/// Compares two ways to compute an answer.
+/// Compares two ways to compute a result.
 fn compared<T>(
     setup: &Setup,
     name: &str,
@@ -80,7 +80,7 @@ fn compared<T>(
     })
 }
 
-/// Returns an error if two answers differ.
+/// Returns an error if two results differ.
 fn same<T: PartialEq + std::fmt::Debug>(ours: &T, peer: &T) -> Result {
     if ours == peer { Ok(()) } else { Err(format!("{ours:?} is not {peer:?}").into()) }
 }

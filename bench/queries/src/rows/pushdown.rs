@@ -1,4 +1,5 @@
-//! Measures a deep page in a database against the first one: keyset paging in the order of an index.
+//! Measures a deep page in a database, compared with the first page. Keyset pagination along an index should make both
+//! equally fast.
 
 use std::cmp::Reverse;
 
@@ -12,10 +13,10 @@ use crate::loops::PAGE;
 use crate::sales::{Sale, uncounted};
 use crate::{Result, Setup, postgres as postgres_sales, sqlite as sqlite_sales};
 
-/// Pages per turn.
+/// Number of pages per turn.
 const PAGES: usize = 50;
 
-/// Returns the row of one database, which `answer` queries.
+/// Measures one database. `answer` runs a query in it.
 fn run(
     setup: &Setup,
     large: &Large,
@@ -44,14 +45,14 @@ fn run(
     Ok(Outcome::Rows(vec![row]))
 }
 
-/// Returns the numbers of the sales on a page.
+/// Returns the ids of the sales on a page.
 fn numbers(page: &Page<SqlRecord<Sale>>) -> Result<Vec<u64>> {
     let reply = serde_json::to_value(page)?;
     let items = reply.get("items").and_then(Value::as_array).ok_or("no items")?;
     Ok(items.iter().filter_map(|item| item.get("sale_id")?.as_u64()).collect())
 }
 
-/// Returns the expected numbers of a page.
+/// Returns the ids that a page must contain.
 fn expected(sales: &[Sale], page: usize) -> Vec<u64> {
     let mut sorted: Vec<_> =
         sales.iter().map(|sale| (Reverse(sale.sold_at), sale.sale_id)).collect();

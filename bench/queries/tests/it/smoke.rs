@@ -38,7 +38,7 @@ fn every_row_can_be_measured() {
             assert!(value.is_finite() && *value > 0.0, "{}: {value}", row.name);
         }
     }
-    // The memory of a page does not depend on the machine, so its target applies everywhere.
+    // The memory of a page does not depend on the machine, so the target must be met everywhere.
     let memory = table.rows.iter().find(|row| row.name == "memory").unwrap();
     assert!(memory.is_met(), "{:?}", memory.turns);
 }

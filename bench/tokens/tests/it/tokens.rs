@@ -1,4 +1,4 @@
-//! Checks that the texts for models stay short and sufficient to find operations.
+//! Checks that the descriptions for models stay short, but still sufficient to find operations.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ async fn texts_keep_to_their_limits_and_still_have_the_words() {
         let row = of(name);
         assert_eq!(row.is_met(), Some(true), "{}: {} tokens", row.what, row.ours);
     }
-    // The required members alone exceed the goal of these two, so the test prevents further growth.
+    // These two exceed the goal even with nothing but required members. The test only prevents that they grow.
     assert!(of("task_in_full").ours <= 3_400, "{:?}", of("task_in_full"));
     assert!(of("task_narrowed_in_full").ours <= 2_400, "{:?}", of("task_narrowed_in_full"));
     for row in &figures.rows {
@@ -43,7 +43,7 @@ async fn texts_keep_to_their_limits_and_still_have_the_words() {
         assert!(found.in_three >= in_three, "{found:#?}");
         assert_eq!(found.parameters, parameters, "{found:#?}");
     }
-    // Shorter than the peer's, and at least as good for finding operations.
+    // The descriptions are shorter than the peer's, and must be at least as good for finding operations.
     assert!(full.first >= discrete.first && full.in_three >= discrete.in_three, "{discrete:#?}");
 
     let text = figures.text();
@@ -71,8 +71,8 @@ fn sentences_cover_all_operations_and_name_none() {
     assert_eq!((kinds.len(), verbs.len()), (10, 5));
 }
 
-/// The figures that exceed their goals, because members that the protocol requires already take as many tokens, and
-/// the values that they must not exceed.
+/// The figures that miss their goals, with the values that they must not exceed. The members required by the protocol
+/// already take that many tokens.
 const MISSED: [(&str, f64); 2] =
     [("ten jobs, semantic: calls and replies", 2_000.0), ("`list_tasks` in full", 700.0)];
 

@@ -1,4 +1,4 @@
-//! Discovery for servers that are MCP-AQL adapters: `introspect` lists the operations behind their
+//! Discovery for servers that are MCP-AQL adapters. `introspect` lists the operations behind their
 //! endpoint tools.
 
 use rmcp::model::{CallToolResult, Tool};
@@ -12,26 +12,30 @@ use super::{
 };
 use crate::items::ItemLocation;
 
-/// The maximum number of endpoint tools that are tried.
+/// Maximum number of endpoint tools to try.
 const MAX_ENDPOINTS: usize = 3;
-/// The maximum number of operations that are inspected.
+/// Maximum number of operations to inspect.
 const MAX_OPERATIONS: usize = 8;
 
 /// Step-by-step discovery of an adapter's search operations.
 ///
-/// While [`next`](Self::next) returns a call, the caller makes it and passes the answer to
-/// [`take`](Self::take).
+/// While [`next`](Self::next) returns a call, make it and pass the answer to [`take`](Self::take).
+/// The first call lists the operations, and each further call inspects one of them:
+///
+/// ```json
+/// { "operation": "introspect", "params": { "query": "operations", "name": "search_tasks" } }
+/// ```
 #[derive(Debug)]
 pub(crate) struct AdapterDiscovery {
     endpoints: Vec<String>,
-    /// Names of the operations still to be inspected, the next one last. `None` until the list of
+    /// Names of the operations still to inspect, the next one last. `None` until the list of
     /// operations is known.
     operations: Option<Vec<String>>,
     calls: Vec<CallPlan>,
 }
 
 impl AdapterDiscovery {
-    /// Starts discovery. Returns `None` if the server has no endpoint tool that is safe to call.
+    /// Starts discovery. Returns `None` if no endpoint tool of the server is safe to call.
     pub(crate) fn of(
         tools: &[Tool],
         configured: &[CallTemplate],
@@ -42,16 +46,16 @@ impl AdapterDiscovery {
         }
         let mut endpoints: Vec<&Tool> =
             tools.iter().filter(|tool| is_safe_endpoint(tool)).collect();
-        // The read endpoint, which `introspect` belongs to, comes first.
+        // The read endpoint comes first, because `introspect` belongs to it.
         endpoints.sort_by_key(|tool| !tool.name.ends_with("mcp_aql_read"));
         endpoints.truncate(MAX_ENDPOINTS);
-        // The next one comes last.
+        // The list is used as a stack, so the next endpoint comes last.
         let endpoints: Vec<_> =
             endpoints.into_iter().rev().map(|tool| tool.name.to_string()).collect();
         (!endpoints.is_empty()).then_some(Self { endpoints, operations: None, calls: Vec::new() })
     }
 
-    /// Returns the next call.
+    /// Returns the next call, or `None` if discovery is complete.
     pub(crate) fn next(&self) -> Option<PlannedCall> {
         if self.calls.len() >= MAX_TOOLS {
             return None;
@@ -87,7 +91,7 @@ impl AdapterDiscovery {
         }
     }
 
-    /// Returns the plan: the operations found, and the server's tools that are not the adapter's.
+    /// Returns a plan for the operations found and for the server's tools outside of the adapter.
     pub(crate) fn plan(
         self,
         tools: &[Tool],
@@ -98,12 +102,12 @@ impl AdapterDiscovery {
     }
 }
 
-/// Returns whether this tool is an adapter's only endpoint, for all operations.
+/// Returns `true` if this tool is an adapter's only endpoint, for all operations.
 pub(super) fn is_single_endpoint(tool: &Tool) -> bool {
     is_endpoint(tool) && is_single(&tool.name)
 }
 
-/// Returns whether this tool is an endpoint of an adapter.
+/// Returns `true` if this tool is an endpoint of an adapter.
 fn is_endpoint(tool: &Tool) -> bool {
     let is = |name, kind| schema::property(tool, name).is_some_and(|it| schema::is_a(it, kind));
     is("operation", "string")
@@ -111,7 +115,7 @@ fn is_endpoint(tool: &Tool) -> bool {
         && tool.description.as_ref().is_some_and(|text| text.contains("introspect"))
 }
 
-/// Returns whether calling `introspect` through this tool is safe.
+/// Returns `true` if calling `introspect` through this tool is safe.
 fn is_safe_endpoint(tool: &Tool) -> bool {
     let only_reads = tool.annotations.as_ref().is_some_and(|hints| {
         hints.read_only_hint == Some(true) && hints.destructive_hint != Some(true)
@@ -119,8 +123,8 @@ fn is_safe_endpoint(tool: &Tool) -> bool {
     is_endpoint(tool) && (only_reads || is_single(&tool.name))
 }
 
-/// Returns whether the name is that of a single endpoint for all operations. Such a tool cannot be
-/// annotated as read-only; introspection says which of its operations only read.
+/// Returns `true` if the name is that of a single endpoint for all operations. Such a tool cannot
+/// be annotated as read-only; introspection reports which of its operations only read.
 fn is_single(name: &str) -> bool {
     name == "mcp_aql" || name.ends_with("_mcp_aql")
 }
@@ -163,7 +167,7 @@ fn is_search(name: &str) -> bool {
     name.len() <= MAX_NAME_BYTES && name.starts_with("search_") && !discover::sounds_changing(name)
 }
 
-/// Returns the call of an operation that only reads and requires one text.
+/// Returns the call of an operation if it only reads and requires one string.
 fn call(name: &str, details: &Value, endpoint: &str, tools: &[Tool]) -> Option<CallPlan> {
     let is = |path: &str, value: Value| details.pointer(path) == Some(&value);
     let only_reads = is("/name", name.into())
@@ -171,7 +175,7 @@ fn call(name: &str, details: &Value, endpoint: &str, tools: &[Tool]) -> Option<C
         && is("/permissions/readOnly", true.into())
         && is("/permissions/destructive", false.into());
     let told = details.get("mcpTool")?.as_str()?;
-    // The operation names its own tool. A tool that may write is not called on that basis.
+    // The operation names its own tool. Do not trust this if the tool may write.
     let tool = tools.iter().find(|tool| tool.name == told)?;
     if !only_reads || !(told == endpoint || is_safe_endpoint(tool)) {
         return None;
@@ -205,7 +209,7 @@ fn call(name: &str, details: &Value, endpoint: &str, tools: &[Tool]) -> Option<C
             break;
         }
     }
-    // The default fields may be only names and identifiers, which say little.
+    // The default fields may be only names and identifiers, with little content to rank.
     if optional("fields", "string").or_else(|| optional("fields", "FieldSelection")).is_some() {
         params = params.with_text("fields", "standard");
     }

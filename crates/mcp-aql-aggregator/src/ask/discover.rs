@@ -1,4 +1,4 @@
-//! Discovery of search tools that are certain not to change anything.
+//! Finds search tools that certainly change nothing.
 
 use rmcp::model::Tool;
 use serde_json::{Map, Value, json};
@@ -35,8 +35,8 @@ pub(super) fn calls(tools: &[Tool], discovery: Discovery) -> Vec<CallPlan> {
     found.into_iter().map(|(_, call)| call).collect()
 }
 
-/// Returns the tool that is most likely a search tool although it is not annotated as read-only or
-/// requires more than a query, in the form of a configured call.
+/// Returns the most likely search tool in the form of a configured call. It is a suggestion,
+/// because the tool is not annotated as read-only or requires more than a query.
 pub(super) fn likely_call(tools: &[Tool]) -> Option<Value> {
     let likely = tools.iter().filter(|tool| !says_it_writes(tool));
     let (tool, _) = likely
@@ -56,8 +56,8 @@ pub(super) fn likely_call(tools: &[Tool]) -> Option<Value> {
     Some(json!({ "tool": name, "arguments": required }))
 }
 
-/// Returns the names of tools that accept a text and do not declare that they change something, as
-/// suggestions for the configuration.
+/// Returns the names of tools with a string argument, as suggestions for the configuration. Tools
+/// that declare or sound as if they change something are left out.
 pub(super) fn text_tools(tools: &[Tool]) -> Vec<String> {
     let takes_text = |tool: &&Tool| {
         let mut names = schema::properties(tool);
@@ -71,7 +71,7 @@ pub(super) fn text_tools(tools: &[Tool]) -> Vec<String> {
     found.map(|tool| super::display_name(&tool.name)).collect()
 }
 
-/// Returns the arguments of a tool that the configuration names, if the argument for the query is
+/// Returns the arguments for a tool named in the configuration, if the argument for the query is
 /// unambiguous.
 pub(super) fn arguments(tool: &Tool) -> Option<ArgumentsTemplate> {
     let argument = match query_argument(tool) {
@@ -118,7 +118,7 @@ fn is_number(schema: &serde_json::Value) -> bool {
     schema::is_a(schema, "integer") || schema::is_a(schema, "number")
 }
 
-/// Returns why the tool is certain not to change anything, or `None` if it is not certain.
+/// Returns why the tool certainly changes nothing, or `None` if that is not certain.
 fn only_reads(tool: &Tool, discovery: Discovery) -> Option<Why> {
     let hints = tool.annotations.as_ref();
     if hints.is_some_and(|hints| hints.destructive_hint == Some(true)) {
@@ -134,7 +134,7 @@ fn only_reads(tool: &Tool, discovery: Discovery) -> Option<Why> {
     }
 }
 
-/// Returns whether the name joins only other reading verbs to the search.
+/// Returns `true` if the name joins only other reading verbs to the search.
 fn does_one_thing(name: &str) -> bool {
     let words = words(name);
     let is_joint = |word: &str| matches!(word, "and" | "or" | "then" | "n");
@@ -144,7 +144,7 @@ fn does_one_thing(name: &str) -> bool {
     }) && !words.last().is_some_and(|word| is_joint(word))
 }
 
-/// Returns whether the name is that of a tool that asks people: `ask_user`, `askAHuman`.
+/// Returns `true` if the name is that of a tool that asks people: `ask_user`, `askAHuman`.
 fn asks_people(name: &str) -> bool {
     let words = words(name);
     let behind = words.iter().skip_while(|word| *word != "ask").skip(1);
@@ -154,15 +154,14 @@ fn asks_people(name: &str) -> bool {
     })
 }
 
-/// Returns whether a tool is not annotated as read-only and has the name of one that changes
-/// something.
+/// Returns `true` if a tool sounds as if it changes something and is not annotated as read-only.
 pub(super) fn may_change(tool: &Tool) -> bool {
     let only_reads = tool.annotations.as_ref().and_then(|hints| hints.read_only_hint) == Some(true);
     !only_reads && sounds_changing(&tool.name)
 }
 
-/// Returns whether a tool is annotated as one that changes something. A missing annotation does not
-/// count.
+/// Returns `true` if a tool is annotated as one that changes something. A missing annotation does
+/// not count.
 pub(super) fn says_it_writes(tool: &Tool) -> bool {
     tool.annotations.as_ref().is_some_and(|hints| {
         hints.read_only_hint == Some(false)
@@ -170,7 +169,7 @@ pub(super) fn says_it_writes(tool: &Tool) -> bool {
     })
 }
 
-/// Returns how certain it is that the tool's name is that of a search tool; 0 is the most certain.
+/// Returns how certainly the name is that of a search tool. 0 is the most certain.
 fn searching(tool: &Tool) -> Option<usize> {
     let words = words(&tool.name);
     if sounds_changing(&tool.name) {
@@ -179,7 +178,7 @@ fn searching(tool: &Tool) -> Option<usize> {
     SEARCHING.iter().position(|searching| words.iter().any(|word| word == searching))
 }
 
-/// Returns whether a name is, or may be, that of something that makes changes.
+/// Returns `true` if a name is, or could be, that of something that makes changes.
 pub(super) fn sounds_changing(name: &str) -> bool {
     let mut may_be_verb = true;
     words(name).iter().any(|word| {
@@ -190,7 +189,7 @@ pub(super) fn sounds_changing(name: &str) -> bool {
     })
 }
 
-/// Splits a name into words: `searchDocs`, `search-docs`, `HTTPSearch`.
+/// Splits a name into words, for example `searchDocs`, `search-docs` or `HTTPSearch`.
 pub(super) fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut before = ' ';
@@ -212,8 +211,8 @@ pub(super) fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// Returns the only required argument if it is a text with the name of a query, and how certain
-/// that is; 0 is the most certain.
+/// Returns the only required argument if it has the name of a query and accepts a string or a list
+/// of strings. Also returns how certain that is; 0 is the most certain.
 fn query_argument(tool: &Tool) -> Option<(&str, usize)> {
     let mut required = schema::required(tool);
     let argument = required.next()?;
@@ -229,7 +228,7 @@ fn is_query(tool: &Tool, name: &str) -> bool {
             .is_some_and(|property| schema::is_free_text(property) || schema::is_texts(property))
 }
 
-/// Returns how certain it is that an argument of this name is the query; 0 is the most certain.
+/// Returns how certainly an argument with this name is the query. 0 is the most certain.
 pub(super) fn certainty(name: &str) -> Option<usize> {
     let name = words(name).join("_");
     QUERIES.iter().position(|query| *query == name)

@@ -8,7 +8,7 @@ use super::filters::{Filter, FilterInput, unlike_option};
 use super::schema::ArgumentLimits;
 use super::template::{ArgumentsTemplate, PlaceholderSource, Segment, Template, Text};
 
-/// The maximum number of calls for `{keyword}`.
+/// Maximum number of calls for `{keyword}`.
 const MAX_KEYWORDS: usize = 4;
 
 /// The values of a query that templates insert.
@@ -33,15 +33,15 @@ impl<'q> QueryValues<'q> {
         Self { query: query.into(), keywords, limit }
     }
 
-    /// Returns whether searching for the words one by one differs from searching for the whole
+    /// Returns `true` if searching for the words one by one differs from searching for the whole
     /// query.
     pub(super) fn has_separate_words(&self) -> bool {
         self.keywords.len() > 1
             || self.keywords.iter().any(|word| !word.eq_ignore_ascii_case(&self.query))
     }
 
-    /// Returns the words to search for one by one, the longest first, because they are the most
-    /// specific.
+    /// Returns the words to search for one by one. The longest come first, because they are the
+    /// most specific.
     fn single(&self) -> Vec<&str> {
         let mut words: Vec<&str> = self.keywords.iter().map(String::as_str).collect();
         words.sort_by_key(|word| std::cmp::Reverse(word.chars().count()));
@@ -49,14 +49,14 @@ impl<'q> QueryValues<'q> {
         words
     }
 
-    /// Keeps the first `words` words, for an argument that the whole query does not fit.
+    /// Keeps the first `words` words, for an argument too short for the whole query.
     fn shorter(&self, words: usize) -> QueryValues<'q> {
         let query = self.query.split_whitespace().take(words).collect::<Vec<_>>().join(" ");
         let keywords = self.keywords.iter().take(words).cloned().collect();
         QueryValues { query: query.into(), keywords, limit: self.limit }
     }
 
-    /// Keeps the first `chars` characters, for a query without blanks or an argument too short for
+    /// Keeps the first `chars` characters, for a query without spaces or an argument too short for
     /// one word.
     fn prefix(&self, chars: usize) -> QueryValues<'q> {
         let cut = |text: &str| text.chars().take(chars).collect::<String>();
@@ -71,8 +71,13 @@ impl<'q> QueryValues<'q> {
 }
 
 impl ArgumentsTemplate {
-    /// Returns the arguments of each call; most templates make one. A value that is too long is
-    /// shortened to fewer words.
+    /// Returns the arguments of each call. Most templates make one call; `{keyword}` makes several:
+    ///
+    /// ```text
+    /// { "query": "{keyword}" }, "restore a backup"  →  { "query": "restore" }, { "query": "backup" }
+    /// ```
+    ///
+    /// A value too long for its argument is shortened to fewer words.
     pub(super) fn fill(
         &self,
         asked: &QueryValues<'_>,
@@ -108,7 +113,7 @@ struct TemplateFiller<'f> {
 }
 
 impl TemplateFiller<'_> {
-    /// Returns `None` if a text does not fit even when it is shortened to one character.
+    /// Returns `None` if a string does not fit even when it is shortened to one character.
     fn arguments(&self, template: &ArgumentsTemplate, word: &str) -> Option<Map<String, Value>> {
         self.members(&template.0, word, &mut Vec::new())
     }
@@ -167,7 +172,7 @@ impl TemplateFiller<'_> {
         if fits(&whole) {
             return Some(whole);
         }
-        // Keep as many words as fit, or else as many characters of the first one.
+        // Keep as many words as fit. If not even one does, keep as many of its characters as fit.
         let asked = self.asked;
         let by_words = most(asked.words(), |words| {
             Some(self.fill(text, &asked.shorter(words), word)).filter(fits)
@@ -208,8 +213,8 @@ impl TemplateFiller<'_> {
     }
 }
 
-/// Returns the result of `make` for the largest number below `above` that has one. If a number has
-/// none, no larger one has.
+/// Returns the result of `make` for the largest number below `above` that has one. This is a binary
+/// search: if a number has no result, no larger one may have one.
 fn most<T>(above: usize, make: impl Fn(usize) -> Option<T>) -> Option<T> {
     let (mut few, mut many) = (0, above);
     let mut found = None;

@@ -4,19 +4,30 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::names::nearest;
 
-/// Every character that RFC 3986 does not call unreserved.
+/// Every character except those that RFC 3986 calls unreserved.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// A filter, as in `{query|regex}`.
+/// A filter, as in `{query|regex}`. For the query `don't stop` the filters return:
+///
+/// ```text
+/// regex        don't stop
+/// regexOr      don't|stop
+/// glob         don?t stop
+/// fts5Or       "don't" OR "stop"
+/// sqlString    don''t stop
+/// pathSegment  don%27t%20stop
+/// shellWord    'don'\''t stop'
+/// raw          don't stop
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Filter {
-    /// A regular expression that matches the text literally.
+    /// A regular expression that matches the value literally.
     Regex,
     /// A regular expression that matches any of the words.
     RegexOr,
     /// A file name pattern.
     Glob,
-    /// An SQLite full-text query that matches any of the words.
+    /// An FTS5 query of SQLite that matches any of the words.
     Fts5Or,
     /// The inside of a single-quoted SQL string.
     SqlString,
@@ -24,11 +35,11 @@ pub(super) enum Filter {
     PathSegment,
     /// One word of a POSIX shell.
     ShellWord,
-    /// The text unchanged.
+    /// The value unchanged.
     Raw,
 }
 
-/// The input of a filter: a text, or the content words of one.
+/// The input of a filter: a string, or content words.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum FilterInput<'q> {
     Text(&'q str),
@@ -107,8 +118,8 @@ impl Filter {
     }
 }
 
-/// Escapes the characters that are special in every dialect, but none whose escape is an error in
-/// one of them.
+/// Escapes the characters that are special in every dialect. Others are not escaped, because some
+/// dialects reject unknown escapes.
 fn regex(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for each in text.chars() {
@@ -127,8 +138,8 @@ fn regex(text: &str) -> String {
     escaped
 }
 
-/// Replaces special characters with `?`, which matches any one character in all dialects; the
-/// dialects differ in how they escape. The result cannot leave a folder.
+/// Replaces special characters with `?`, because the dialects differ in how they escape. `?`
+/// matches any one character in all of them. The result cannot leave a folder.
 fn glob(text: &str) -> String {
     let mut before = '.';
     text.chars()
@@ -142,13 +153,13 @@ fn glob(text: &str) -> String {
         .collect()
 }
 
-/// Doubles single quotes and removes backslashes, which escape a quote in some databases.
+/// Doubles single quotes, and removes backslashes because they escape a quote in some databases.
 fn sql_string(text: &str) -> String {
     text.replace('\'', "''").replace(['\\', '\0'], " ")
 }
 
-/// Percent-encodes a text into one segment without `/`, `\` and NUL. A segment that consists only
-/// of dots would name another folder even when percent-encoded, so its dots become `_`.
+/// Percent-encodes a string into one segment without `/`, `\` and NUL. A segment of dots would name
+/// another folder even when percent-encoded, so its dots become `_`.
 fn path_segment(text: &str) -> String {
     if !text.is_empty() && text.chars().all(|each| each == '.') {
         return "_".repeat(text.len());
@@ -156,14 +167,14 @@ fn path_segment(text: &str) -> String {
     utf8_percent_encode(&text.replace('\0', " "), RESERVED).to_string()
 }
 
-/// Single-quotes a text, because a shell takes every character between single quotes literally. NUL
-/// is replaced because a program's argument cannot contain it, and a leading `-` is removed because
+/// Puts a string into single quotes, because a shell takes every character between them literally.
+/// NUL is replaced because a program's argument cannot contain it. A leading `-` is removed because
 /// it would start an option.
 fn shell_word(text: &str) -> String {
     format!("'{}'", unlike_option(text.replace('\0', " ")).replace('\'', r"'\''"))
 }
 
-/// Makes a text not start with `-`. Tools pass it on to programs, which would parse `-x` as an
+/// Removes a leading `-`. Tools pass the value on to programs, and these would parse `-x` as an
 /// option.
 pub(super) fn unlike_option(text: String) -> String {
     let plain = text.trim_start_matches(|each: char| each == '-' || each.is_whitespace());

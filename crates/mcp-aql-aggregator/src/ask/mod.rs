@@ -1,4 +1,11 @@
-//! Call plans: the tools to call on a server, and their arguments.
+//! Call plans: which tools to call on a server, and with which arguments.
+//!
+//! A plan is built from the configured calls, or from the search tools that discovery finds. For
+//! each query it returns calls with filled-in arguments:
+//!
+//! ```json
+//! { "tool": "search_docs", "arguments": { "query": "restore a backup", "limit": 30 } }
+//! ```
 
 mod adapter;
 mod discover;
@@ -27,19 +34,19 @@ use crate::names::{listed, nearest};
 use fill::QueryValues;
 use schema::ArgumentLimits;
 
-/// The maximum number of tools, or operations, that discovery selects per server.
+/// Maximum number of tools, or operations, that discovery selects per server.
 const MAX_TOOLS: usize = 4;
-/// The number of results requested when none is configured. More cost time and are seldom better.
+/// Number of results requested when none is configured. More cost time and are seldom better.
 const MAX_RESULTS: usize = 30;
-/// The maximum length of a server's name for something, in characters.
+/// Maximum length in characters for a name chosen by a server.
 const MAX_NAME_CHARS: usize = 100;
 
-/// The selection of tools that are called although the configuration does not name them.
+/// The tools to call although the configuration does not name them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Discovery {
     /// Search tools annotated as read-only.
     Annotated,
-    /// Also tools without annotations that have the name of a search tool.
+    /// Also tools without annotations, if they have the name of a search tool.
     Named,
     /// No tool.
     Off,
@@ -49,11 +56,11 @@ pub(crate) enum Discovery {
 #[derive(Debug, Clone)]
 pub(crate) struct CallTemplate {
     pub(crate) tool: String,
-    /// `None` means that the query goes to the only text argument.
+    /// The arguments. If `None`, the query goes to the only string argument.
     pub(crate) arguments: Option<ArgumentsTemplate>,
     /// The location of the items in an answer.
     pub(crate) items: ItemLocation,
-    /// Whether the tool is called even if it declares that it changes something.
+    /// If `true`, the tool is called even if it declares that it changes something.
     pub(crate) may_write: bool,
 }
 
@@ -69,14 +76,14 @@ pub(crate) struct Plan {
 struct CallPlan {
     tool: String,
     arguments: ArgumentsTemplate,
-    /// The arguments of the retry after no call found anything.
+    /// The arguments for the retry if no call found anything.
     again: Option<ArgumentsTemplate>,
     items: ItemLocation,
     bounds: ArgumentLimits,
     why: Why,
 }
 
-/// The reason why a tool is called.
+/// The reason to call a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Why {
@@ -90,7 +97,7 @@ pub(crate) enum Why {
     Operation,
 }
 
-/// A call for one query. Its `Debug` output omits argument values, which may be secret.
+/// A call for one query. Its `Debug` output omits argument values, because they may be secret.
 #[derive(Clone, PartialEq)]
 pub(crate) struct PlannedCall {
     pub(crate) tool: String,
@@ -106,12 +113,12 @@ impl fmt::Debug for PlannedCall {
     }
 }
 
-/// A description of a call for people. It contains no secrets.
+/// Describes a call for people. It contains no secrets.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct CallDescription {
     pub(crate) tool: String,
     pub(crate) why: Why,
-    /// The arguments as the configuration contains or could contain them.
+    /// The arguments as the configuration contains them, or could contain them.
     pub(crate) arguments: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) items: Option<String>,
@@ -120,25 +127,25 @@ pub(crate) struct CallDescription {
     pub(crate) split: Option<String>,
 }
 
-/// A reason why a configured call cannot be made.
+/// The reason why a configured call cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Problem {
     /// The server has no such tool.
     NoTool { tool: String, instead: Option<String> },
     /// The tool declares that it changes something.
     Writes { tool: String },
-    /// The tool has the name of one that changes something and is not annotated as read-only.
+    /// The tool's name sounds as if it changes something, and it is not annotated as read-only.
     MayWrite { tool: String },
     /// The argument for the query is ambiguous.
     NoArguments { tool: String, takes: String },
-    /// The tool requires an argument that is not configured.
+    /// The tool requires an argument missing in the configuration.
     Lacks { tool: String, argument: String },
     /// The tool does not know a configured argument.
     Takes { tool: String, argument: String, instead: Option<String> },
 }
 
 impl Problem {
-    /// Describes the problem without any text from the server, for logs and other clients.
+    /// Describes the problem without any string from the server, for logs and other clients.
     pub(crate) fn in_brief(&self) -> String {
         match self {
             // The tool's name comes from the configuration.
@@ -194,16 +201,16 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A reason why no call can be made on a server.
+/// The reason why no call can be made on a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NoPlan {
     /// No call is configured, and discovery is off.
     Off,
-    /// Discovery found no search tool that is certain not to change anything.
+    /// Discovery found no search tool that certainly changes nothing.
     NoTool {
         /// The most likely search tool, as a configured call.
         likely_call: Option<Value>,
-        /// The names of tools that accept a text.
+        /// The names of tools with a string argument.
         text_tools: Vec<String>,
     },
     /// None of the configured calls can be made.
@@ -239,7 +246,7 @@ impl fmt::Display for NoPlan {
 }
 
 impl Plan {
-    /// Builds the plan from the configured calls, or else from the tools that discovery finds.
+    /// Builds the plan from the configured calls, or from discovery if there are none.
     pub(crate) fn of(
         tools: &[Tool],
         configured: &[CallTemplate],
@@ -248,8 +255,8 @@ impl Plan {
         Self::with(tools, configured, discovery, Vec::new())
     }
 
-    /// Builds the plan like [`of`](Self::of), with `calls` for the operations of an adapter in
-    /// addition.
+    /// Builds the plan like [`of`](Self::of), but also with `calls` for the operations of an
+    /// adapter.
     fn with(
         tools: &[Tool],
         configured: &[CallTemplate],
@@ -295,9 +302,10 @@ impl Plan {
         self.calls.iter().flat_map(|call| call.calls(&asked)).collect()
     }
 
-    /// Returns the calls to make if none of [`calls`](Self::calls) found anything. Some servers
-    /// search for the query as one phrase, so tools found by discovery are queried for its words
-    /// one by one.
+    /// Returns the calls to make if none of [`calls`](Self::calls) found anything.
+    ///
+    /// Some servers search for the query as one phrase. Tools found by discovery are therefore
+    /// called again for each word of the query.
     pub(crate) fn again(&self, query: &str, limit: usize) -> Vec<PlannedCall> {
         let asked = QueryValues::new(query, limit);
         if !asked.has_separate_words() {
@@ -307,7 +315,7 @@ impl Plan {
     }
 
     /// Returns the calls of [`calls`](Self::calls) and then [`again`](Self::again) for display,
-    /// with variables of the environment unexpanded. Each comes with the index of its tool in
+    /// with environment variables unexpanded. Each comes with the index of its tool in
     /// [`describe`](Self::describe).
     pub(crate) fn sample(&self, query: &str, limit: usize) -> Vec<(usize, PlannedCall)> {
         let asked = QueryValues::new(query, limit);
@@ -370,7 +378,7 @@ impl CallPlan {
                     let argument = display_name(argument);
                     return Err(Problem::Lacks { tool: name(), argument });
                 }
-                // A schema need not list every argument, but a misspelt one is a mistake even so.
+                // A schema need not list every argument, but a misspelled one is still a mistake.
                 let is_all = schema::is_closed(tool);
                 for argument in &given {
                     if schema::properties(tool).any(|known| known == *argument) {
@@ -414,7 +422,7 @@ impl CallPlan {
     }
 }
 
-/// Rejects a configured call that changes something, or may change something.
+/// Rejects a configured call that changes something, or could change something.
 fn writes(tool: &Tool, template: &CallTemplate) -> Result<(), Problem> {
     // All operations go through the only tool of an adapter, so the operation decides.
     let operation = template

@@ -11,7 +11,7 @@ use super::template::{
 use crate::names::nearest;
 use crate::variables::{Piece, Variables, pieces};
 
-/// The location of a fault in the arguments, and its message.
+/// The location of a mistake in the arguments, and the error message.
 pub(crate) type TemplateFault = (String, String);
 
 impl ArgumentsTemplate {
@@ -29,7 +29,7 @@ impl ArgumentsTemplate {
     }
 }
 
-/// The parser's state: the variables, and the faults found so far.
+/// The parser's state: the variables, and the mistakes found so far.
 struct TemplateParser<'v> {
     variables: Variables<'v>,
     faults: Vec<TemplateFault>,
@@ -108,8 +108,12 @@ impl TemplateParser<'_> {
         }
     }
 
-    /// Splits a text into literals and placeholders. `{{query}}` is a literal `{query}`, and all
+    /// Splits a string into literals and placeholders. `{{query}}` is a literal `{query}`, and all
     /// other braces are literal.
+    ///
+    /// ```text
+    /// about {query|raw}  →  Literal("about "), Placeholder(Query, [Raw])
+    /// ```
     fn segments(&mut self, text: &str, path: &str, segments: &mut Vec<Segment>) {
         let mut literal = String::new();
         let mut rest = text;
@@ -174,8 +178,8 @@ impl TemplateParser<'_> {
         Some(Segment::Placeholder(source?, filters))
     }
 
-    /// Rejects placeholders whose value could escape its context, because a query comes from a
-    /// model.
+    /// Rejects placeholders whose value could escape its context. This matters because a query
+    /// comes from a model.
     fn check_placeholders(&mut self, segments: &[Segment], at: &StringContext<'_>) {
         let path = at.path;
         let literal: String = segments
@@ -235,7 +239,7 @@ struct StringContext<'a> {
     is_in_list: bool,
 }
 
-/// Returns whether a text is certainly SQL, regardless of its layout.
+/// Returns `true` if a string is certainly SQL, regardless of its layout.
 fn is_sql(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let mut words = lower
@@ -255,7 +259,7 @@ fn is_sql(text: &str) -> bool {
     }
 }
 
-/// Counts single quotes other than apostrophes, as in `don't`.
+/// Counts single quotes. Apostrophes as in `don't` do not count.
 fn quotes_in(text: &str) -> usize {
     let is_letter = |each: Option<char>| each.is_some_and(char::is_alphabetic);
     let quotes = text.match_indices('\'').filter(|(at, _)| {

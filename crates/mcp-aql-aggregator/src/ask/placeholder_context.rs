@@ -1,26 +1,28 @@
-//! Determines whether the value of a placeholder could escape its context.
+//! Checks whether the value of a placeholder could escape its context.
 
 use super::discover;
 use super::filters::Filter;
 use super::template::{PlaceholderSource, Segment, place};
 
-/// The place of a placeholder in a string.
+/// The position of a placeholder in a string, and what surrounds it.
 pub(super) struct PlaceholderContext {
     pub(super) is_sql: bool,
     /// The role of the argument that contains the string.
     pub(super) role: ArgumentRole,
-    /// Whether the placeholder is within single quotes.
+    /// If `true`, the placeholder is within single quotes.
     pub(super) is_within: bool,
-    /// Whether the placeholder is within double quotes.
+    /// If `true`, the placeholder is within double quotes.
     pub(super) is_within_double: bool,
-    /// The program or syntax that reads a word at this place a second time, without the quotes of `shellWord`.
+    /// The program or syntax that reads a word at this position again, without the quotes of
+    /// `shellWord`.
     pub(super) reread_by: Option<String>,
-    /// Whether the string has no other part.
+    /// If `true`, the string has no other part.
     pub(super) is_alone: bool,
 }
 
 impl PlaceholderContext {
-    /// Returns the reason why the value of a placeholder could escape its context.
+    /// Returns the reason why the value of a placeholder could escape its context, with
+    /// the correction.
     pub(super) fn problem(&self, source: PlaceholderSource, filters: &[Filter]) -> Option<String> {
         let with = |filter: Filter| place(source, &[filters, &[filter]].concat());
         Some(match filters.last() {
@@ -35,7 +37,8 @@ impl PlaceholderContext {
                 format!("a query in SQL could end its quotes: write '{}'", place(source, &quoted))
             }
             Some(Filter::Raw) => return None,
-            // A shell expands `$(…)` between double quotes, whatever stands around it there.
+            // A shell expands `$(…)` between double quotes, even if single quotes surround it
+            // there.
             Some(Filter::ShellWord) if self.is_within || self.is_within_double => format!(
                 "`shellWord` adds quotes of its own, which end the quotes around it: write {} \
                  without quotes around it",
@@ -75,7 +78,7 @@ impl PlaceholderContext {
     }
 }
 
-/// The role of an argument for the tool, as far as its name and its text show.
+/// The role of an argument for the tool, inferred from its name and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ArgumentRole {
     /// Code to be executed.
@@ -151,7 +154,7 @@ impl ArgumentRole {
         }
     }
 
-    /// Returns whether a text cannot escape its context after this filter was the last one applied.
+    /// Returns `true` if a value cannot escape its context after this filter was applied last.
     pub(super) fn is_safe_with(self, last: Filter) -> bool {
         self == Self::Text || self.filters().contains(&last)
     }

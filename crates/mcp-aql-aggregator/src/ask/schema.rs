@@ -3,13 +3,13 @@
 use rmcp::model::Tool;
 use serde_json::{Map, Value};
 
-/// Limits of arguments: the length of texts and the range of numbers.
+/// Limits of arguments: maximum lengths of strings and ranges of numbers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ArgumentLimits {
-    /// The maximum length of texts, in characters, by path.
+    /// Maximum length of strings in characters, by path.
     texts: Vec<(Vec<String>, usize)>,
     numbers: Vec<(Vec<String>, (u64, u64))>,
-    /// The largest limit that is ever requested.
+    /// The largest limit to ever request.
     most: usize,
 }
 
@@ -31,7 +31,7 @@ impl ArgumentLimits {
     /// Adds the limits of an argument from its schema, or from its parameter in introspection.
     pub(super) fn add(&mut self, path: Vec<String>, schema: &Value) {
         let whole = |schema: &Value, name: &str| schema.get(name).and_then(as_whole);
-        // A keyword beside `anyOf` holds for each of its choices.
+        // A keyword next to `anyOf` applies to each of its choices.
         let text = of_kind(schema, "string").into_iter().chain([schema]);
         let longest = text.filter_map(|it| whole(it, "maxLength")).min();
         if let Some(longest) = longest.and_then(|most| usize::try_from(most).ok()) {
@@ -72,7 +72,7 @@ fn members<'s>(
     Some(schema.get(name)?.as_object()?.iter())
 }
 
-/// Returns whether the tool rejects arguments that its schema does not name.
+/// Returns `true` if the tool rejects arguments that its schema does not name.
 pub(super) fn is_closed(tool: &Tool) -> bool {
     tool.input_schema.get("additionalProperties") == Some(&Value::Bool(false))
         && !tool.input_schema.contains_key("patternProperties")
@@ -94,12 +94,12 @@ pub(super) fn required(tool: &Tool) -> impl Iterator<Item = &str> {
     required.into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// Returns whether an argument has a default. Some schemas also list such arguments as required.
+/// Returns `true` if an argument has a default. Some schemas list such arguments as required, too.
 pub(super) fn has_default(tool: &Tool, name: &str) -> bool {
     property(tool, name).is_some_and(|property| property.get("default").is_some())
 }
 
-/// Returns a number that is whole and not negative, however it is written.
+/// Returns a whole, non-negative number, also if it is written as `30.0`. Cuts off a fraction.
 fn as_whole(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| {
         let number = value.as_f64().filter(|number| (0.0..1e15).contains(number))?;
@@ -112,7 +112,7 @@ fn as_whole(value: &Value) -> Option<u64> {
     })
 }
 
-/// Returns the choice of a schema that has this type.
+/// Returns the choice of a schema with this type.
 fn of_kind<'s>(schema: &'s Value, kind: &str) -> Option<&'s Value> {
     ["anyOf", "oneOf"].into_iter().find_map(|either| {
         let choices = schema.get(either)?.as_array()?;
@@ -120,7 +120,7 @@ fn of_kind<'s>(schema: &'s Value, kind: &str) -> Option<&'s Value> {
     })
 }
 
-/// Returns whether a value may be of this type.
+/// Returns `true` if a value may be of this type.
 pub(super) fn is_a(schema: &Value, kind: &str) -> bool {
     match schema.get("type") {
         Some(Value::String(each)) => each == kind,
@@ -134,7 +134,7 @@ pub(super) fn is_a(schema: &Value, kind: &str) -> bool {
     }
 }
 
-/// Returns whether any text is valid.
+/// Returns `true` if any string is valid.
 pub(super) fn is_free_text(schema: &Value) -> bool {
     is_a(schema, "string")
         && of_kind(schema, "string").into_iter().chain([schema]).all(|schema| {
@@ -142,7 +142,7 @@ pub(super) fn is_free_text(schema: &Value) -> bool {
         })
 }
 
-/// Returns whether a list of arbitrary texts is valid.
+/// Returns `true` if a list of arbitrary strings is valid.
 pub(super) fn is_texts(schema: &Value) -> bool {
     is_a(schema, "array") && schema.get("items").is_some_and(is_free_text)
 }

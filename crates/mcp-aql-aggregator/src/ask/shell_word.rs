@@ -1,6 +1,10 @@
-//! Places in a shell command where a quoted word is read a second time, without its quotes.
+//! Finds positions in a shell command where a quoted word is read again, without its quotes.
+//!
+//! The filter `shellWord` protects a query only once. It is rejected where another interpreter
+//! reads the word as code, for example in `sh -c {query|shellWord}`.
 
-/// The interpreters, without the version in their names, and the letters of the options whose argument is code.
+/// Interpreters without the version in their names, and the letters of options with code as
+/// argument.
 const INTERPRETERS: [(&str, &str); 31] = [
     ("ash", "c"),
     ("awk", "e"),
@@ -35,7 +39,7 @@ const INTERPRETERS: [(&str, &str); 31] = [
     ("zsh", "c"),
 ];
 
-/// The long options whose argument is code.
+/// Long options with code as argument.
 const LONG_OPTIONS: [&str; 8] = [
     "command",
     "eval",
@@ -47,33 +51,37 @@ const LONG_OPTIONS: [&str; 8] = [
     "split-string",
 ];
 
-/// The interpreters whose first argument is code if no option gives it, and their options with an argument of its own.
+/// Interpreters whose first argument is code unless an option gives it, and their options with an
+/// argument of their own.
 const CODE_FIRST: [(&str, &[&str]); 4] =
     [("awk", &["-F", "-v"]), ("gawk", &["-F", "-v"]), ("mawk", &["-F", "-v"]), ("sed", &["-l"])];
 
-/// The programs that join their arguments to a command and give it to a shell, or run the commands in them.
+/// Programs that pass their joined arguments to a shell, or run the commands in them.
 const JOINING: [&str; 7] = ["cmd", "eval", "parallel", "sqlite", "ssh", "trap", "watch"];
 
-/// The programs that join all that follows an option like `-Command`.
+/// Programs that join everything after an option like `-Command`.
 const POWERSHELL: [&str; 2] = ["powershell", "pwsh"];
 
 /// The interpreter whose arguments are examined.
 struct Interpreter<'a> {
     name: &'a str,
     letters: &'a str,
-    /// The options with an argument, if the first of the other arguments is code and has not come yet.
+    /// Options with an argument. `None` unless the first of the other arguments is code and is
+    /// still to come.
     code_first: Option<&'a [&'a str]>,
 }
 
 impl<'a> Interpreter<'a> {
-    /// The interpreter of this name, without folder, version and extension.
+    /// Returns the interpreter with this name. `plain` is the name without folder, version and
+    /// extension.
     fn of(name: &'a str, plain: &str) -> Option<Self> {
         let (_, letters) = INTERPRETERS.iter().find(|(each, _)| *each == plain)?;
         let code_first = CODE_FIRST.iter().find(|(each, _)| *each == plain);
         Some(Self { name, letters, code_first: code_first.map(|(_, options)| *options) })
     }
 
-    /// The option in this word whose argument is code. The rest of a word may come from a variable, and is not repeated.
+    /// Returns the option in this word whose argument is code. Only the name is returned, because
+    /// the rest of the word may come from a variable.
     fn code_option(&self, word: &str) -> Option<String> {
         let option = word.strip_prefix('-')?;
         let code = match option.strip_prefix('-') {
@@ -87,15 +95,22 @@ impl<'a> Interpreter<'a> {
     }
 }
 
-/// Returns what reads a word behind this part of a command once more, in the words of a message: a
-/// here-document, a program that runs its arguments, or an option whose argument is code.
+/// Returns the program or syntax that reads a word after `before` a second time, in the words of a
+/// message. This is a here-document, a program that runs its arguments, or an option with code as
+/// argument.
+///
+/// ```text
+/// bash -c           → `bash -c`
+/// ssh host grep     → `ssh`
+/// grep -e           → none
+/// ```
 pub(super) fn reread_by(before: &str) -> Option<String> {
     if is_in_here_document(before) {
         return Some("a here-document".to_owned());
     }
     let command = before.rsplit([';', '|', '&', '\n', '(', '`']).next().unwrap_or_default();
     let mut words: Vec<_> = command.split_whitespace().map(unquoted).collect();
-    // The placeholder continues the last word, or it begins one.
+    // The placeholder continues the last word, or begins a new one.
     let continued = words.pop_if(|_| !command.ends_with(char::is_whitespace));
     let mut interpreter: Option<Interpreter<'_>> = None;
     let mut found = None;
@@ -121,7 +136,7 @@ pub(super) fn reread_by(before: &str) -> Option<String> {
             } else if word.starts_with('-') {
                 found = interpreter.code_option(word).or(found);
             } else {
-                // The code itself; what follows are arguments.
+                // This word is the code itself. Arguments follow.
                 (interpreter.code_first, found) = (None, None);
             }
         }
@@ -141,13 +156,13 @@ fn unquoted(word: &str) -> &str {
     word.trim_matches(['"', '\'', '\\'])
 }
 
-/// Whether the word is a short form of PowerShell's option `-Command`.
+/// Returns `true` if the word is a short form of PowerShell's option `-Command`.
 fn is_command_option(word: &str) -> bool {
     let option = word.strip_prefix('-').unwrap_or_default().to_ascii_lowercase();
     !option.is_empty() && "command".starts_with(&option)
 }
 
-/// Returns whether a line after `<<` has begun. `<<<` is a word, in which quotes count.
+/// Returns `true` if a line after `<<` has begun. `<<<` does not count: quotes apply to its word.
 fn is_in_here_document(before: &str) -> bool {
     let text = before.replace("<<<", " ");
     text.split_once("<<").is_some_and(|(_, behind)| behind.contains('\n'))

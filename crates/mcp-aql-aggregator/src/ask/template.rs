@@ -8,6 +8,10 @@ use serde_json::Value;
 use super::filters::Filter;
 
 /// The arguments of a call, from the configuration or from discovery.
+///
+/// ```json
+/// { "pattern": "{keywords|regexOr}", "path": "${HOME}/src", "limit": "{limit}" }
+/// ```
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ArgumentsTemplate(pub(super) Vec<(String, Template)>);
 
@@ -16,9 +20,9 @@ pub(super) enum Template {
     /// A number, a boolean or `null`.
     Plain(Value),
     Text(Text),
-    /// `{limit}` alone, which becomes a number.
+    /// `{limit}` alone. It becomes a number.
     Limit,
-    /// `{words}` alone in a list, which becomes one string per word.
+    /// `{words}` alone in a list. It becomes one string per word.
     Words(Vec<Filter>),
     List(Vec<Template>),
     Members(Vec<(String, Template)>),
@@ -38,7 +42,7 @@ pub(super) enum Segment {
     Placeholder(PlaceholderSource, Vec<Filter>),
 }
 
-/// A text that is never logged.
+/// A string that must not be logged.
 #[derive(Clone)]
 pub(super) struct Secret(pub(super) String);
 
@@ -134,7 +138,7 @@ impl ArgumentsTemplate {
         self
     }
 
-    /// Returns the operation that the template names, if it is fixed.
+    /// Returns the operation named by the template, if it is fixed.
     pub(super) fn operation(&self) -> Option<String> {
         let (_, template) = self.0.iter().find(|(name, _)| name == "operation")?;
         template.raw().as_str().map(str::to_owned)
@@ -145,15 +149,15 @@ impl ArgumentsTemplate {
         self.0.iter().map(|(name, _)| name.as_str()).collect()
     }
 
-    /// Returns the secret texts with their names: the values of environment variables, and values
-    /// under names of secrets.
+    /// Returns the secrets with their names: the values of environment variables, and values under
+    /// names of secrets.
     pub(crate) fn secrets(&self) -> Vec<(String, String)> {
         let mut found = Vec::new();
         self.0.iter().for_each(|(name, template)| template.secrets(name, &mut found));
         found
     }
 
-    /// Returns the template as the configuration contains it or could contain it.
+    /// Returns the template as the configuration contains it, or could contain it.
     pub(crate) fn raw(&self) -> Value {
         raw_members(&self.0)
     }
@@ -192,7 +196,7 @@ fn raw_members(members: &[(String, Template)]) -> Value {
     Value::Object(members.collect())
 }
 
-/// Formats a placeholder.
+/// Formats a placeholder, for example `{query|regex}`.
 pub(super) fn place(source: PlaceholderSource, filters: &[Filter]) -> String {
     let mut place = format!("{{{}", source.name());
     for filter in filters {
@@ -220,8 +224,8 @@ impl Text {
     }
 }
 
-/// Returns whether the text between braces is meant as a placeholder: names separated by bars,
-/// without blanks.
+/// Returns `true` if the content of braces is meant as a placeholder: names separated by bars,
+/// without spaces.
 pub(super) fn looks_like_placeholder(inner: &str) -> bool {
     const MAX_PLACEHOLDER_BYTES: usize = 100;
     inner.len() <= MAX_PLACEHOLDER_BYTES

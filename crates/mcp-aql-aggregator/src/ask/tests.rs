@@ -26,7 +26,7 @@ fn query_schema() -> Value {
     json!({ "type": "object", "properties": { "query": { "type": "string" } }, "required": ["query"] })
 }
 
-/// Returns a server's settings with the calls of a configuration.
+/// Returns the settings of a server with these calls.
 fn settings(calls: Value) -> ServerSettings {
     let text = json!({
         "mcpServers": { "a": { "command": "x" } },
@@ -746,7 +746,7 @@ fn details(name: &str, tool: &str) -> Value {
     })
 }
 
-/// Runs discovery on an adapter's answers and returns the calls made and the plan.
+/// Runs discovery on an adapter's answers. Returns the calls made and the plan.
 fn learn(
     tools: &[Tool],
     answer: impl Fn(&PlannedCall) -> Option<CallToolResult>,
@@ -985,7 +985,7 @@ proptest! {
     fn a_query_cannot_leave_its_quotes(query in "['\"\\\\\\-; a\\PC]{0,40}") {
         let sql = "SELECT a FROM t WHERE t MATCH '{query|fts5Or|sqlString}' OR a LIKE '%{query|sqlString}%'";
         let sent = sent(json!({ "q": sql }), &query).remove(0)["q"].as_str().unwrap().to_owned();
-        // Databases parse the text between quotes as one string.
+        // Databases parse everything between the quotes as one string.
         let mut outside = String::new();
         let mut is_in = false;
         let mut rest = sent.chars().peekable();
@@ -1029,7 +1029,7 @@ proptest! {
         }
     }
 
-    /// A real shell passes the text to the program as one argument.
+    /// A real shell passes the value to the program as one argument.
     #[cfg(unix)]
     #[test]
     fn a_shell_word_is_one_argument(query in "([-'\"\\\\$`;|&<>(){}*?!~# \n\0a]|\\PC){0,30}") {

@@ -1,6 +1,6 @@
-//! Words in the names of tools and arguments by which discovery recognizes search tools.
+//! Words by which discovery recognizes search tools and their arguments.
 
-/// The names of the argument that holds the query, the most certain first.
+/// Names of the argument that holds the query, the most certain first.
 pub(super) const QUERIES: [&str; 17] = [
     "query",
     "q",
@@ -104,13 +104,13 @@ pub(super) const CHANGING: [&str; 78] = [
     "upsert",
     "write",
 ];
-/// The words of [`CHANGING`] that are nouns anywhere but at the beginning: `search_order`,
+/// The words of [`CHANGING`] that are nouns anywhere but at the beginning, as in `search_order` or
 /// `find_commit`.
 pub(super) const NOUNS: [&str; 17] = [
     "archive", "book", "build", "call", "change", "commit", "copy", "download", "fork", "import",
     "mark", "merge", "order", "patch", "post", "run", "store",
 ];
-/// Verbs that may follow "and" in the name of a tool that only reads: `search_and_rank`.
+/// Verbs that may follow "and" in the name of a tool that only reads, as in `search_and_rank`.
 pub(super) const READING: [&str; 25] = [
     "ask",
     "browse",
@@ -138,8 +138,8 @@ pub(super) const READING: [&str; 25] = [
     "summarize",
     "view",
 ];
-/// Words for people after `ask`. Such a tool passes the question on to a person, which would cost
-/// that person time on every query.
+/// Words for people after `ask`. Such a tool passes the question on to a person, and every query
+/// would cost that person time.
 pub(super) const PEOPLE: [&str; 14] = [
     "admin",
     "colleague",
@@ -156,7 +156,7 @@ pub(super) const PEOPLE: [&str; 14] = [
     "team",
     "user",
 ];
-/// The names of the argument that limits the number of results.
+/// Names of the argument that limits the number of results.
 pub(super) const LIMITS: [&str; 17] = [
     "limit",
     "top_k",

@@ -7,9 +7,9 @@ use mcp_aql_aggregator::{Aggregator, CallCheck, ServerCheck, ServerStatus};
 use super::table::{cut, one_line};
 use super::{CommandOutcome, output};
 
-/// The maximum number of items shown per answer.
+/// Maximum number of items shown per answer.
 const MAX_SHOWN_ITEMS: usize = 3;
-/// The maximum number of lines shown of a server's standard error.
+/// Maximum number of lines shown of a server's standard error.
 const MAX_STDERR_LINES: usize = 5;
 
 /// Checks all servers and prints the findings.
@@ -26,7 +26,7 @@ pub(super) async fn check(aggregator: &Aggregator, query: &str) -> Result<Comman
     })
 }
 
-/// Describes the findings about one server.
+/// Formats the findings about one server.
 fn text(checked: &ServerCheck, width: usize) -> String {
     let mut lines = WrappedText { text: String::new(), width };
     let state = match checked.state.state {
@@ -93,7 +93,7 @@ struct WrappedText {
 }
 
 impl WrappedText {
-    /// Adds a text wrapped to the width, so that all of it is readable.
+    /// Adds a paragraph wrapped to the width, so that nothing of it is cut off.
     fn wrap(&mut self, indent: usize, text: &str) {
         let text = one_line(text);
         let most = self.width.saturating_sub(indent).max(1);
@@ -112,7 +112,7 @@ impl WrappedText {
     }
 
     fn add(&mut self, indent: usize, line: &str) {
-        // Writing into a string does not fail.
+        // Writing to a `String` cannot fail.
         let _ = writeln!(self.text, "{}", cut(&format!("{:indent$}{line}", ""), self.width));
     }
 }

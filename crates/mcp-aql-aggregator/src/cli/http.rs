@@ -32,12 +32,13 @@ pub(crate) struct HttpArgs {
 }
 
 impl HttpArgs {
-    /// Returns whether to serve over HTTP.
+    /// Returns `true` if the command line asks for HTTP.
     pub(super) const fn is_requested(&self) -> bool {
         self.http.is_some()
     }
 
-    /// Serves the chosen interface over HTTP. After `stop`, running calls finish, unless another signal arrives.
+    /// Serves the chosen interface over HTTP. After `stop`, running calls finish, unless another
+    /// signal arrives.
     pub(super) async fn serve(
         self,
         aggregator: &Aggregator,
@@ -49,9 +50,10 @@ impl HttpArgs {
         options.check(address.ip()).map_err(|error| error.to_string())?;
         let wrong = |error: std::io::Error| format!("cannot listen on {address}: {error}");
         let listener = tokio::net::TcpListener::bind(address).await.map_err(wrong)?;
-        // The system has now chosen the port if the address left it open.
+        // If the port was 0, the system has now chosen one.
         let address = listener.local_addr().map_err(wrong)?;
-        // A handler that was installed earlier would also receive the first signal.
+        // The handler is installed late, because an earlier one would also receive the first
+        // signal.
         let stop = Shutdown::when(stop).at_once_when(async { shutdown_signal().await });
         let served = match face {
             Face::Plain => {

@@ -26,10 +26,10 @@ use mcp_aql_aggregator::{Aggregator, Config, Query, QueryError, ServerStatus};
 use arguments::{Arguments, Command, ConfigArgs};
 use signals::shutdown_signal;
 
-/// The delay after which servers that are still starting are reported.
+/// Delay after which servers still starting are reported.
 const STARTING_REPORT_DELAY: Duration = Duration::from_secs(2);
 
-/// The outcome of the process.
+/// The result of the command, reported as the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CommandOutcome {
     /// The command succeeded.
@@ -76,7 +76,8 @@ fn run(command: Command) -> Result<CommandOutcome, String> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
     let ended = runtime.block_on(work(command));
-    // A thread that reads standard input ends only when standard input does.
+    // The thread that reads standard input only ends with the input, so the runtime cannot wait for
+    // it.
     runtime.shutdown_timeout(Duration::from_millis(100));
     ended
 }
@@ -125,7 +126,7 @@ async fn once(
 }
 
 async fn ask(aggregator: &Aggregator, query: Query, json: bool) -> Result<CommandOutcome, String> {
-    // The servers have just been started, so the query waits for them first.
+    // The servers have just been started, so the query waits until they are ready or have failed.
     let settled = report_slow_start(aggregator, aggregator.settled_for(&query)).await;
     settled.map_err(|error| error.to_string())?;
     match aggregator.query(query).await {
@@ -150,7 +151,7 @@ async fn ask(aggregator: &Aggregator, query: Query, json: bool) -> Result<Comman
     }
 }
 
-/// Waits for `work`, and reports the servers that are still starting after a delay.
+/// Waits for `work`. Reports the servers still starting after a delay, to explain the wait.
 async fn report_slow_start<T>(aggregator: &Aggregator, work: impl Future<Output = T>) -> T {
     let mut work = std::pin::pin!(work);
     tokio::select! {

@@ -7,19 +7,20 @@ use mcp_aql_text::{VisibleLines, visible_json, visible_lines};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 
-/// Warnings by default, but only errors of rmcp, which logs a warning for each rejected request.
+/// Default log filter. rmcp logs a warning for each rejected request, so only its errors are
+/// logged.
 const DEFAULT: &str = "warn,rmcp=error";
-/// The minimum and maximum width of a table.
+/// Minimum and maximum width of a table.
 const WIDTHS: std::ops::RangeInclusive<usize> = 60..=240;
 
-/// Writes a text to standard output. Characters that a terminal does not display appear as their
-/// code points.
+/// Writes to standard output. Characters that a terminal does not display appear as code points,
+/// for example `<U+202E>`.
 pub(crate) fn write(text: &str) -> Result<(), String> {
     write_as_is(&visible_lines(text))
 }
 
-/// Writes JSON to standard output: unchanged for a program, and with escapes for characters that a
-/// terminal does not display.
+/// Writes JSON to standard output. A program receives it unchanged. On a terminal, characters that
+/// would not be displayed are escaped.
 pub(crate) fn write_json(json: &str) -> Result<(), String> {
     if std::io::stdout().is_terminal() {
         write_as_is(&visible_json(json))
@@ -44,7 +45,7 @@ pub(crate) fn print_message(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", visible_lines(text));
 }
 
-/// Returns the terminal's width in columns.
+/// Returns the width of the terminal in columns.
 pub(crate) fn width() -> usize {
     let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let usual = if std::io::stdout().is_terminal() { 100 } else { 120 };
@@ -76,6 +77,6 @@ pub(crate) fn log_to_stderr() {
         .with_target(CALLS, LevelFilter::INFO)
         .with_targets(QUOTING_TARGETS.map(|target| (target, LevelFilter::WARN)));
     let subscriber = tracing_subscriber::registry().with(lines).with(filter).with(quiet);
-    // No global subscriber has been set before.
+    // This fails only if a global subscriber was set before, and none was.
     let _ = tracing::subscriber::set_global_default(subscriber);
 }

@@ -1,9 +1,9 @@
-//! The signals of Unix that end the command.
+//! The Unix signals that end the command.
 
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Waits for Ctrl-C or a termination signal. The handlers are installed by the call itself, not by
-/// the first poll, so that a signal during start-up also ends the servers.
+/// Waits for Ctrl-C or a termination signal. The call itself installs the handlers, not the first
+/// poll, so that a signal during start-up also ends the servers.
 pub(super) fn shutdown_signal() -> impl Future<Output = ()> + Send + 'static {
     let on_signal = |kind| {
         let heard = signal(kind);
@@ -19,7 +19,7 @@ pub(super) fn shutdown_signal() -> impl Future<Output = ()> + Send + 'static {
     };
     let interrupted = on_signal(SignalKind::interrupt());
     let terminated = on_signal(SignalKind::terminate());
-    // The terminal was closed.
+    // Sent when the terminal is closed.
     let hung_up = on_signal(SignalKind::hangup());
     async move {
         tokio::select! {

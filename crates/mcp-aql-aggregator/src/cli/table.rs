@@ -1,4 +1,4 @@
-//! Plain-text tables of results and servers.
+//! Tables of results and servers for the terminal.
 
 use std::fmt::Write as _;
 
@@ -34,7 +34,7 @@ pub(crate) fn answer(answer: &Answer, width: usize) -> String {
         servers.row([&server.name, &status, &latency, &raw, &shown]);
     }
     text.push_str(&servers.text(width));
-    // Writing into a string does not fail.
+    // Writing to a `String` cannot fail.
     let _ = writeln!(
         text,
         "\n{} of {} results, {} without copies; {} of {} servers answered; {} ms",
@@ -60,19 +60,19 @@ fn about(hit: &Hit) -> String {
     line
 }
 
-/// Replaces white space, including line breaks, with single blanks.
+/// Replaces every run of whitespace, including line breaks, with one space.
 pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The alignment of a column.
+/// Alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Left,
     Right,
 }
 
-/// A table; its last column is cut at the end of the line.
+/// A table. Its last column is cut off at the end of the line.
 pub(crate) struct Table<const N: usize> {
     sides: [Side; N],
     rows: Vec<[String; N]>,
@@ -115,7 +115,7 @@ impl<const N: usize> Table<N> {
     }
 }
 
-/// Cuts a line that is too long.
+/// Shortens a line of more than `width` characters.
 pub(crate) fn cut(line: &str, width: usize) -> String {
     if line.chars().count() <= width {
         return line.to_owned();

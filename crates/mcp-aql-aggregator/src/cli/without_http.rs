@@ -1,4 +1,4 @@
-//! Stands in for serving over HTTP if the feature `http` is off.
+//! Stand-in for serving over HTTP if the feature `http` is off.
 
 use clap::Args;
 use mcp_aql_aggregator::Aggregator;
@@ -10,12 +10,12 @@ use super::face::Face;
 pub(crate) struct HttpArgs {}
 
 impl HttpArgs {
-    /// Returns `false`: there is no option for HTTP.
+    /// Returns `false`, because there is no option for HTTP.
     pub(super) const fn is_requested(&self) -> bool {
         false
     }
 
-    /// Serves nothing.
+    /// Does nothing.
     pub(super) async fn serve(
         self,
         _: &Aggregator,

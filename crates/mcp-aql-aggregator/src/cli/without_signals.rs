@@ -1,4 +1,4 @@
-//! The end of the command on systems without the signals of Unix.
+//! Waits for the end of the command on systems without Unix signals.
 
 /// Waits for Ctrl-C.
 pub(super) fn shutdown_signal() -> impl Future<Output = ()> + Send + 'static {

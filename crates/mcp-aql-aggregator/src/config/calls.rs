@@ -1,4 +1,8 @@
 //! Reads the calls of a server: `aggregator.servers.NAME.calls`.
+//!
+//! ```json
+//! [{ "tool": "search_nodes", "arguments": { "query": "{keyword}" }, "items": "entities" }]
+//! ```
 
 use regex::{Regex, RegexBuilder};
 
@@ -10,7 +14,7 @@ use crate::items::ItemLocation;
 
 const CALL_NAMES: [&str; 5] = ["tool", "arguments", "items", "split", "mayWrite"];
 const MAX_CALLS: usize = 16;
-/// The maximum memory of a compiled regular expression, in bytes.
+/// Maximum memory of a compiled regular expression in bytes.
 pub(super) const MAX_REGEX_BYTES: usize = 1024 * 1024;
 
 pub(super) fn calls(
@@ -30,7 +34,7 @@ pub(super) fn calls(
     calls.filter_map(|(place, node)| call(reader, &at.item(place), node)).collect()
 }
 
-/// Reads the separator between the results in a text. `^` matches at the beginning of each line.
+/// Reads the separator between results in text content. `^` matches at the beginning of each line.
 fn separator(reader: &mut ConfigReader<'_>, at: &ConfigPath<'_>, node: &Node) -> Option<Regex> {
     let pattern = reader.raw_text(at, node)?;
     let built = RegexBuilder::new(pattern).multi_line(true).size_limit(MAX_REGEX_BYTES).build();
@@ -90,8 +94,8 @@ fn call(reader: &mut ConfigReader<'_>, at: &ConfigPath<'_>, node: &Node) -> Opti
     Some(CallTemplate { tool: tool?, arguments, items, may_write: may_write.unwrap_or(false) })
 }
 
-/// Returns the last line of the regular expression parser's message; the other lines draw the
-/// expression.
+/// Formats an error of the regular expression parser. Only the last line of its message is used;
+/// the other lines draw the expression.
 pub(super) fn regex_fault(error: &regex::Error) -> String {
     let told = match error {
         regex::Error::CompiledTooBig(_) => "it would take too much memory".to_owned(),

@@ -1,13 +1,14 @@
-//! Faults of a configuration and the paths where they occur.
+//! Mistakes in a configuration, and the paths at which they occur.
 
 use std::fmt;
 
 use crate::names::QuotedName;
 
-/// The maximum number of faults reported. More than that usually have one cause.
+/// Maximum number of mistakes reported. If there are more, they usually have one cause.
 const MAX_FAULTS: usize = 100;
 
-/// All faults of a configuration, one per line.
+/// The error of an invalid configuration. You can print it as it is: it lists all mistakes, one per
+/// line.
 ///
 /// ```
 /// use mcp_aql_aggregator::Config;
@@ -26,12 +27,12 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    /// Creates an error with one fault.
+    /// Creates an error with one entry.
     pub(crate) fn of(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self { faults: vec![Fault { path: path.into(), message: message.into() }] }
     }
 
-    /// Returns all faults, in the order of the file.
+    /// Returns all mistakes, in the order of the file.
     pub fn faults(&self) -> &[Fault] {
         &self.faults
     }
@@ -51,7 +52,7 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// One fault of a configuration: its location, and what to write instead.
+/// One mistake in a configuration: its location, and what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     path: String,
@@ -59,8 +60,8 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// Returns the location: `mcpServers.docs.url`, `aggregator.rules[0].match`. Empty for the file
-    /// itself.
+    /// Returns the location, for example `mcpServers.docs.url` or `aggregator.rules[0].match`.
+    /// Empty for the file itself.
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -80,7 +81,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// A collector of faults.
+/// Collects the mistakes in a configuration.
 #[derive(Debug, Default)]
 pub(super) struct Faults(Vec<Fault>);
 
@@ -91,7 +92,7 @@ impl Faults {
         }
     }
 
-    /// Adds a fault at `below`, a path relative to `path`.
+    /// Adds a mistake at `below`, a path relative to `path`.
     pub(super) fn add_below(&mut self, path: &ConfigPath<'_>, below: &str, message: String) {
         if self.0.len() < MAX_FAULTS {
             let below = mcp_aql_text::visible(below);
@@ -104,7 +105,7 @@ impl Faults {
     }
 }
 
-/// A path in the file, formatted only when it is reported.
+/// A path in the file. It is formatted only when it is reported.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ConfigPath<'a> {
     Root,

@@ -1,4 +1,4 @@
-//! The configuration: a client's own `mcpServers` and the `aggregator` section beside it.
+//! The configuration: a client's own `mcpServers`, and the `aggregator` section next to it.
 
 mod calls;
 mod fault;
@@ -26,10 +26,13 @@ pub use fault::{ConfigError, Fault};
 
 use crate::ask::{CallTemplate, Discovery};
 
-/// The maximum size of a configuration file, in bytes.
+/// Maximum size of a configuration file in bytes.
 const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The configured servers and the settings for queries.
+///
+/// You can use the configuration file of your MCP client as it is. The section `aggregator` is
+/// optional.
 ///
 /// ```
 /// use mcp_aql_aggregator::Config;
@@ -61,7 +64,7 @@ impl Config {
     /// Reads a configuration file. `${NAME}` expands to variables of this process's environment.
     ///
     /// # Errors
-    /// [`ConfigError`] with all faults.
+    /// Returns a [`ConfigError`] with all mistakes in the file.
     pub fn from_file(path: &Path) -> Result<Self, ConfigError> {
         let unreadable = |reason: String| {
             ConfigError::of("", format!("cannot read {}: {reason}", path.display()))
@@ -81,11 +84,12 @@ impl Config {
         Self::from_json(&text, &|name| std::env::var(name).ok())
     }
 
-    /// Parses the text of a configuration file; `env` looks up the variables for `${NAME}`.
+    /// Parses the content of a configuration file. `env` looks up the variables for `${NAME}`. Use
+    /// this if your configuration is not in a file.
     ///
     /// # Errors
-    /// [`ConfigError`] with all faults and their paths. It never contains values of variables,
-    /// `env` or `headers`.
+    /// Returns a [`ConfigError`] with all mistakes and their paths. It never contains values of
+    /// variables, `env` or `headers`.
     pub fn from_json(
         text: &str,
         env: &dyn Fn(&str) -> Option<String>,
@@ -98,8 +102,8 @@ impl Config {
         self.servers.iter().map(|server| server.name.as_str())
     }
 
-    /// Returns the servers for a query whose caller names none: the servers of all matching rules,
-    /// or else all of them. Disabled servers are left out. The order is that of the file.
+    /// Returns the servers for a query that names none: those of all matching rules, or all servers
+    /// if no rule matches. Disabled servers are left out. The order is that of the file.
     pub(crate) fn chosen(&self, query: &str) -> Vec<usize> {
         let enabled = |place: &usize| self.servers.get(*place).is_some_and(|it| !it.disabled);
         let mut chosen: Vec<usize> = self
@@ -124,7 +128,7 @@ impl Config {
 pub(crate) struct ServerConfig {
     pub(crate) name: String,
     pub(crate) how: How,
-    /// Whether the server is never started and never queried.
+    /// If `true`, the server is never started and never queried.
     pub(crate) disabled: bool,
     /// The names and values of the environment variables in the server's block.
     pub(crate) secrets: Vec<(String, String)>,
@@ -178,37 +182,37 @@ impl std::fmt::Debug for How {
 /// The settings for all servers: `aggregator` in the file.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
-    /// The time limit of one server for a query.
+    /// Time limit of one server for a query.
     pub(crate) server_timeout: Duration,
-    /// The time limit of a query.
+    /// Time limit of a query.
     pub(crate) deadline: Duration,
-    /// The time limit for starting a server.
+    /// Time limit for starting a server.
     pub(crate) start_timeout: Duration,
-    /// The number of results if the query does not say.
+    /// Number of results if the query does not specify one.
     pub(crate) max_results: usize,
-    /// The maximum size of a server's answer, in bytes. A larger answer is a failure.
+    /// Maximum size of a server's answer in bytes. A larger answer is a failure.
     pub(crate) max_response_bytes: usize,
     pub(crate) max_items_per_server: usize,
     pub(crate) max_item_chars: usize,
-    /// The maximum size of the aggregator's whole answer, in bytes.
+    /// Maximum size of the aggregator's whole answer in bytes.
     pub(crate) max_output_bytes: usize,
     pub(crate) discovery: Discovery,
     pub(crate) rules: Vec<Rule>,
-    /// The maximum number of concurrent queries.
+    /// Maximum number of concurrent queries.
     pub(crate) max_queries: usize,
-    /// The maximum number of concurrent calls to one server.
+    /// Maximum number of concurrent calls to one server.
     pub(crate) calls_per_server: usize,
-    /// The number of consecutive failures that open the circuit breaker.
+    /// Number of consecutive failures that open the circuit breaker.
     pub(crate) breaker_failures: u32,
-    /// The time for which the circuit breaker stays open.
+    /// Time for which the circuit breaker stays open.
     pub(crate) breaker_open: Duration,
-    /// The maximum number of results from one server.
+    /// Maximum number of results from one server.
     pub(crate) max_per_server: Option<usize>,
-    /// The weight of relevance against variety, 0 to 1.
+    /// Weight of relevance against variety, 0 to 1.
     pub(crate) mmr: Option<f64>,
-    /// Hosts other than this machine that may be reached over plain HTTP.
+    /// Hosts other than this machine allowed over plain HTTP.
     pub(crate) allow_http_hosts: Vec<String>,
-    /// Whether a server is started by the first query that needs it.
+    /// If `true`, a server is started by the first query that needs it.
     pub(crate) lazy: bool,
 }
 
@@ -248,9 +252,9 @@ pub(crate) struct Rule {
 /// The settings for one server: `aggregator.servers.NAME` in the file.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerSettings {
-    /// The calls to make. Empty means that discovery chooses.
+    /// The calls to make. If empty, discovery chooses.
     pub(crate) calls: Vec<CallTemplate>,
-    /// The weight of the server's results; the default is 1.
+    /// Weight of the server's results. The default is 1.
     pub(crate) weight: f64,
     pub(crate) timeout: Option<Duration>,
     pub(crate) lifecycle: Lifecycle,
@@ -272,7 +276,7 @@ impl Default for ServerSettings {
 /// The handshake that opens a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lifecycle {
-    /// With `initialize`, which all servers up to revision 2025-11-25 expect.
+    /// With `initialize`, as all servers up to revision 2025-11-25 expect.
     Initialize,
     /// With `server/discover`, for servers that only support 2026-07-28.
     Discover,

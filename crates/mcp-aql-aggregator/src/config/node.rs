@@ -5,7 +5,8 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// A value of the file. `serde_json` would sort the servers and drop one of two with the same name.
+/// A JSON value of the file. `serde_json` would sort the servers and drop one of two with the same
+/// name.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Node {
     /// `null`, a boolean or a number.
@@ -16,12 +17,12 @@ pub(super) enum Node {
 }
 
 impl Node {
-    /// Parses JSON with comments and trailing commas, which editors accept.
+    /// Parses JSON with comments and trailing commas, because editors accept both.
     pub(super) fn parse(text: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(&without_comments(text))
     }
 
-    /// Names the type, with an article.
+    /// Returns the type with an article, for error messages.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Plain(Value::Null) => "null",
@@ -33,7 +34,7 @@ impl Node {
         }
     }
 
-    /// Returns the member of an object.
+    /// Returns a member of an object.
     pub(super) fn get(&self, name: &str) -> Option<&Self> {
         match self {
             Self::Members(members) => {
@@ -43,7 +44,7 @@ impl Node {
         }
     }
 
-    /// Converts to a `serde_json` value, which does not keep the order.
+    /// Converts to a `serde_json` value. The order of members is lost.
     pub(super) fn to_value(&self) -> Value {
         match self {
             Self::Plain(value) => value.clone(),
@@ -119,11 +120,12 @@ impl<'de> Visitor<'de> for NodeVisitor {
     }
 }
 
-/// Replaces comments and trailing commas with blanks, so that lines and columns stay the same.
+/// Replaces comments and trailing commas with spaces, so that lines and columns in errors stay
+/// correct.
 fn without_comments(text: &str) -> String {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut clean = String::with_capacity(text.len());
-    // The position in `clean` of a comma that only white space has followed so far.
+    // Position in `clean` of a comma with only whitespace after it so far.
     let mut comma = None;
     let mut rest = text.chars().peekable();
     while let Some(each) = rest.next() {
@@ -210,7 +212,7 @@ mod tests {
             assert_eq!(Node::parse(text).unwrap().to_value(), expected, "{shows}");
         }
         for text in ["[1 /", "{\"a\": 1 /*", "[,]", "\"\\"] {
-            // `[,]` parses as an empty list, which does no harm.
+            // `[,]` parses as an empty list. This does no harm.
             assert_eq!(Node::parse(text).is_ok(), text == "[,]", "{text}");
         }
     }

@@ -1,4 +1,4 @@
-//! Converts the text of a file to a [`Config`].
+//! Parses the content of a configuration file into a [`Config`].
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use super::{Config, ConfigError, ServerConfig, servers, settings};
 use crate::names::{QuotedName, nearest};
 use crate::variables::Variables;
 
-/// The maximum number of servers.
+/// Maximum number of servers.
 const MAX_SERVERS: usize = 1000;
 
 pub(super) fn config(text: &str, variables: Variables<'_>) -> Result<Config, ConfigError> {
@@ -29,14 +29,14 @@ pub(super) fn config(text: &str, variables: Variables<'_>) -> Result<Config, Con
         // Reading a server checks its URL, so the hosts allowed over plain HTTP are read first.
         if let Some((_, node)) = aggregator {
             config.settings.allow_http_hosts = settings::http_hosts(node);
-            // The same holds for disabled servers, whose blocks are not checked in full.
+            // So are the disabled servers, because their blocks are not checked completely.
             reader.disabled = settings::disabled(node);
         }
         config.servers = read_servers(&mut reader, &at, members, &config.settings.allow_http_hosts);
         if let Some((name, node)) = aggregator {
             settings::read(&mut reader, &at.member(name), node, &mut config);
         }
-        // A client's file may contain anything else, but a misspelt `aggregator` is a mistake.
+        // A client's file may contain anything else, but a misspelled `aggregator` is a mistake.
         for (name, _) in members {
             if name != "aggregator" && strsim::damerau_levenshtein(name, "aggregator") <= 3 {
                 reader.faults.add(&at.member(name), "unknown: write `aggregator`");

@@ -1,4 +1,4 @@
-//! Reads typed values of the configuration and collects faults.
+//! Reads typed values of the configuration and collects the mistakes in them.
 
 use std::collections::HashSet;
 
@@ -7,20 +7,20 @@ use super::node::Node;
 use crate::names::{listed, nearest};
 use crate::variables::{Variables, expanded};
 
-/// The reader's state: the variables, and the faults found so far.
+/// The reader's state: the variables, and the mistakes found so far.
 pub(super) struct ConfigReader<'a> {
     pub(super) variables: Variables<'a>,
     pub(super) faults: Faults,
-    /// Whether the block of a disabled server is being read, in which unset variables are allowed.
+    /// If `true`, the block of a disabled server is being read. Unset variables are allowed in it.
     pub(super) allows_unset: bool,
     /// The names and values of the variables expanded so far.
     pub(super) held: Vec<(String, String)>,
-    /// Servers that are disabled in the `aggregator` section.
+    /// Servers disabled in the `aggregator` section.
     pub(super) disabled: HashSet<String>,
 }
 
 impl ConfigReader<'_> {
-    /// Returns the members of an object, or reports a fault.
+    /// Returns the members of an object, or reports a mistake.
     pub(super) fn members<'n>(
         &mut self,
         at: &ConfigPath<'_>,
@@ -39,7 +39,7 @@ impl ConfigReader<'_> {
         Some(members)
     }
 
-    /// Returns the elements of a list, or reports a fault.
+    /// Returns the elements of a list, or reports a mistake.
     pub(super) fn list<'n>(&mut self, at: &ConfigPath<'_>, node: &'n Node) -> Option<&'n [Node]> {
         match node {
             Node::List(items) => Some(items),
@@ -61,8 +61,8 @@ impl ConfigReader<'_> {
         }
     }
 
-    /// Returns a string with its variables expanded. Numbers and booleans are converted to text, as
-    /// clients do.
+    /// Returns a string with its variables expanded. Numbers and booleans are converted to strings,
+    /// as clients do.
     pub(super) fn text(&mut self, at: &ConfigPath<'_>, node: &Node) -> Option<String> {
         let text = match node {
             Node::Plain(value) if !value.is_null() => return Some(value.to_string()),
@@ -82,7 +82,7 @@ impl ConfigReader<'_> {
         }
     }
 
-    /// Returns a string with its variables expanded, and reports a fault for numbers and booleans.
+    /// Returns a string with its variables expanded. Numbers and booleans are mistakes.
     pub(super) fn strict_text(&mut self, at: &ConfigPath<'_>, node: &Node) -> Option<String> {
         self.raw_text(at, node)?;
         self.text(at, node)
@@ -98,7 +98,7 @@ impl ConfigReader<'_> {
         }
     }
 
-    /// Reports a name that is not among the known ones.
+    /// Reports an unknown name, with the most similar known one.
     pub(super) fn unknown(&mut self, at: &ConfigPath<'_>, name: &str, known: &[&str]) {
         let message = match nearest(known.iter().copied(), name) {
             Some(near) => format!("unknown: did you mean `{near}`?"),

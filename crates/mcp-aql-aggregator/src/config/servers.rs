@@ -1,4 +1,8 @@
 //! Reads a server's block of the client's configuration.
+//!
+//! ```json
+//! { "command": "mcp-server-memory", "env": { "MEMORY_FILE_PATH": "${HOME}/memory.jsonl" } }
+//! ```
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,7 +13,7 @@ use super::reader::ConfigReader;
 use super::{How, ServerConfig, ServerSettings};
 use crate::names::{QuotedName, nearest};
 
-/// The maximum length of a server's name, which appears beside every result, in characters.
+/// Maximum length of a server's name in characters. Every result shows the name.
 const MAX_NAME_CHARS: usize = 100;
 
 /// Names that clients use for `url`.
@@ -41,7 +45,7 @@ pub(super) fn read(
     reader.held.clear();
     let how = if is_object { how(reader, at, node, http_hosts) } else { None };
     reader.allows_unset = false;
-    // A server with faults keeps its index, because rules may name it. The faults are reported
+    // An invalid server keeps its index, because rules may name it. The configuration is rejected
     // anyway.
     let how = how.unwrap_or(How::Http { url: String::new(), headers: BTreeMap::new() });
     ServerConfig {
@@ -248,7 +252,7 @@ fn http_transport(
     Some(How::Http { url: url?.trim().to_owned(), headers })
 }
 
-/// Reads an object of strings, such as variables or headers. `null` leaves one out.
+/// Reads an object of strings, such as variables or headers. Members with `null` are left out.
 fn pairs(
     reader: &mut ConfigReader<'_>,
     at: &ConfigPath<'_>,

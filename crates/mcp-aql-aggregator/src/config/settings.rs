@@ -1,4 +1,12 @@
 //! Reads the aggregator's own settings: the member `aggregator`.
+//!
+//! ```json
+//! {
+//!   "maxResults": 20,
+//!   "rules": [{ "match": "(?i)manual", "servers": ["docs"] }],
+//!   "servers": { "docs": { "calls": [{ "tool": "search_docs" }], "weight": 2 } }
+//! }
+//! ```
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -40,14 +48,14 @@ const SERVER_NAMES: [&str; 6] =
     ["calls", "weight", "timeoutMs", "lifecycle", "discovery", "disabled"];
 const RULE_NAMES: [&str; 2] = ["match", "servers"];
 
-/// The maximum time limit of one server in milliseconds, from the contract.
+/// Maximum time limit of one server in milliseconds, from the contract.
 const MAX_SERVER_TIMEOUT_MS: u64 = 3000;
-/// The maximum time limit of a query in milliseconds, from the contract.
+/// Maximum time limit of a query in milliseconds, from the contract.
 const MAX_DEADLINE_MS: u64 = 5000;
 const MEGABYTE: u64 = 1024 * 1024;
 const MAX_RULES: usize = 200;
 
-/// Returns `allowHttpHosts` alone; its faults are reported later.
+/// Returns only `allowHttpHosts`. Mistakes in it are reported later.
 pub(super) fn http_hosts(aggregator: &Node) -> Vec<String> {
     match aggregator.get("allowHttpHosts") {
         Some(Node::List(hosts)) => hosts
@@ -61,7 +69,7 @@ pub(super) fn http_hosts(aggregator: &Node) -> Vec<String> {
     }
 }
 
-/// Returns the servers disabled in this section; faults are reported later.
+/// Returns the servers disabled in this section. Mistakes are reported later.
 pub(super) fn disabled(aggregator: &Node) -> HashSet<String> {
     let Some(Node::Members(servers)) = aggregator.get("servers") else { return HashSet::new() };
     let disabled = servers.iter().filter(|(_, node)| is_disabled(node));
@@ -233,7 +241,7 @@ fn hosts(reader: &mut ConfigReader<'_>, at: &ConfigPath<'_>, node: &Node) {
     }
 }
 
-/// Returns whether a text is a host as parsed URLs contain it.
+/// Returns `true` if a string is a host in the form that parsed URLs contain.
 fn is_host(text: &str) -> bool {
     let address = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
     match address {
@@ -300,7 +308,7 @@ fn rule(
     Some(Rule { matches: matches?, servers: servers? })
 }
 
-/// Returns the index of a server that the section names.
+/// Returns the index of a server named in this section.
 fn place_of(
     reader: &mut ConfigReader<'_>,
     at: &ConfigPath<'_>,

@@ -1,4 +1,4 @@
-//! Tests of the configuration: parsing, faults and defaults.
+//! Tests of the configuration: parsing, error messages and defaults.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ fn good(value: &Value) -> Config {
     read(&value.to_string()).unwrap()
 }
 
-/// Returns the faults as `path: message`.
+/// Returns the mistakes as `path: message`.
 fn faults(value: &Value) -> Vec<String> {
     let error = read(&value.to_string()).expect_err(&value.to_string());
     error.faults().iter().map(ToString::to_string).collect()
@@ -515,7 +515,7 @@ fn a_file_expands_environment_variables() {
     }
 }
 
-/// Generates JSON with known names, also in wrong places.
+/// Generates JSON with known names, also where they are invalid.
 fn any_json() -> impl Strategy<Value = Value> {
     let names = prop::sample::select(vec![
         "mcpServers",

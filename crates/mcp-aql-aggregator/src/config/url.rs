@@ -1,6 +1,6 @@
-//! The URLs of servers.
+//! Checks the URLs of servers.
 
-/// Checks a URL. The message does not quote it, because it may contain a password or a token.
+/// Checks a URL. The error does not quote it, because it may contain a password or a token.
 pub(super) fn check_url(url: &str, http_hosts: &[String]) -> Result<(), String> {
     let parsed = url::Url::parse(url).map_err(|error| {
         format!("this is not a valid URL ({error}): write for example \"https://example.com/mcp\"")

@@ -1,4 +1,4 @@
-//! Stands in for the check of URLs if the feature `http` is off.
+//! Stand-in for the check of URLs if the feature `http` is off.
 
 /// Rejects every URL.
 pub(super) fn check_url(_: &str, _: &[String]) -> Result<(), String> {

@@ -1,4 +1,4 @@
-//! Builds the answer to a query: ranks the results, removes copies, applies the size limits and
+//! Builds the answer to a query: ranks the results, removes duplicates, applies the size limits and
 //! counts.
 
 use std::time::Duration;
@@ -11,9 +11,9 @@ use crate::answer::{Answer, Hit, Metadata, ServerOutcome};
 use crate::rank::{Candidate, RankOptions, Ranked, rank};
 use crate::upstream::Failure;
 
-/// The minimum bytes of a shortened result. A result that would be shorter is left out instead.
+/// Minimum size of a shortened result in bytes. A shorter one is left out instead.
 const MIN_RESULT_BYTES: usize = 200;
-/// The bytes that mark a result as shortened.
+/// Number of bytes that mark a result as shortened.
 const TRUNCATED_BYTES: usize = ",\"truncated\":true".len();
 
 /// An item and the index of its server.
@@ -22,7 +22,7 @@ struct SourcedItem {
     found: FoundItem,
 }
 
-/// The outcomes of all servers, counted.
+/// Counts over the outcomes of all servers.
 #[derive(Default)]
 struct Tally {
     /// The outcome of each server, with the server's index.
@@ -93,7 +93,7 @@ impl Tally {
         Ok(())
     }
 
-    /// Counts each server's results in the answer, and returns the number of servers that have any.
+    /// Counts each server's results in the answer. Returns the number of servers with at least one.
     fn count_results(&mut self, results: &[Hit]) -> usize {
         let mut contributing = 0;
         for (_, server) in &mut self.servers {
@@ -182,7 +182,7 @@ impl Inner {
                 copies.map(|source| source.server).filter(|it| it != server).collect();
             also.sort_unstable();
             also.dedup();
-            // The ranks are assigned after it is known which results fit.
+            // The ranks are assigned later, once it is known which results fit.
             Some(Hit {
                 content: found.item.content.clone(),
                 server: name(*server)?,
@@ -219,9 +219,10 @@ fn metadata_bytes(servers: &[(usize, ServerOutcome)]) -> usize {
     servers.iter().map(|(_, told)| each(told)).sum::<usize>() + FRAME
 }
 
-/// Selects the best results that fit into `most` bytes of JSON and assigns their ranks. A result
-/// that does not fit is shortened if enough of it remains, or else left out in favour of later
-/// ones.
+/// Selects the best results that fit into `most` bytes of JSON and assigns their ranks.
+///
+/// A result that does not fit is shortened if enough of it remains. Otherwise it is left out, and
+/// later ones may still fit.
 fn fit_hits(hits: Vec<Hit>, most: usize) -> Vec<Hit> {
     let mut left = most;
     let mut taken = Vec::with_capacity(hits.len());
@@ -253,7 +254,7 @@ fn omission_warning(count: usize) -> Option<String> {
     (count > 0).then(|| format!("{count} {results} more did not fit into maxOutputBytes"))
 }
 
-/// Returns the size of a result as JSON without its text, but with the mark that it was shortened.
+/// Returns the size of a shortened result as JSON without its content.
 fn hit_overhead(hit: &Hit) -> usize {
     hit_bytes(hit) - json_length(&hit.content) + TRUNCATED_BYTES
 }
@@ -263,7 +264,7 @@ fn hit_bytes(hit: &Hit) -> usize {
     serde_json::to_string(hit).map_or(usize::MAX / 2, |json| json.len() + 1 + "99".len())
 }
 
-/// Returns the length of a text inside a JSON string.
+/// Returns the length of a string inside a JSON string, in bytes.
 pub(crate) fn json_length(text: &str) -> usize {
     text.chars().map(json_char).sum()
 }
@@ -277,7 +278,7 @@ fn json_char(each: char) -> usize {
     }
 }
 
-/// Shortens a text to at most `most` bytes as JSON, and returns whether it was longer.
+/// Shortens a string to at most `most` bytes as JSON. Returns `true` if it was longer.
 pub(crate) fn shorten(text: &mut String, most: usize) -> bool {
     let mut length = 0;
     let end = text.char_indices().find_map(|(place, each)| {

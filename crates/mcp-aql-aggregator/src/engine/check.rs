@@ -19,7 +19,7 @@ use mcp_aql_rank::texts::clean;
 pub struct ServerCheck {
     /// The server's state.
     pub state: ServerState,
-    /// Whether the server works as configured: it answers, or it has no search tool.
+    /// If `true`, the server works as configured: it answers, or it has no search tool.
     pub is_well: bool,
     /// Problems and remarks, one sentence each.
     pub notes: Vec<String>,
@@ -36,7 +36,7 @@ pub struct ServerCheck {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct CallCheck {
-    /// The tool's name.
+    /// Name of the tool.
     pub tool: String,
     /// The reason why the tool is called.
     pub why: &'static str,
@@ -44,8 +44,8 @@ pub struct CallCheck {
     pub template: Value,
     /// The arguments of the first call.
     pub arguments: Value,
-    /// The answers, one per call. A template may make several calls, and if all of them find
-    /// nothing, the query's words are searched one by one.
+    /// The answers, one per call. A template may make several calls. If all of them find nothing,
+    /// the query's words are searched one by one.
     pub answers: Vec<AnswerCheck>,
 }
 
@@ -53,26 +53,27 @@ pub struct CallCheck {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct AnswerCheck {
-    /// The arguments of the call, with variables of the environment unexpanded.
+    /// The arguments of the call, with environment variables unexpanded.
     pub arguments: Value,
-    /// The time until the answer arrived.
+    /// Time until the answer arrived.
     pub latency: Duration,
-    /// The size of the answer as received.
+    /// Size of the answer as received, in bytes.
     pub bytes: usize,
-    /// The items that the answer was split into.
+    /// The items found in the answer.
     pub items: Vec<String>,
-    /// The number of items left out: not text, errors among results, or beyond the limits.
+    /// Number of items left out: images, errors among results, or beyond the limits.
     pub left_out: usize,
-    /// Whether the configured `items` does not match the answer.
+    /// If `true`, the configured `items` does not match the answer.
     pub is_mismatch: bool,
 }
 
 impl Aggregator {
     /// Queries each server on its own after it has started, and reports its calls and the parsed
-    /// answers. This serves the author of a configuration.
+    /// answers. Use this while you write a configuration.
     ///
     /// # Errors
-    /// [`QueryError::Invalid`], immediately, for a query that [`query`](Self::query) would reject.
+    /// Returns [`QueryError::Invalid`] immediately for a query that [`query`](Self::query) would
+    /// reject.
     pub async fn check(&self, query: &str) -> Result<Vec<ServerCheck>, QueryError> {
         check_query(query)?;
         self.settled().await;
@@ -102,8 +103,8 @@ impl Aggregator {
         }
         let state = upstream.state();
         checked.state = ServerState::of(entry);
-        // A server that exited during the call is being restarted. The reason to report is the
-        // failure, not the restart.
+        // A server that exited during the call is being restarted. Report the failure, not the
+        // restart.
         if let (Err(failure), None) = (&asked, &checked.state.reason) {
             checked.state.reason = Some(failure.to_string());
         }

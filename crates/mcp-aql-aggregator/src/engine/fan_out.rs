@@ -13,8 +13,8 @@ use crate::ask::display_name;
 use crate::items::{Item, split_in_background};
 use crate::upstream::{Answers, Failure, Route};
 
-/// The extra time after which a server is abandoned. A server normally enforces its own deadline
-/// and reports the timeout to its breaker.
+/// Extra time after which a server is abandoned. A server normally enforces its own deadline and
+/// reports the timeout to its circuit breaker, so it gets the chance to do so first.
 const ABANDON_GRACE_PERIOD: Duration = Duration::from_millis(250);
 
 /// Reported for a server whose answer does not contain the configured `items`.
@@ -22,7 +22,7 @@ const ITEMS_MISMATCH: &str = "`items` does not match the answer";
 
 /// The outcome of querying one server.
 pub(super) struct Outcome {
-    /// The server's index in the configuration.
+    /// Index of the server in the configuration.
     pub(super) server: usize,
     pub(super) latency: Duration,
     pub(super) given: Result<ServerItems, Failure>,
@@ -34,7 +34,7 @@ pub(super) struct ServerItems {
     pub(super) items: Vec<FoundItem>,
     pub(super) left_out: usize,
     pub(super) bytes: usize,
-    /// The reasons why some calls failed while others were answered, each once.
+    /// The reasons why some calls failed while others were answered, without repetitions.
     pub(super) failed: Vec<String>,
 }
 
@@ -69,7 +69,7 @@ impl Inner {
         let bounds =
             ItemLimits { items: settings.max_items_per_server, chars: settings.max_item_chars };
         let mut outcomes: Vec<Option<Outcome>> = Vec::new();
-        // Dropping the query drops the set, which cancels every call.
+        // Dropping the query drops the set, and this cancels every call.
         let mut tasks = JoinSet::new();
         for (index, place) in chosen.iter().enumerate() {
             outcomes.push(None);
@@ -111,7 +111,7 @@ impl Inner {
 }
 
 impl Outcome {
-    /// Logs the outcome without any text of the query or the server.
+    /// Logs the outcome without content of the query or the server.
     fn log(&self) {
         let latency_ms = self.latency.as_millis();
         match &self.given {

@@ -2,11 +2,11 @@
 
 use super::QueryError;
 
-/// The maximum length of a query, in characters.
+/// Maximum length of a query in characters.
 pub const MAX_QUERY_CHARS: usize = 10_000;
-/// The minimum number of results that a query can request.
+/// Minimum number of results that a query can request.
 pub const MIN_RESULTS: usize = 10;
-/// The maximum number of results that a query can request.
+/// Maximum number of results that a query can request.
 pub const MAX_RESULTS: usize = 100;
 
 /// Checks the query's length according to the contract.

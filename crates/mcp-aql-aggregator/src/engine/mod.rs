@@ -27,13 +27,13 @@ pub(crate) use limits::{check_query, check_results, out_of_bounds};
 use mcp_aql_rank::texts::clean;
 pub use state::{Percentiles, ServerCall, ServerMetrics, ServerState, ServerStatus};
 
-/// The minimum time that must be left for a query after it waited for its turn. With less, servers
-/// would time out that are not slow.
+/// Minimum time left for a query after it waited for its turn. With less, healthy servers would
+/// time out.
 const MIN_QUERY_TIME: Duration = Duration::from_millis(500);
 
-/// A handle to all configured servers.
+/// A handle to all configured servers. It is cheap to clone.
 ///
-/// Clones share the servers. They are started in the background and kept running until
+/// Clones share the servers. These are started in the background and kept running until you call
 /// [`close`](Self::close).
 #[derive(Clone)]
 pub struct Aggregator {
@@ -55,7 +55,7 @@ struct Entry {
     server: Option<Arc<dyn QueryServer>>,
 }
 
-/// The engine's view of a server.
+/// The engine's view of a server. Tests replace it with fake servers.
 trait QueryServer: Send + Sync + 'static {
     /// Calls the server's tools and returns their answers. Dropping the future cancels the calls.
     fn ask<'a>(
@@ -100,6 +100,8 @@ impl QueryServer for Upstream {
 
 /// A query and the servers to send it to.
 ///
+/// You rarely need to name servers: without names, the rules of the configuration choose them.
+///
 /// ```
 /// use mcp_aql_aggregator::Query;
 ///
@@ -113,8 +115,8 @@ pub struct Query {
     pub(crate) servers: Vec<String>,
     /// The aggregators that the query passed through, if any.
     pub(crate) route: Option<Result<Route, Failure>>,
-    /// Whether to return all results regardless of their size, because the caller splits them into
-    /// pages.
+    /// If `true`, all results are returned regardless of their size, because the caller splits them
+    /// into pages.
     pub(crate) whole: bool,
 }
 
@@ -130,14 +132,14 @@ impl Query {
         }
     }
 
-    /// Limits the number of results: 10 to 100. The default is the configuration's.
+    /// Limits the number of results to 10 to 100. The default is the configuration's.
     #[must_use]
     pub fn max_results(mut self, count: usize) -> Self {
         self.max_results = Some(count);
         self
     }
 
-    /// Restricts the query to this server and others named the same way.
+    /// Restricts the query to this server. Call it again to add more servers.
     #[must_use]
     pub fn server(mut self, name: impl Into<String>) -> Self {
         let name = name.into();
@@ -149,13 +151,16 @@ impl Query {
 }
 
 /// The error of a query.
+///
+/// You can show the message to the caller. It contains no message of a server, because that may
+/// contain a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum QueryError {
     /// A parameter of the query is invalid.
     #[error("Invalid query parameters: {field}: {reason}")]
     Invalid {
-        /// The parameter's name in the contract.
+        /// Name of the parameter in the contract.
         field: &'static str,
         /// The reason why the parameter is invalid.
         reason: String,
@@ -171,7 +176,7 @@ pub enum QueryError {
     /// Every server failed.
     #[error("Aggregation failed: all servers unavailable ({})", errors.join("; "))]
     AllFailed {
-        /// The names of the servers that were queried.
+        /// The names of the servers queried.
         attempted: Vec<String>,
         /// `server: cause` for each server.
         errors: Vec<String>,
@@ -182,13 +187,13 @@ pub enum QueryError {
         /// `server: cause` for each server.
         errors: Vec<String>,
     },
-    /// The maximum number of concurrent queries is reached.
+    /// The maximum number of concurrent queries is reached. You can retry later.
     #[error("Aggregation failed: too many queries at once")]
     Busy,
     /// The query has passed through this aggregator before, or through too many aggregators.
     #[error("Aggregation failed: loop of aggregators")]
     Loop,
-    /// The aggregator is closed.
+    /// You have closed the aggregator.
     #[error("Aggregation failed: closed")]
     Closed,
     /// An internal error of the aggregator.
@@ -206,8 +211,11 @@ impl Aggregator {
     /// Starts the servers in the background and returns immediately. They run on the current tokio
     /// runtime.
     ///
+    /// Call [`settled`](Self::settled) to wait for them. Otherwise a query leaves out servers that
+    /// are still starting when its time is over.
+    ///
     /// # Panics
-    /// Outside of a tokio runtime.
+    /// Panics if called outside of a tokio runtime.
     pub fn start(config: Config) -> Self {
         let described: Vec<_> = config.servers.iter().map(describe).collect();
         let mark = std::env::var(VARIABLE).ok();
@@ -222,12 +230,11 @@ impl Aggregator {
         Self { inner: Arc::new(Inner { config, servers, route, queries }) }
     }
 
-    /// Queries the servers concurrently and ranks their results.
-    ///
-    /// Dropping the future cancels the calls.
+    /// Queries the servers concurrently and ranks their results. Dropping the future cancels the
+    /// calls.
     ///
     /// # Errors
-    /// [`QueryError`] if the query is invalid or no server answered.
+    /// Returns a [`QueryError`] if the query is invalid or no server answered.
     pub async fn query(&self, query: Query) -> Result<Answer, QueryError> {
         let begun = Instant::now();
         let inner = &self.inner;
@@ -248,10 +255,10 @@ impl Aggregator {
         inner.answer(&query, asked, outcomes, begun).await
     }
 
-    /// Waits until none of the servers that a query would go to is starting.
+    /// Waits until none of the servers for this query is starting.
     ///
     /// # Errors
-    /// [`QueryError::Invalid`] and [`QueryError::UnknownServer`], immediately.
+    /// Returns [`QueryError::Invalid`] or [`QueryError::UnknownServer`] immediately.
     pub async fn settled_for(&self, query: &Query) -> Result<(), QueryError> {
         let asked = self.inner.validate(query)?;
         let entries = asked.servers.iter().filter_map(|place| self.inner.servers.get(*place));
@@ -260,7 +267,8 @@ impl Aggregator {
         Ok(())
     }
 
-    /// Waits until no server is starting.
+    /// Waits until no server is starting. Call it before your first query, so that no server is left
+    /// out because it starts slowly.
     pub async fn settled(&self) {
         let servers = self.inner.servers.iter().filter_map(|entry| entry.server.as_ref());
         join_all(servers.map(|server| server.settled())).await;
@@ -272,7 +280,7 @@ impl Aggregator {
         servers.map(|entry| entry.name.as_str())
     }
 
-    /// Returns the state of each server.
+    /// Returns the state of each server. Use it to monitor your servers.
     pub fn servers(&self) -> Vec<ServerState> {
         self.inner.servers.iter().map(ServerState::of).collect()
     }
@@ -294,13 +302,13 @@ impl Aggregator {
     }
 }
 
-/// A validated query.
+/// A query whose parameters were checked.
 struct ValidQuery {
     /// The query without invisible characters.
     words: String,
-    /// The maximum number of results.
+    /// Maximum number of results.
     most: usize,
-    /// The indices of the servers to query.
+    /// Indices of the servers to query.
     servers: Vec<usize>,
 }
 
@@ -329,7 +337,8 @@ impl Entry {
 }
 
 /// Identifies a server among aggregators that query each other, by its name and its program or
-/// host. Servers receive a hash of it, so it contains nothing secret that could be guessed.
+/// host. Servers receive a hash of it. The string must not contain secrets, because they could be
+/// guessed from the hash.
 fn describe(server: &ServerConfig) -> String {
     let how = match &server.how {
         How::Command { command, .. } => command.as_str(),

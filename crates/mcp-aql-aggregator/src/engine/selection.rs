@@ -4,8 +4,8 @@ use super::{Entry, Inner, Query, QueryError};
 use crate::names::{join_names, quoted_input};
 
 impl Inner {
-    /// Returns the servers that the query names, or else those of all matching rules, or else all.
-    /// Disabled servers are never chosen.
+    /// Returns the servers named in the query. If it names none, returns those of all matching
+    /// rules, or all servers if no rule matches. Disabled servers are never chosen.
     pub(super) fn choose(&self, query: &Query, words: &str) -> Result<Vec<usize>, QueryError> {
         if !query.servers.is_empty() {
             let mut chosen =

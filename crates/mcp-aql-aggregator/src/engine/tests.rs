@@ -12,14 +12,14 @@ use crate::answer::ServerOutcome;
 use crate::items::ItemLocation;
 use crate::upstream::{CallAnswer, FailedCall};
 
-/// A fake server with a fixed behaviour.
+/// A fake server with a fixed behavior.
 struct Fake {
     after: Duration,
     gives: Result<Vec<String>, Failure>,
     tool: String,
-    /// Whether the server ignores its deadline.
+    /// If `true`, the server ignores its deadline.
     is_rude: bool,
-    /// Whether further calls fail.
+    /// If not empty, further calls fail with these failures.
     fails: Vec<Failure>,
     log: Arc<Log>,
 }
@@ -388,7 +388,7 @@ async fn concurrent_queries_are_limited() {
     }
     let answers = queries.join_all().await;
     assert_eq!(log.most.load(Ordering::SeqCst), 2);
-    // Two are answered after two seconds. Two more start then, for the second that is left of their
+    // Two queries are answered after two seconds. Two more start then, for the second left of their
     // time. The last one does not start.
     assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 2);
     assert_eq!(answers.iter().filter(|answer| **answer == Err(QueryError::Busy)).count(), 1);
@@ -406,7 +406,7 @@ async fn a_query_that_waited_too_long_is_rejected_without_calls() {
         queries.spawn(async move { aggregator.query(Query::new("x")).await });
     }
     let answers = queries.join_all().await;
-    // After the first answer the others have 300 ms left, in which a healthy server would time out.
+    // After the first answer the others have 300 ms left, too little even for a healthy server.
     assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 1);
     assert_eq!(answers.iter().filter(|answer| **answer == Err(QueryError::Busy)).count(), 2);
     assert_eq!(log.asked.load(Ordering::SeqCst), 1);

@@ -1,15 +1,15 @@
-//! Splits texts that contain several results, at rules, headings, or labels that repeat.
+//! Splits prose with several results at rules, headings, or repeated labels.
 
 use std::borrow::Cow;
 
-/// The maximum length of a text that only says that nothing was found.
+/// Maximum length in bytes of a message that nothing was found.
 const MAX_EMPTY_BYTES: usize = 200;
-/// The maximum number of lines before the first result.
+/// Maximum number of lines before the first result.
 const MAX_PREFACE_LINES: usize = 3;
-/// The minimum length of a text before the first heading for it to count as content.
+/// Minimum length in characters of the part before the first heading to count as content.
 const MIN_PREFACE_CHARS: usize = 80;
 
-/// Returns whether a text says that nothing was found.
+/// Returns `true` if a string only says that nothing was found, for example "No results found.".
 pub(super) fn is_empty(text: &str) -> bool {
     let text = text.trim();
     if text.is_empty() {
@@ -78,8 +78,8 @@ const SEARCH_OBJECTS: [&str; 12] = [
     "what",
 ];
 
-/// Returns whether the word may follow "no results" in a message that nothing was found. A verb may
-/// not, as in "No results appear after …".
+/// Returns `true` if the word may follow "no results" in a message that nothing was found. Verbs
+/// are excluded, because "No results appear after …" is a sentence of a document.
 fn may_follow_no_results(word: &str) -> bool {
     const WORDS: [&str; 31] = [
         "and",
@@ -117,19 +117,19 @@ fn may_follow_no_results(word: &str) -> bool {
     WORDS.contains(&word)
 }
 
-/// Returns whether a text says that nothing was found and is too short to say anything else.
+/// Returns `true` if a string says that nothing was found and is too short to say anything else.
 pub(super) fn is_certainly_empty(text: &str) -> bool {
     const MAX_WORDS: usize = 5;
     text.split_whitespace().count() <= MAX_WORDS && is_empty(text)
 }
 
-/// Returns whether a text only announces results: "Found 3 results:".
+/// Returns `true` if a string only announces results, for example "Found 3 results:".
 pub(super) fn is_announcement(text: &str) -> bool {
     let text = text.trim();
     text.len() <= MIN_PREFACE_CHARS && text.ends_with(':') && !text.contains('\n')
 }
 
-/// Returns the lines with their start positions and whether they belong to a fenced code block.
+/// Returns each line with its start position, and `true` if it belongs to a fenced code block.
 fn marked(text: &str) -> impl Iterator<Item = (usize, &str, bool)> {
     let mut at = 0;
     let mut fence: Option<(char, usize)> = None;
@@ -151,8 +151,8 @@ fn marked(text: &str) -> impl Iterator<Item = (usize, &str, bool)> {
     })
 }
 
-/// Returns the parts that begin at these positions. The text before the first one is left out if it
-/// is only a preface.
+/// Returns the parts that begin at these positions. Anything before the first one is also a part,
+/// unless it is only a preface.
 fn cut_at<'t>(text: &'t str, starts: &[usize]) -> Vec<Cow<'t, str>> {
     let mut parts = Vec::new();
     let first = starts.first().copied().unwrap_or_default();
@@ -171,7 +171,7 @@ fn cut_at<'t>(text: &'t str, starts: &[usize]) -> Vec<Cow<'t, str>> {
     parts
 }
 
-/// Returns whether a line only announces results or repeats the query.
+/// Returns `true` if a line only announces results or repeats the query.
 fn is_preface(line: &str) -> bool {
     const WORDS: [&str; 9] = [
         "found",
@@ -190,7 +190,13 @@ fn is_preface(line: &str) -> bool {
         || (line.len() <= MAX_EMPTY_BYTES && WORDS.iter().any(|word| plain.starts_with(word)))
 }
 
-/// Splits a text at lines of `---`, if there are at least two parts.
+/// Splits at lines of `---`, if there are at least two parts.
+///
+/// ```text
+/// Backups are taken hourly.
+/// ---
+/// Restore the newest one first.
+/// ```
 pub(super) fn ruled(text: &str) -> Option<Vec<Cow<'_, str>>> {
     let front = front(text);
     let mut parts: Vec<&str> = Vec::new();
@@ -213,8 +219,8 @@ pub(super) fn ruled(text: &str) -> Option<Vec<Cow<'_, str>>> {
     (parts.len() >= 2).then_some(parts)
 }
 
-/// Returns the position where the text begins after front matter between two rules, which belongs
-/// to the text.
+/// Returns the position after the front matter between two rules, or 0 if there is none. Front
+/// matter belongs to the item that follows it.
 fn front(text: &str) -> usize {
     const MAX_FRONT_MATTER_LINES: usize = 50;
     let mut at = 0;
@@ -238,8 +244,8 @@ fn front(text: &str) -> usize {
     0
 }
 
-/// Returns whether a line is a rule: `---` or longer; `===` and similar only if they do not
-/// underline a heading.
+/// Returns `true` if a line is a rule: `---` or longer. `===` and similar lines only count if they
+/// do not underline a heading.
 fn is_rule(line: &str, before: &str) -> bool {
     let line = line.trim_end();
     let is_of = |mark: char| line.len() >= 3 && line.chars().all(|each| each == mark);
@@ -247,7 +253,7 @@ fn is_rule(line: &str, before: &str) -> bool {
         || (['=', '*', '_'].into_iter().any(is_of) && before.trim().is_empty())
 }
 
-/// Splits a text at other marks that are certain to separate results.
+/// Splits at other marks that certainly separate results.
 pub(super) fn split(text: &str) -> Option<Vec<Cow<'_, str>>> {
     headings(text).or_else(|| labelled(text)).or_else(|| numbered(text))
 }
@@ -269,7 +275,7 @@ fn headings(text: &str) -> Option<Vec<Cow<'_, str>>> {
     Some(cut_at(text, starts))
 }
 
-/// Splits at paragraphs that begin with the same label: `Title: …`, `Commit: …`.
+/// Splits at paragraphs that begin with the same label, such as `Title: …` or `Commit: …`.
 fn labelled(text: &str) -> Option<Vec<Cow<'_, str>>> {
     let mut starts: Vec<(usize, &str)> = Vec::new();
     let mut is_after_blank = true;
@@ -283,7 +289,7 @@ fn labelled(text: &str) -> Option<Vec<Cow<'_, str>>> {
         // "Commit history:"
         is_after_blank = line.trim().is_empty() || line.trim_end().ends_with(':');
     }
-    // The first label that repeats.
+    // The first label with a repetition.
     let label = starts
         .iter()
         .map(|(_, label)| *label)
@@ -298,7 +304,7 @@ fn labelled(text: &str) -> Option<Vec<Cow<'_, str>>> {
     is_soon.then(|| cut_at(text, &places))
 }
 
-/// Returns the word before the colon: `Title`, `**Title**`, `[Source]`.
+/// Returns the label before the colon, as in `Title:`, `**Title**:` or `[Source]:`.
 fn label(line: &str) -> Option<&str> {
     const MAX_LABEL_BYTES: usize = 24;
     let (label, _) = line.split_once(':')?;
@@ -311,8 +317,8 @@ fn label(line: &str) -> Option<&str> {
     is_label.then_some(label)
 }
 
-/// Splits at lines that begin with `1.`, `2.` and so on, if the text begins with them and they are
-/// more than the steps of an instruction.
+/// Splits at lines that begin with `1.`, `2.` and so on. The list must be at the beginning, and
+/// must not be the steps of an instruction.
 fn numbered(text: &str) -> Option<Vec<Cow<'_, str>>> {
     let mut starts = Vec::new();
     let mut before = 0;
@@ -327,7 +333,7 @@ fn numbered(text: &str) -> Option<Vec<Cow<'_, str>>> {
         return None;
     }
     let parts = cut_at(text, &starts);
-    // Results contain addresses or bold titles, or take more than one line each.
+    // Results contain URLs or bold titles, or take more than one line each.
     let is_result = |part: &&Cow<'_, str>| {
         part.contains("://") || part.contains("**") || part.trim().contains('\n')
     };

@@ -1,9 +1,9 @@
-//! Shortens a text at a natural boundary.
+//! Shortens a string at a natural boundary.
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Returns a prefix of a text that is long enough for `chars` characters to remain after cleaning,
-/// and whether anything was cut off. A text crafted to shrink further may end up shorter.
+/// Returns a prefix long enough that usually `chars` characters remain after cleaning, and `true`
+/// if anything was cut off. Input crafted to shrink further may end up shorter.
 pub(super) fn roughly(text: &str, chars: usize) -> (&str, bool) {
     let most = chars.saturating_mul(4).saturating_add(1000);
     match text.char_indices().nth(most) {
@@ -12,8 +12,8 @@ pub(super) fn roughly(text: &str, chars: usize) -> (&str, bool) {
     }
 }
 
-/// Returns at most `chars` characters, cut at the end of a paragraph, line, sentence or word in the
-/// second half, and whether anything was cut off.
+/// Returns at most `chars` characters, and `true` if anything was cut off. Cuts at the end of a
+/// paragraph, line, sentence or word if there is one in the second half.
 pub(super) fn at_paragraph(text: &str, chars: usize) -> (&str, bool) {
     let Some((end, _)) = text.char_indices().nth(chars) else { return (text, false) };
     let start = text.get(..end).unwrap_or_default();
@@ -38,8 +38,8 @@ fn sentence(text: &str) -> Option<usize> {
 
 /// Returns the last position that does not split a grapheme cluster.
 fn whole_letters(text: &str) -> usize {
-    // The last cluster may continue after the cut. Clusters of more than 64 characters are not
-    // searched.
+    // The last cluster may continue after the cut. The limit on its length keeps this fast for
+    // crafted input.
     const MAX_CLUSTER_CHARS: usize = 64;
     let from = text.char_indices().rev().nth(MAX_CLUSTER_CHARS).map_or(0, |(at, _)| at);
     match text.get(from..).and_then(|near| near.grapheme_indices(true).next_back()) {

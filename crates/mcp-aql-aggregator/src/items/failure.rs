@@ -1,8 +1,15 @@
-//! Detects answers that are failures although they are not marked as errors.
+//! Detects answers that report a failure although they are not marked as errors.
 //!
-//! The text of a server's failure may contain secrets, so it is not a result. A text about errors
-//! is one. If a text could be either, a short one that begins like a program's error message is a
-//! failure.
+//! A server's error message may contain secrets, so it must not become a result. A document about
+//! errors, on the other hand, is a valid result:
+//!
+//! ```text
+//! {"error": "connection refused"}                       failure
+//! Error: HTTP 401                                       failure
+//! TypeError means that a value has the wrong type …     result
+//! ```
+//!
+//! In doubt, a short answer that begins like a program's error message is a failure.
 
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value};
@@ -10,15 +17,14 @@ use serde_json::{Map, Value};
 use super::json;
 use super::shape::{BODIES, MAX_DEPTH, is_block, is_failed_reply};
 
-/// The maximum length of an error message, in bytes.
+/// Maximum length of an error message in bytes.
 const MAX_MESSAGE_BYTES: usize = 1000;
-/// The maximum length of a one-line message whose beginning is also common in other texts, in
-/// bytes.
+/// Maximum length in bytes of a one-line message whose beginning is also common in documents.
 const MAX_LINE_BYTES: usize = 300;
-/// The maximum length of a failure in JSON, in bytes. Longer JSON contains more than a failure.
+/// Maximum length of a failure in JSON in bytes. Longer JSON contains more than a failure.
 const MAX_JSON_BYTES: usize = 64 * 1024;
 
-/// Beginnings that only error messages have.
+/// Beginnings that occur only in error messages.
 const CERTAIN_BEGINNINGS: [&str; 6] = [
     "traceback (most recent call last)",
     "mcp error",
@@ -27,7 +33,7 @@ const CERTAIN_BEGINNINGS: [&str; 6] = [
     "internal server error",
     "fatal:",
 ];
-/// Words that make a message when they follow "error".
+/// Words after "error" that make an error message, as in "error fetching the page".
 const ACTIVITIES: [&str; 20] = [
     "accessing",
     "calling",
@@ -50,7 +56,7 @@ const ACTIVITIES: [&str; 20] = [
     "searching",
     "while",
 ];
-/// Beginnings of one-line messages.
+/// Beginnings that count only in a one-line message.
 const LINE_BEGINNINGS: [&str; 30] = [
     "access denied",
     "an error occurred",
@@ -83,7 +89,7 @@ const LINE_BEGINNINGS: [&str; 30] = [
     "unauthorized",
     "unknown tool",
 ];
-/// Phrases of texts that explain an error, which error messages do not contain.
+/// Phrases of documents that explain an error. Error messages do not contain them.
 const EXPLAINING: [&str; 9] = [
     " means ",
     " indicates ",
@@ -96,7 +102,7 @@ const EXPLAINING: [&str; 9] = [
     " to fix ",
 ];
 
-/// Returns whether an answer is a failure.
+/// Returns `true` if an answer is a failure.
 pub(super) fn is_failure(answer: &CallToolResult) -> bool {
     if answer.is_error == Some(true) {
         return true;
@@ -118,12 +124,12 @@ pub(super) fn is_failure(answer: &CallToolResult) -> bool {
             _ => all += 1,
         }
     }
-    // A hint beside an error does not make a success. Among several results, one may be about an
-    // error.
+    // An error with a hint after it is still a failure. But among several results, one may be about
+    // an error.
     errors > 0 && errors * 2 >= all
 }
 
-/// Returns whether a text is an error message, or JSON that contains only one.
+/// Returns `true` for an error message, and for JSON that contains only one.
 pub(super) fn is_failed_text(text: &str) -> bool {
     if text.len() > MAX_JSON_BYTES {
         return false;
@@ -131,7 +137,7 @@ pub(super) fn is_failed_text(text: &str) -> bool {
     json::parse(text).map_or_else(|| is_message(text), |value| is_failed(&value))
 }
 
-/// Returns whether JSON is a failure.
+/// Returns `true` if a JSON value is a failure.
 pub(super) fn is_failed(value: &Value) -> bool {
     let mut value = value;
     for _ in 0..MAX_DEPTH {
@@ -198,7 +204,7 @@ fn is_failed_object(members: &Map<String, Value>) -> bool {
     let has_body = BODIES.iter().any(|name| members.get(*name).is_some_and(Value::is_string));
     let is_named =
         ["title", "name", "heading", "subject"].iter().any(|name| members.contains_key(*name));
-    // An entry of an issue tracker may have both an error and a text.
+    // An entry of an issue tracker may have both an error and a body.
     if (is_named && has_body) || json::has_results(members) {
         return false;
     }
@@ -215,7 +221,7 @@ fn is_failed_object(members: &Map<String, Value>) -> bool {
         || has_errors_alone(members)
 }
 
-/// Returns whether a member has a meaningful value: not `false`, 0 or an empty text.
+/// Returns `true` if a value says something: it is not `null`, `false`, 0 or empty.
 fn is_meaningful(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -227,7 +233,7 @@ fn is_meaningful(value: &Value) -> bool {
     }
 }
 
-/// Returns whether an object has an HTTP error status: `{"status": 403, "title": "Forbidden"}`.
+/// Returns `true` if an object has an HTTP error status: `{"status": 403, "title": "Forbidden"}`.
 fn has_http_error(members: &Map<String, Value>) -> bool {
     ["status", "statusCode", "status_code", "code"].iter().any(|name| {
         let code = members.get(*name).and_then(Value::as_u64);
@@ -235,7 +241,7 @@ fn has_http_error(members: &Map<String, Value>) -> bool {
     })
 }
 
-/// Returns whether an object contains only errors, as in GraphQL: `{"errors": [{"message": …}],
+/// Returns `true` if an object contains only errors, as in GraphQL: `{"errors": [{"message": …}],
 /// "data": null}`.
 fn has_errors_alone(members: &Map<String, Value>) -> bool {
     let Some(Value::Array(errors)) = members.get("errors") else { return false };
@@ -250,14 +256,14 @@ fn has_errors_alone(members: &Map<String, Value>) -> bool {
     is_alone && !errors.is_empty() && errors.iter().all(is_error)
 }
 
-/// Returns whether a text is an error message that a server sent instead of an error.
+/// Returns `true` if a string is an error message that a server sent instead of an error.
 pub(super) fn is_message(text: &str) -> bool {
     const BEGINNING: usize = 80;
     let text = text.trim();
     if text.len() > MAX_MESSAGE_BYTES {
         return false;
     }
-    // Skip leading marks and emojis, and the marks around bold text.
+    // Skip leading symbols and emojis, and the symbols around bold words.
     let begin: String = text
         .trim_start_matches(|each: char| !each.is_alphanumeric())
         .chars()
@@ -276,7 +282,7 @@ pub(super) fn is_message(text: &str) -> bool {
     is_one && !EXPLAINING.iter().any(|words| lower().contains(words))
 }
 
-/// Returns whether a text begins with the name of an exception: `error:`, `ValueError:`,
+/// Returns `true` if `begin` starts with the name of an exception: `error:`, `ValueError:`,
 /// `java.io.IOException:`.
 fn is_exception(begin: &str) -> bool {
     let Some((name, _)) = begin.split_once(':') else { return false };
@@ -288,7 +294,7 @@ fn is_exception(begin: &str) -> bool {
         && (name.ends_with("error") || name.ends_with("exception"))
 }
 
-/// Returns whether a text begins with "error" and a code or an activity: `error -32603`, `error
+/// Returns `true` if `begin` starts with "error" and a code or an activity: `error -32603`, `error
 /// [404]`, `error searching …`.
 fn is_error(begin: &str) -> bool {
     let Some(rest) = begin.strip_prefix("error ") else { return false };

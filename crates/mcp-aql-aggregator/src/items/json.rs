@@ -61,7 +61,7 @@ const ACCOMPANYING: [&str; 12] = [
     "nextCursor",
     "cursor",
 ];
-/// Parses a text as JSON if it is meant to be JSON.
+/// Parses a string as JSON, or as Python's notation, if it looks like it.
 pub(super) fn parse(text: &str) -> Option<Value> {
     let text = text.trim().trim_start_matches('\u{feff}');
     let is_json = (text.starts_with('{') && text.ends_with('}'))
@@ -74,7 +74,7 @@ pub(super) fn parse(text: &str) -> Option<Value> {
     serde_json::from_str(fenced.trim()).ok()
 }
 
-/// Parses JSON Lines with an object on each line.
+/// Parses JSON Lines: an object on each line, and at least two lines.
 pub(super) fn lines(text: &str) -> Option<Vec<Value>> {
     let mut values = Vec::new();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -86,7 +86,7 @@ pub(super) fn lines(text: &str) -> Option<Vec<Value>> {
     (values.len() >= 2).then_some(values)
 }
 
-/// Returns whether the value is empty, so that the text content is used instead.
+/// Returns `true` if the value is empty, so that the text content is used instead.
 pub(super) fn says_nothing(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -95,7 +95,7 @@ pub(super) fn says_nothing(value: &Value) -> bool {
     }
 }
 
-/// Returns the text of a value that contains only a text: `"…"`, `{"result": "…"}`, `{"content":
+/// Returns the string of a value that contains nothing else: `"…"`, `{"result": "…"}`, `{"content":
 /// [{"type": "text", …}]}`.
 pub(super) fn only_text(value: &Value) -> Option<&str> {
     let mut value = value;
@@ -126,7 +126,7 @@ pub(super) fn only_text(value: &Value) -> Option<&str> {
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct ItemSearch<'v> {
     pub(super) items: Vec<&'v Value>,
-    /// Whether the path does not match this answer.
+    /// If `true`, the path does not match this answer.
     pub(super) is_mismatch: bool,
 }
 
@@ -136,7 +136,7 @@ impl<'v> ItemSearch<'v> {
     }
 }
 
-/// Returns the items at the path, or at the most likely location without one.
+/// Returns the items at the path. Without a path, returns those at the most likely location.
 pub(super) fn items<'v>(value: &'v Value, path: Option<&str>) -> ItemSearch<'v> {
     if value.as_object().is_some_and(is_failed_reply) {
         return ItemSearch::default();
@@ -166,7 +166,7 @@ pub(super) fn items<'v>(value: &'v Value, path: Option<&str>) -> ItemSearch<'v> 
     })
 }
 
-/// Returns whether a value has a form that may contain items.
+/// Returns `true` if a value could contain items, judged by its form.
 pub(super) fn has_items(value: &Value) -> bool {
     let value = match (value.get("success"), value.get("data")) {
         (Some(Value::Bool(true)), Some(data)) => data,
@@ -181,7 +181,7 @@ pub(super) fn has_items(value: &Value) -> bool {
     }
 }
 
-/// Returns whether an object is certain to contain results.
+/// Returns `true` if an object certainly contains results.
 pub(super) fn has_results(members: &Map<String, Value>) -> bool {
     let mut level = vec![members];
     for depth in 0..MAX_DEPTH {
@@ -200,8 +200,14 @@ pub(super) fn has_results(members: &Map<String, Value>) -> bool {
     false
 }
 
-/// Returns the value at a path. A list on the way applies the rest of the path to each of its
-/// elements.
+/// Returns the value at a path. If a list is on the way, the rest of the path applies to each of
+/// its elements.
+///
+/// ```text
+/// data.items   {"data": {"items": ["a", "b"]}}                → "a", "b"
+/// hits.title   {"hits": [{"title": "a"}, {"title": "b"}]}     → "a", "b"
+/// /hits/1      {"hits": [{"title": "a"}, {"title": "b"}]}     → {"title": "b"}
+/// ```
 fn at<'v>(value: &'v Value, path: &str) -> ItemSearch<'v> {
     let is_pointer = path.starts_with('/');
     let steps: Vec<String> = if is_pointer {
@@ -239,13 +245,13 @@ fn at<'v>(value: &'v Value, path: &str) -> ItemSearch<'v> {
     ItemSearch::these(items.collect())
 }
 
-/// Returns whether a value is `null` or an empty list.
+/// Returns `true` if a value is `null` or an empty list.
 fn is_none(value: &Value) -> bool {
     value.is_null() || value.as_array().is_some_and(Vec::is_empty)
 }
 
-/// Returns the items of an answer, searching breadth first so that lists inside items come later.
-/// `None` means that there is not even an empty list.
+/// Returns the items of an answer, or `None` if there is not even an empty list. The search is
+/// breadth first, so that lists inside items come later.
 fn list(members: &Map<String, Value>) -> Option<Vec<&Value>> {
     let mut level = vec![members];
     let mut has_empty = false;
@@ -256,7 +262,7 @@ fn list(members: &Map<String, Value>) -> Option<Vec<&Value>> {
             return Some(items);
         }
         has_empty |= !sure.is_empty();
-        // Beside an empty list of results, another list only counts if its name may be that of
+        // After an empty list of results, another list only counts if its name may be that of
         // items.
         let maybe: Vec<_> = level.iter().flat_map(|it| maybe(it, has_empty)).collect();
         let items: Vec<_> = maybe.iter().flatten().copied().collect();
@@ -269,7 +275,7 @@ fn list(members: &Map<String, Value>) -> Option<Vec<&Value>> {
     has_empty.then(Vec::new)
 }
 
-/// Returns the objects inside these objects, except inside items, which may contain any lists.
+/// Returns the objects inside these objects. Items are skipped, because they may contain any lists.
 fn below(level: Vec<&Map<String, Value>>) -> Vec<&Map<String, Value>> {
     level
         .into_iter()
@@ -279,7 +285,7 @@ fn below(level: Vec<&Map<String, Value>>) -> Vec<&Map<String, Value>> {
         .collect()
 }
 
-/// Returns the lists of these names, in the order of the names. An object whose members are all
+/// Returns the lists with these names, in the order of the names. An object whose members are all
 /// items counts as a list.
 fn lists<'v>(members: &'v Map<String, Value>, names: &[&str]) -> Vec<Vec<&'v Value>> {
     let found = names.iter().filter_map(|name| match members.get(*name)? {
@@ -292,7 +298,7 @@ fn lists<'v>(members: &'v Map<String, Value>, names: &[&str]) -> Vec<Vec<&'v Val
     found.collect()
 }
 
-/// Returns whether a value has a title or a body.
+/// Returns `true` if a value has a title or a body.
 fn is_entry(value: &Value) -> bool {
     TITLES.iter().chain(&BODIES).any(|name| value.get(*name).is_some_and(Value::is_string))
 }
@@ -328,7 +334,8 @@ fn maybe(members: &Map<String, Value>, is_named: bool) -> Vec<Vec<&Value>> {
     if !named.is_empty() && !is_called {
         return named;
     }
-    // A list of texts, such as file names, only counts if the answer contains nothing else to read.
+    // A list of strings, such as file names, only counts if the answer contains nothing else to
+    // read.
     let has_texts = members.values().any(Value::is_string);
     let mut lists = members.values().filter_map(Value::as_array);
     match (lists.next(), lists.next()) {
@@ -337,7 +344,7 @@ fn maybe(members: &Map<String, Value>, is_named: bool) -> Vec<Vec<&Value>> {
     }
 }
 
-/// Returns whether an answer contains a text of its own beside an empty list.
+/// Returns `true` if an answer has prose of its own in addition to an empty list.
 fn has_answer(members: &Map<String, Value>) -> bool {
     members.iter().any(|(name, member)| {
         let text = member.as_str().unwrap_or_default().trim();
@@ -347,7 +354,7 @@ fn has_answer(members: &Map<String, Value>) -> bool {
     })
 }
 
-/// Returns whether an object is a single item rather than an answer that contains items.
+/// Returns `true` if an object is a single item rather than an answer that contains items.
 fn is_item(members: &Map<String, Value>) -> bool {
     let has =
         |names: &[&str]| names.iter().any(|name| members.get(*name).is_some_and(Value::is_string));
@@ -358,7 +365,7 @@ fn is_item(members: &Map<String, Value>) -> bool {
     has_long || (has(&TITLES) && has(&BODIES))
 }
 
-/// Returns whether an object contains only counts and an echo of the query: `{"query": "x",
+/// Returns `true` if an object contains only counts and an echo of the query: `{"query": "x",
 /// "total": 0}`.
 fn has_only_counts(members: &Map<String, Value>) -> bool {
     const COUNTS: [&str; 7] = [

@@ -1,21 +1,21 @@
-//! Splits the output of file search programs: lines `path:12:text`, and lists of paths.
+//! Splits the output of file search programs: lines `path:12:line`, and lists of paths.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// The maximum distance between lines of one file that form one item.
+/// Maximum distance between lines of one file that form one item.
 const MAX_LINE_DISTANCE: u64 = 3;
-/// The maximum number of lines in one item.
+/// Maximum number of lines in one item.
 const MAX_GROUP_LINES: usize = 40;
-/// The maximum length of a path, in bytes.
+/// Maximum length of a path in bytes.
 const MAX_PATH_BYTES: usize = 1000;
 
-/// Returns the items of such lines if nearly all lines have that form.
+/// Returns the items if nearly all lines have one of these forms.
 pub(super) fn found(text: &str) -> Option<Vec<Cow<'_, str>>> {
     matches(text).or_else(|| paths(text))
 }
 
-/// The kind of a line.
+/// The kind of a line in the output of a file search.
 enum GrepLine<'t> {
     /// A match in line `number` of the file `path`.
     Hit {
@@ -24,14 +24,14 @@ enum GrepLine<'t> {
     },
     /// A line of context near a match.
     Near,
-    /// An empty line or `--`, which separates groups.
+    /// An empty line or `--`. Both separate groups.
     Gap,
     Other,
 }
 
-/// Parses `path:12:text` or `path:12:7:text`.
+/// Parses `path:12:line` or `path:12:7:line`.
 fn hit(line: &str) -> Option<GrepLine<'_>> {
-    // The drive letter in `C:\path:12:` is followed by a colon too.
+    // The drive letter in `C:\path:12:` is followed by a colon, too.
     let is_drive = line.get(..3).is_some_and(|start| {
         start.ends_with(":\\") && start.starts_with(|first: char| first.is_ascii_alphabetic())
     });
@@ -47,7 +47,7 @@ fn hit(line: &str) -> Option<GrepLine<'_>> {
     (is_path && rest.get(digits..)?.starts_with(':')).then_some(GrepLine::Hit { path, number })
 }
 
-/// Returns whether a line is `path-12-text` with the path of a match.
+/// Returns `true` if a line is `path-12-line` with the path of a match.
 fn is_near(line: &str, paths: &BTreeSet<&str>) -> bool {
     line.match_indices('-').any(|(at, _)| {
         line.get(..at).is_some_and(|path| paths.contains(path))
@@ -58,7 +58,15 @@ fn is_near(line: &str, paths: &BTreeSet<&str>) -> bool {
     })
 }
 
-/// Groups neighbouring lines of the same file.
+/// Groups neighboring lines of the same file into items. This output makes two items:
+///
+/// ```text
+/// src/a.rs:10:fn main() {
+/// src/a.rs-11-    run();
+/// src/a.rs:12:}
+/// --
+/// src/b.rs:3:mod a;
+/// ```
 fn matches<'t>(text: &'t str) -> Option<Vec<Cow<'t, str>>> {
     let paths: BTreeSet<&str> = text
         .lines()
@@ -84,7 +92,7 @@ fn matches<'t>(text: &'t str) -> Option<Vec<Cow<'t, str>>> {
             GrepLine::Gap => {}
         }
     }
-    // A line such as "Found 3 matches" may come before, and a hint after the matches.
+    // A line such as "Found 3 matches" may come before the matches, and a hint after them.
     let are_few = others * 4 <= ours || (others <= 2 && others < ours);
     if !are_few {
         return None;
@@ -124,7 +132,7 @@ struct LineGroup<'t> {
 
 impl<'t> LineGroup<'t> {
     /// Joins the lines. Only the first one keeps its path, because the repetition would be hard to
-    /// read and would inflate the counts of its words.
+    /// read and would inflate the counts of its words in the ranking.
     fn text(&self) -> String {
         let path = self.hit.map_or("", |(path, _)| path);
         let short = |line: &&'t str| {
@@ -136,7 +144,7 @@ impl<'t> LineGroup<'t> {
         first.into_iter().chain(rest).collect::<Vec<_>>().join("\n")
     }
 
-    /// Appends a line to the last group if it belongs there, or else to a new one.
+    /// Appends a line to the last group if it belongs there, and otherwise to a new one.
     fn put<'g>(
         groups: &'g mut Vec<Self>,
         line: &'t str,
@@ -157,7 +165,7 @@ impl<'t> LineGroup<'t> {
 fn paths(text: &str) -> Option<Vec<Cow<'_, str>>> {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let (all, paths) = (lines().count(), lines().filter(|line| is_path(line)).count());
-    // A line of text may come before the list.
+    // A line of prose may come before the list.
     if paths == 0 || all - paths > 1 + all / 10 || (paths == 1 && all > 1) {
         return None;
     }
@@ -170,6 +178,6 @@ fn is_path(line: &str) -> bool {
     let is_rooted = line.starts_with('/') || line.starts_with("./") || is_windows;
     let has_folder = line.contains('/') && !line.contains("://");
     line.len() <= MAX_PATH_BYTES
-        // A file name contains few blanks; a sentence contains more.
+        // A file name contains few spaces; a sentence contains more.
         && if is_rooted { line.split(' ').count() <= 5 } else { has_folder && !line.contains(char::is_whitespace) }
 }

@@ -1,8 +1,8 @@
-//! Splits the answer of a server into items that can be ranked.
+//! Splits the answer of a server into items for the ranking.
 //!
-//! Servers answer in many forms and may be malicious. The result is always a limited number of
-//! texts of limited length without invisible characters, and takes time linear in the size of the
-//! answer.
+//! Servers answer in many forms, and an answer may be malicious. Splitting always returns a limited
+//! number of items of limited length without invisible characters, and takes time linear in the
+//! size of the answer.
 
 mod blocks;
 mod cut;
@@ -23,28 +23,28 @@ use serde_json::Value;
 
 use mcp_aql_rank::texts::clean;
 
-/// The maximum length of an address, in bytes.
+/// Maximum length of a URI in bytes.
 const MAX_URI_BYTES: usize = 2048;
 
-/// The size above which an answer is split on a blocking thread, in bytes.
+/// Size in bytes above which an answer is split on a blocking thread.
 const BLOCKING_SPLIT_BYTES: usize = 64 * 1024;
 
 /// One result of a server, before ranking.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Item {
-    /// The cleaned text, limited to the configured length.
+    /// The cleaned content, limited to the configured length.
     pub(crate) content: String,
     pub(crate) uri: Option<String>,
-    /// Whether the text was longer.
+    /// If `true`, the content was longer.
     pub(crate) truncated: bool,
 }
 
 /// The configured location of the items in an answer.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ItemLocation {
-    /// The path in JSON: `data.items` or `/data/items`.
+    /// The path in JSON, for example `data.items` or `/data/items`.
     pub(crate) path: Option<String>,
-    /// The separator between items in a text.
+    /// The separator between items in text content.
     pub(crate) between: Option<Regex>,
 }
 
@@ -55,25 +55,25 @@ impl PartialEq for ItemLocation {
     }
 }
 
-/// The items of an answer.
+/// The result of splitting an answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct SplitAnswer {
     pub(crate) items: Vec<Item>,
-    /// The number of parts left out: images, audio and other binary data, errors among results, and
+    /// Number of parts left out: images, audio and other binary data, errors among results, and
     /// items beyond the limit.
     pub(crate) left_out: usize,
-    /// Whether the configured path does not match the answer.
+    /// If `true`, the configured path does not match the answer.
     pub(crate) is_path_mismatch: bool,
 }
 
-/// Returns whether an answer is a failure: it is marked as an error, it is an MCP-AQL reply that
-/// reports a failure, or it contains only an error message.
+/// Returns `true` if an answer is a failure. It is marked as an error, is an MCP-AQL reply that
+/// reports a failure, or contains only an error message.
 pub(crate) fn is_failure(answer: &CallToolResult) -> bool {
     failure::is_failure(answer)
 }
 
-/// Returns whether an answer contains no item and nothing was left out. `bytes` is the size of the
-/// answer as received. A long answer is assumed to contain items, because splitting it here would
+/// Returns `true` if an answer contains no item and nothing was left out. `bytes` is the size of
+/// the answer as received. Returns `false` for every long answer, because splitting it here would
 /// take too long.
 pub(crate) fn is_empty_answer(
     answer: &CallToolResult,
@@ -87,7 +87,7 @@ pub(crate) fn is_empty_answer(
     split.items.is_empty() && split.left_out == 0
 }
 
-/// Splits an answer as [`split`] does, a long one on a blocking thread. `bytes` is the size of the
+/// Splits an answer like [`split`], but a long one on a blocking thread. `bytes` is the size of the
 /// answer as received.
 pub(crate) async fn split_in_background(
     answer: CallToolResult,
@@ -100,11 +100,11 @@ pub(crate) async fn split_in_background(
     if bytes <= BLOCKING_SPLIT_BYTES {
         return cut();
     }
-    // The task neither panics nor is it cancelled.
+    // The task neither panics nor is it canceled.
     tokio::task::spawn_blocking(cut).await.unwrap_or_default()
 }
 
-/// Splits an answer into items.
+/// Splits an answer into at most `max_items` items of at most `max_chars` characters.
 pub(crate) fn split(
     answer: &CallToolResult,
     places: &ItemLocation,
@@ -158,7 +158,7 @@ pub(crate) fn split(
     splitting.end()
 }
 
-/// Returns an address if it is safe to display as a link.
+/// Returns a URI if it is safe to display as a link.
 fn uri(told: &str) -> Option<String> {
     let told = told.trim();
     let (scheme, _) = told.split_once(':')?;
@@ -178,16 +178,16 @@ struct Splitter<'p> {
     split: SplitAnswer,
     max_items: usize,
     max_chars: usize,
-    /// The separator between items in a text, if configured.
+    /// The separator between items in text content, if configured.
     between: Option<&'p Regex>,
-    /// The number of texts beside the results that only announce results or report that there are
+    /// Number of text blocks without a result: they only announce results or report that there are
     /// none.
     talk: usize,
 }
 
 impl Splitter<'_> {
     fn end(mut self) -> SplitAnswer {
-        // Without results, these texts are the whole answer and nothing was left out.
+        // Without results, these blocks are the whole answer and nothing was left out.
         if !self.split.items.is_empty() {
             self.split.left_out += self.talk;
         }
@@ -198,7 +198,7 @@ impl Splitter<'_> {
         self.split.items.len() >= self.max_items
     }
 
-    /// Adds a text as one item unless it is empty after cleaning.
+    /// Adds an item unless it is empty after cleaning.
     fn add(&mut self, text: &str, uri: Option<String>) {
         if text.trim().is_empty() {
             return;
@@ -207,7 +207,7 @@ impl Splitter<'_> {
             self.split.left_out += 1;
             return;
         }
-        // Text far beyond the limit is cut off before cleaning.
+        // Content far beyond the limit is cut off before cleaning, to limit the work.
         let (near, is_cut) = cut::roughly(text, self.max_chars);
         let whole = clean(near);
         let (content, truncated) = cut::at_paragraph(whole.trim(), self.max_chars);
@@ -220,7 +220,7 @@ impl Splitter<'_> {
 
     fn structured(&mut self, value: &Value, path: Option<&str>) {
         match json::only_text(value) {
-            // Some frameworks wrap plain text in an object.
+            // Some frameworks wrap a plain string in an object.
             Some(text) if path.is_none() => self.texts(&[text], path),
             _ => self.json(value, path),
         }
@@ -258,13 +258,13 @@ impl Splitter<'_> {
             } else {
                 let before = self.split.items.len();
                 self.plain(text, is_only);
-                // A path does not match an answer that is not JSON.
+                // A path does not match an answer other than JSON.
                 self.split.is_path_mismatch |= path.is_some() && self.split.items.len() > before;
             }
         }
     }
 
-    /// Splits a text at the separator, without an announcement before the first item.
+    /// Splits at the configured separator. Skips an announcement before the first item.
     fn separated(&mut self, text: &str, between: &Regex) {
         let text = clean(text);
         for (place, part) in between.split(&text).enumerate() {
@@ -280,8 +280,8 @@ impl Splitter<'_> {
         }
     }
 
-    /// Adds a text that is not JSON. One of several texts is a single item unless it certainly
-    /// contains more.
+    /// Adds the items of text content other than JSON. If there are several text blocks, each is a
+    /// single item unless it certainly contains more.
     fn plain(&mut self, text: &str, is_only: bool) {
         if let Some(between) = self.between {
             return self.separated(text, between);

@@ -1,4 +1,4 @@
-//! Formats an item in JSON as text.
+//! Formats an item in JSON as lines for a reader.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::shape::{BODIES, LONG, MAX_DEPTH, TITLES, is_block};
 use super::uri;
 
-/// Members that contain an item's address.
+/// Members that contain an item's URI.
 const ADDRESSES: [&str; 10] = [
     "uri",
     "url",
@@ -20,7 +20,15 @@ const ADDRESSES: [&str; 10] = [
     "source",
     "source_url",
 ];
-/// Returns an item as text, at least its first `max_chars` characters, and its address.
+/// Formats an item and returns its URI. The result has at least the first `max_chars` characters.
+///
+/// ```text
+/// {"title": "Backups", "text": "Restore the newest one.", "score": 3}
+/// →
+/// title: Backups
+/// score: 3
+/// Restore the newest one.
+/// ```
 pub(super) fn text(item: &Value, max_chars: usize) -> (String, Option<String>) {
     let item = unwrapped(item);
     let mut text = Bounded { text: String::new(), left: max_chars.saturating_mul(4) + 1000 };
@@ -35,7 +43,7 @@ pub(super) fn text(item: &Value, max_chars: usize) -> (String, Option<String>) {
     (text.text, address)
 }
 
-/// Returns the item inside a wrapper: `{"node": {…}}`, `{"document": {…}, "score": 0.5}`.
+/// Returns the item inside a wrapper such as `{"node": {…}}` or `{"document": {…}, "score": 0.5}`.
 fn unwrapped(item: &Value) -> &Value {
     const WRAPPERS: [&str; 7] =
         ["node", "document", "item", "entity", "_source", "record", "payload"];
@@ -50,7 +58,7 @@ fn unwrapped(item: &Value) -> &Value {
     }
 }
 
-/// A text with a maximum length.
+/// A string with a maximum length.
 struct Bounded {
     text: String,
     left: usize,
@@ -138,7 +146,7 @@ fn is_blank(value: &Value) -> bool {
     }
 }
 
-/// Formats a value on one line: `a, b`, `name: x, size: 3`.
+/// Formats a value on one line, for example `a, b` or `name: x, size: 3`.
 fn inline(value: &Value, text: &mut Bounded, depth: usize) {
     if text.left == 0 {
         return;
@@ -146,7 +154,7 @@ fn inline(value: &Value, text: &mut Bounded, depth: usize) {
     match value {
         Value::String(only) => text.push(only),
         Value::Array(items) if depth < MAX_DEPTH => {
-            // Semicolons separate elements that contain commas or blanks.
+            // Semicolons separate elements that contain commas or spaces.
             let has_long = items.iter().any(|item| {
                 item.is_object() || item.as_str().is_some_and(|text| text.contains([' ', ',']))
             });

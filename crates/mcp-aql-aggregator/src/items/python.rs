@@ -1,13 +1,18 @@
-//! Parses lists and dictionaries in Python syntax, which some servers send instead of JSON.
+//! Parses Python's notation of lists and dictionaries, because some servers send it instead of
+//! JSON.
+//!
+//! ```text
+//! [{'id': 1, 'name': 'a', 'parent': None}]
+//! ```
 
 use serde_json::{Map, Number, Value};
 
 use super::shape::MAX_DEPTH;
 
-/// The maximum nesting depth.
+/// Maximum nesting depth.
 const MAX_NESTING: usize = 4 * MAX_DEPTH;
 
-/// Parses a text that consists of one Python list or dictionary.
+/// Parses a string that consists of one Python list or dictionary.
 pub(super) fn parse(text: &str) -> Option<Value> {
     let mut reading = PythonParser { rest: text.trim() };
     if !reading.rest.starts_with(['[', '{']) {
@@ -22,7 +27,7 @@ struct PythonParser<'t> {
 }
 
 impl PythonParser<'_> {
-    /// Skips white space and returns the next character.
+    /// Skips whitespace and returns the next character.
     fn peek(&mut self) -> Option<char> {
         self.rest = self.rest.trim_start();
         self.rest.chars().next()
@@ -88,7 +93,7 @@ impl PythonParser<'_> {
         }
     }
 
-    /// Accepts a comma, which may also precede the end, or checks for the end without consuming it.
+    /// Accepts a comma, even before the end, or checks for the end without consuming it.
     fn ends_or_goes_on(&mut self, close: &str) -> Option<()> {
         self.peek()?;
         (self.takes(",") || self.rest.starts_with(close)).then_some(())

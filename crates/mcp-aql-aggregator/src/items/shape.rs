@@ -1,11 +1,11 @@
-//! The recognized shapes of JSON: members of items, text blocks and replies.
+//! The recognized shapes of JSON: members of items, content blocks and replies.
 
 use serde_json::{Map, Value};
 
 /// Members that contain an item's title.
 pub(super) const TITLES: [&str; 8] =
     ["title", "name", "heading", "subject", "label", "headline", "key", "id"];
-/// Members that contain an item's text.
+/// Members that contain an item's body.
 pub(super) const BODIES: [&str; 13] = [
     "text",
     "content",
@@ -21,19 +21,19 @@ pub(super) const BODIES: [&str; 13] = [
     "page_content",
     "pageContent",
 ];
-/// The maximum depth that is searched and formatted.
+/// Maximum depth to search and to format.
 pub(super) const MAX_DEPTH: usize = 6;
-/// The length above which a text gets a line of its own, in bytes.
+/// Length in bytes above which a string gets a line of its own.
 pub(super) const LONG: usize = 80;
 
-/// Returns whether an object is an MCP text block: `{"type": "text", "text": "…"}`.
+/// Returns `true` if an object is an MCP text block: `{"type": "text", "text": "…"}`.
 pub(super) fn is_block(members: &Map<String, Value>) -> bool {
     members.len() <= 3
         && members.get("type").is_some_and(|kind| kind == "text")
         && members.get("text").is_some_and(Value::is_string)
 }
 
-/// Returns whether an object is an MCP-AQL reply that reports a failure.
+/// Returns `true` if an object is an MCP-AQL reply that reports a failure.
 pub(super) fn is_failed_reply(members: &Map<String, Value>) -> bool {
     members.get("success") == Some(&Value::Bool(false)) && members.contains_key("error")
 }

@@ -42,12 +42,12 @@ fn contents(answer: &CallToolResult, path: Option<&str>) -> Vec<String> {
     split(answer, path, 100, 4000).items.into_iter().map(|item| item.content).collect()
 }
 
-/// Returns the items of a text.
+/// Returns the items of text content.
 fn of(given: &str) -> Vec<String> {
     contents(&text(given), None)
 }
 
-/// Returns the items of JSON, which are the same for text and structured content.
+/// Returns the items of JSON. They are the same for text content and structured content.
 fn of_json(value: Value, path: Option<&str>) -> Vec<String> {
     let items = contents(&text(value.to_string()), path);
     assert_eq!(contents(&structured(value), path), items);
@@ -608,7 +608,7 @@ fn invisible_characters_are_removed() {
     );
     let embedded = answer(vec![ContentBlock::embedded_text("file:///a", hidden)]);
     assert_eq!(contents(&embedded, None), expected);
-    // Colour sequences do not hide the form of lines.
+    // Color sequences do not hide the form of lines.
     assert_eq!(of("\u{1b}[35ma.rs\u{1b}[0m:\u{1b}[32m1\u{1b}[0m:x\nb.rs:2:y").len(), 2);
 }
 
@@ -702,7 +702,7 @@ fn texts_about_errors_are_not_failures() {
     ] {
         assert!(!is_failure(&good), "{good:?}");
     }
-    // Among several texts, a failure is left out and counted.
+    // Among several text blocks, a failure is left out and counted.
     let several = answer(vec![
         ContentBlock::text("Cats sleep"),
         ContentBlock::text("Error: s3cret"),

@@ -8,14 +8,14 @@ use tokio::net::TcpListener;
 use super::query_tool::QueryTool;
 use crate::engine::Aggregator;
 
-/// Serves MCP clients over streamable HTTP at `/mcp` until `stop` completes, which is a future or a
-/// [`Shutdown`].
+/// Serves MCP clients over streamable HTTP at `/mcp` until `stop` completes. `stop` is a future or
+/// a [`Shutdown`].
 ///
-/// The server has no sessions, because a query does not need one. `options` controls the checks of
-/// hosts and origins. Slow clients are disconnected.
+/// Sessions are not used, because a query does not need one. `options` controls the checks of hosts
+/// and origins. Slow clients are disconnected.
 ///
 /// # Errors
-/// When other machines could reach the address and `options` does not allow that.
+/// Returns an error if other machines could reach the address and `options` does not allow that.
 pub async fn serve_listener<S>(
     aggregator: &Aggregator,
     listener: TcpListener,

@@ -1,4 +1,4 @@
-//! Parses the tool's arguments and reports faults by field.
+//! Parses the tool's arguments and reports errors by field.
 
 use serde_json::{Map, Value};
 
@@ -7,12 +7,16 @@ use crate::names::quoted_input;
 
 /// The parameter names of the contract.
 const NAMES: [&str; 3] = ["query", "maxResults", "servers"];
-/// The maximum number of warnings about unknown arguments.
+/// Maximum number of warnings about unknown arguments.
 const MAX_WARNINGS: usize = 10;
-/// The maximum number of servers that a query may name.
+/// Maximum number of servers that a query may name.
 const MAX_SERVERS: usize = 1000;
 
-/// Returns the query and warnings about unknown arguments.
+/// Parses a query. Also returns warnings about unknown arguments.
+///
+/// ```json
+/// { "query": "retry policy", "maxResults": 20, "servers": ["docs"] }
+/// ```
 pub(super) fn read(arguments: &Map<String, Value>) -> Result<(Query, Vec<String>), QueryError> {
     let query = match arguments.get("query") {
         None => {
@@ -66,7 +70,7 @@ fn ignored(arguments: &Map<String, Value>) -> Vec<String> {
     told
 }
 
-/// Parses an integer as JSON Schema defines it: `30.0` is one.
+/// Parses an integer as JSON Schema defines it: `30.0` is an integer.
 fn whole(value: &Value) -> Result<usize, QueryError> {
     let Value::Number(number) = value else {
         let reason = format!("Must be an integer, got {}", kind(value));
@@ -93,7 +97,8 @@ fn whole(value: &Value) -> Result<usize, QueryError> {
     }
 }
 
-/// Returns a warning about an unknown argument. The contract's schema accepts such arguments.
+/// Returns a warning if an argument is unknown. It is not an error, because the contract's schema
+/// accepts additional arguments.
 fn unknown(name: &str) -> Option<String> {
     if NAMES.contains(&name) {
         return None;

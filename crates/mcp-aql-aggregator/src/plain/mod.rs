@@ -19,24 +19,36 @@ use query_tool::QueryTool;
 
 /// The tool's name, defined by the contract.
 pub const TOOL: &str = "mcp__proxy__aggregator__query";
-/// The maximum size of a client's message, in bytes. It holds the longest query with every
-/// character written as two escapes, and leaves ample room for the rest of a message.
+/// Maximum size of a client's message in bytes. It holds the longest query even if every character
+/// is written as two escapes, with enough space for the rest of a message.
 const MAX_MESSAGE_BYTES: usize = 1 << 20;
 
 /// Serves one client on standard input and output until the client disconnects.
 ///
-/// From then on, only MCP messages may be written to standard output.
+/// From then on, only MCP messages may be written to standard output, so send logs elsewhere.
+///
+/// ```no_run
+/// use mcp_aql_aggregator::{Aggregator, Config, plain};
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let aggregator = Aggregator::start(Config::from_file("servers.json".as_ref())?);
+/// plain::serve_stdio(&aggregator).await?;
+/// aggregator.close().await;
+/// # Ok(()) }
+/// ```
 ///
 /// # Errors
-/// When the MCP connection fails.
+/// Returns an error if the MCP connection fails.
 pub async fn serve_stdio(aggregator: &Aggregator) -> io::Result<()> {
     serve_tools_stdio(QueryTool::new(aggregator.clone())).await.map_err(io::Error::other)
 }
 
-/// Serves one client over any stream until the client disconnects.
+/// Serves one client over any stream until the client disconnects. You can call it several times to
+/// serve more clients with the same aggregator.
 ///
 /// # Errors
-/// When the MCP connection fails.
+/// Returns an error if the MCP connection fails.
 pub async fn serve<R, W>(aggregator: &Aggregator, read: R, write: W) -> io::Result<()>
 where
     R: AsyncRead + Send + Unpin + 'static,

@@ -93,7 +93,7 @@ fn result() -> Value {
     })
 }
 
-/// Returns the schema of the figures of a query.
+/// Returns the schema of the statistics about a query.
 fn metadata() -> Value {
     json!({
         "type": "object",
@@ -129,7 +129,7 @@ fn metadata() -> Value {
     })
 }
 
-/// Returns the schema of the outcome of a server.
+/// Returns the schema of the outcome for a server.
 fn server() -> Value {
     json!({
         "type": "object",

@@ -46,12 +46,12 @@ impl MessageFilter {
         Incoming::Answer(Box::new(answer))
     }
 
-    /// Returns the limit that an answer of this length exceeds.
+    /// Returns the limit that an answer of this length exceeds, or `None` if it fits.
     pub(super) fn exceeds(&self, asked: &PendingRequest, length: usize) -> Option<usize> {
         match asked {
             PendingRequest::Call(_) => {
                 let most = self.max_call_bytes.load(Relaxed);
-                // The check before decoding covers the whole message and allows more while tools
+                // The check before decoding covers the whole message, and allows more while tools
                 // are listed.
                 (length > most).then_some(most)
             }
@@ -93,7 +93,7 @@ impl MessageFilter {
             }
             PendingRequest::Tools => {
                 let mut told: ListToolsResult = serde_json::from_str(result).ok()?;
-                // Fields that are never used are not kept.
+                // Unused fields are not kept.
                 for tool in &mut told.tools {
                     tool.title = None;
                     tool.output_schema = None;
@@ -111,7 +111,7 @@ impl MessageFilter {
                     told.structured_content = None;
                 }
                 let mut meta = MetaObject::default();
-                // The size without the envelope does not depend on the id.
+                // The size is measured without the envelope, so that it does not depend on the id.
                 meta.insert(BYTES.to_owned(), result.len().into());
                 told.meta = Some(meta);
                 ServerResult::CallToolResult(told)
@@ -126,7 +126,7 @@ impl MessageFilter {
         self.announces_changes.store(tells, Relaxed);
     }
 
-    /// Notes the text of a tool error.
+    /// Notes the message of a tool error.
     pub(super) fn note_tool_error(&self, asked: &PendingRequest, told: &CallToolResult) {
         let text = told.content.iter().find_map(|block| block.as_text());
         match (text, &told.structured_content) {
@@ -136,8 +136,8 @@ impl MessageFilter {
         }
     }
 
-    /// Converts a server's error to one without its text. Version negotiation needs the data of the
-    /// original error.
+    /// Converts a server's error to one without its message. Version negotiation needs the data of
+    /// the original error.
     pub(super) fn refusal(
         &self,
         id: i64,

@@ -1,5 +1,7 @@
-//! The circuit breaker: a server that fails several times in a row is not called for a while, and
-//! then probed with one call before it receives all calls again.
+//! A circuit breaker: protects queries from an unavailable server.
+//!
+//! A server that fails several times in a row is not called for a while. Then a single call, the
+//! probe, decides whether it receives calls again.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -9,9 +11,9 @@ use tokio::time::Instant;
 /// The circuit breaker of one server.
 #[derive(Debug)]
 pub(super) struct Breaker {
-    /// The number of consecutive failures that open the breaker.
+    /// Number of consecutive failures that open the breaker.
     failures: u32,
-    /// The time for which the breaker stays open.
+    /// Time for which the breaker stays open.
     open_for: Duration,
     state: Mutex<BreakerPhase>,
 }
@@ -45,7 +47,7 @@ impl BreakerState {
     }
 }
 
-/// Permission for one call. Dropping it without a report, because the call was abandoned, does not
+/// Permission for one call. If it is dropped without a report, the call was abandoned and does not
 /// count.
 #[derive(Debug)]
 pub(super) struct BreakerPermit<'b> {
@@ -94,7 +96,7 @@ impl BreakerPermit<'_> {
         *self.breaker.lock() = BreakerPhase::Closed { failed: 0 };
     }
 
-    /// Reports that the server failed. Returns whether that opened the breaker.
+    /// Reports that the server failed. Returns `true` if this report opened the breaker.
     pub(super) fn failed(mut self) -> bool {
         self.is_settled = true;
         let mut state = self.breaker.lock();

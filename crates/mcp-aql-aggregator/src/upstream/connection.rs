@@ -27,11 +27,11 @@ use crate::ask::{AdapterDiscovery, NoPlan, Plan};
 use crate::config::{How, Lifecycle};
 use crate::items::is_failure;
 
-/// The maximum number of tools that are considered.
+/// Maximum number of tools to consider.
 const MAX_TOOLS: usize = 2000;
-/// The maximum number of pages of the list of tools.
+/// Maximum number of pages of the list of tools.
 const MAX_PAGES: usize = 100;
-/// The time limit for closing the client, which ends the session over HTTP.
+/// Time limit for closing the client. Over HTTP, closing ends the session.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(700);
 
 /// An open connection. Dropping it ends the server's process.
@@ -45,7 +45,7 @@ pub(super) struct Connection {
     discovered_at: Instant,
 }
 
-/// The result of discovery: the calls to make, or the reason why there are none.
+/// The result of discovery: the calls to make, or the reason for having none.
 pub(super) type DiscoveryResult = Result<Arc<LiveConnection>, NoPlan>;
 
 /// The parts of a connection that queries use.
@@ -145,13 +145,13 @@ impl Connection {
         self.discovered_at
     }
 
-    /// Returns whether the tools may still change: the server announces changes, or it can be
-    /// queried again over HTTP without a process that waits.
+    /// Returns `true` if the tools may still change. This is the case if the server announces
+    /// changes, or if it can be queried again over HTTP without a process that waits.
     pub(super) fn may_change(&self) -> bool {
         self.process.is_none() || self.filter.announces_changes()
     }
 
-    /// Returns whether the connection uses HTTP, over which servers cannot announce changes.
+    /// Returns `true` if the connection uses HTTP. Servers cannot announce changes over HTTP.
     pub(super) const fn is_http(&self) -> bool {
         self.process.is_none()
     }
@@ -169,7 +169,7 @@ impl Connection {
         self.filter.changed.notified().await;
     }
 
-    /// Returns whether the server is alive: it answers a ping, even with an error.
+    /// Returns `true` if the server is alive: it answers a ping, even with an error.
     pub(super) async fn answers_ping(&self, limit: Duration) -> bool {
         let ping = ClientRequest::PingRequest(PingRequest::default());
         let answered = timeout(limit, self.service.peer().send_request(ping)).await;
@@ -179,12 +179,12 @@ impl Connection {
     /// Discovers the tools again.
     ///
     /// # Errors
-    /// The failure of discovery. The previous result is kept.
+    /// Returns the failure of discovery. The previous result is kept.
     pub(super) async fn rediscover(&mut self, shared: &Shared) -> Result<(), Failure> {
         let discovered = discover(shared, self.service.peer(), &self.filter);
         let discovered = timeout(shared.settings.start_timeout, discovered).await;
         self.filter.set_ready(shared.settings.max_response_bytes);
-        // Also recorded after a failure, so that discovery is not repeated without a pause.
+        // Record the time after a failure, too, so that discovery is not repeated without a pause.
         self.discovered_at = Instant::now();
         self.discovered = discovered.unwrap_or(Err(Failure::FailedToStart))?;
         Ok(())
@@ -207,7 +207,7 @@ impl Connection {
     }
 }
 
-/// Ends a process, and notes its exit status if it exited on its own.
+/// Ends a process. Notes its exit status if it exited on its own.
 async fn end(mut process: Process, why: Failure, shared: &Shared) {
     if let Some(status) = process.end(EXIT_GRACE_PERIOD).await
         && why == Failure::Exited
@@ -248,8 +248,8 @@ pub(super) fn own_failure(error: &(dyn Error + Send + Sync + 'static)) -> Option
     error.downcast_ref().copied()
 }
 
-/// Returns the server's tools, each once, up to the maximum numbers of pages and tools. A server may send an empty cursor
-/// after the last page, or the same page without end.
+/// Returns the server's tools without repetitions, up to the maximum numbers of pages and tools. A
+/// server may send an empty cursor after the last page, or repeat the same page without end.
 async fn list_tools(peer: &Peer<RoleClient>) -> Result<Vec<Tool>, ServiceError> {
     let mut tools: Vec<Tool> = Vec::new();
     let mut names = HashSet::new();
@@ -312,7 +312,8 @@ async fn discover(
     };
     let plan = match (plan, refused) {
         (Ok(plan), _) => plan,
-        // If an adapter's operations could not be listed, that differs from having none.
+        // An adapter whose operations could not be listed differs from one without search
+        // operations.
         (Err(_), Some(failure)) => return Err(failure),
         (Err(why), None) => return Ok(Err(why)),
     };

@@ -3,8 +3,10 @@
 use std::fmt;
 use std::time::Duration;
 
-/// The reason why a server returned no answer. The displayed text is fixed, because a server's own
-/// message may contain a password or address the model that reads it.
+/// The reason why a server returned no answer.
+///
+/// The displayed message is fixed. A server's own message may contain a password, or address the
+/// model that reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub(crate) enum Failure {
@@ -75,8 +77,8 @@ impl Failure {
         }
     }
 
-    /// Returns whether another call would probably fail the same way. A server that refuses one
-    /// call is alive.
+    /// Returns `true` if another call would probably fail in the same way. A rejected call does not
+    /// count, because the server is alive.
     pub(crate) const fn is_of_server(&self) -> bool {
         matches!(
             self,
@@ -121,7 +123,7 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Formats a duration: `3s`, `1.5s`, `250ms`.
+/// Formats a duration, for example `3s`, `1.5s` or `250ms`.
 pub(super) struct Seconds(pub(super) Duration);
 
 impl fmt::Display for Seconds {

@@ -27,15 +27,15 @@ pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id")
 pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 pub(super) const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 pub(super) const NAME: HeaderName = HeaderName::from_static("mcp-name");
-/// The time for which a stream is read on after the answer, so that its connection can be reused.
+/// Time for which a stream is still read after the answer, so that its connection can be reused.
 pub(super) const DRAIN_TIMEOUT: Duration = Duration::from_millis(50);
-/// The time limit for ending a session.
+/// Time limit for ending a session.
 pub(super) const END_SESSION_TIMEOUT: Duration = Duration::from_millis(500);
-/// The time limit for delivering a notification or a reply.
+/// Time limit for delivering a notification or a reply.
 pub(super) const DELIVERY_TIMEOUT: Duration = Duration::from_secs(5);
-/// The maximum number of redirects within the server.
+/// Maximum number of redirects within the server.
 pub(super) const MAX_REDIRECTS: usize = 3;
-/// The maximum number of concurrent replies to requests of the server.
+/// Maximum number of concurrent replies to requests of the server.
 pub(super) const MAX_REPLIES: usize = 8;
 
 /// A server reached over HTTP.
@@ -49,7 +49,7 @@ impl HttpServer {
     /// Creates a server at this URL. `note` receives the cause of a failure if more is known.
     ///
     /// # Errors
-    /// The reason why the server cannot or may not be called.
+    /// Returns the reason why the server cannot or must not be called.
     pub(super) fn new(
         url: &str,
         headers: &BTreeMap<String, String>,
@@ -97,7 +97,7 @@ pub(super) struct HttpSession {
     pub(super) server: HttpServer,
     pub(super) filter: Arc<MessageFilter>,
     pub(super) state: Mutex<SessionState>,
-    // The channel holds at most one message per pending request.
+    // The channel is unbounded, but holds at most one message per pending request.
     pub(super) answers: mpsc::UnboundedSender<ServerJsonRpcMessage>,
     pub(super) replies: tokio::sync::Semaphore,
 }
@@ -105,7 +105,7 @@ pub(super) struct HttpSession {
 pub(super) struct SessionState {
     pub(super) url: Url,
     pub(super) session: Option<HeaderValue>,
-    /// Requests that are being sent or answered.
+    /// Requests currently being sent or answered.
     pub(super) running: HashMap<i64, AbortHandle>,
 }
 
@@ -135,7 +135,7 @@ impl Transport<RoleClient> for HttpTransport {
         {
             running.abort();
         }
-        // Registered at once, because the request may be cancelled before it starts.
+        // The request is registered at once, because it may be canceled before it starts.
         let asked = body.as_ref().and_then(|(_, asked)| *asked).map(|id| {
             let (abort, registration) = AbortHandle::new_pair();
             link.state().running.insert(id, abort);
@@ -184,6 +184,12 @@ impl Transport<RoleClient> for HttpTransport {
 }
 
 /// Returns the headers that describe a message to servers of newer revisions.
+///
+/// ```text
+/// mcp-method: tools/call
+/// mcp-name: search_docs
+/// mcp-protocol-version: 2026-07-28
+/// ```
 fn described(message: &ClientJsonRpcMessage) -> Vec<(HeaderName, HeaderValue)> {
     let ClientJsonRpcMessage::Request(request) = message else {
         return Vec::new();
@@ -222,7 +228,7 @@ impl HttpSession {
         headers
     }
 
-    /// Sends a request and handles its answer, unless it is cancelled.
+    /// Sends a request and handles its answer, unless it is canceled.
     pub(super) async fn ask(
         self: Arc<Self>,
         body: Vec<u8>,
@@ -238,7 +244,7 @@ impl HttpSession {
                 Err(Failure::Protocol)
             }
             Ok(answered) => answered,
-            // The request was cancelled, so its result is not needed.
+            // The request was canceled, so its result is not needed.
             Err(_) => Ok(()),
         };
         if answered.is_err() {

@@ -20,12 +20,12 @@ impl MessageFilter {
         self.version.get()
     }
 
-    /// Returns whether a request is pending.
+    /// Returns `true` if a request is pending.
     pub(super) fn waits_for(&self, id: i64) -> bool {
         self.pending().contains_key(&id)
     }
 
-    /// Records a problem of a request that is still pending.
+    /// Records a problem of a pending request.
     pub(super) fn note_of(&self, id: Option<i64>, what: &str) {
         let asked = id.and_then(|id| self.pending().get(&id).cloned());
         match asked {

@@ -1,4 +1,4 @@
-//! The replies of a server over HTTP: one message, or a stream of events.
+//! Handles the replies of a server over HTTP: one message, or a stream of events.
 
 use std::sync::Arc;
 
@@ -57,8 +57,7 @@ impl HttpSession {
         }
     }
 
-    /// Handles status 400, which may mean that the request is invalid or that the session has
-    /// expired.
+    /// Handles status 400. It means that the request is invalid or that the session has expired.
     pub(super) async fn bad(
         self: &Arc<Self>,
         reply: Reply,
@@ -79,7 +78,7 @@ impl HttpSession {
         Err(Failure::Exited)
     }
 
-    /// Returns whether the server still knows the session.
+    /// Returns `true` if the server still knows the session.
     pub(super) async fn has_session(&self) -> bool {
         const PING: &[u8] = br#"{"jsonrpc":"2.0","id":"ping","method":"ping"}"#;
         let url = self.state().url.clone();
@@ -89,7 +88,7 @@ impl HttpSession {
         matches!(answered, Ok(Ok(reply)) if reply.status().is_success())
     }
 
-    /// Reads a body that is a single message.
+    /// Reads a body with a single message.
     pub(super) async fn whole(self: &Arc<Self>, mut reply: Reply, id: i64) -> Result<(), Failure> {
         let most = self.filter.max_bytes();
         let length = reply.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
@@ -122,7 +121,7 @@ impl HttpSession {
             for message in events.take(&chunk) {
                 match message_start(&message) {
                     _ if message.len() <= most => self.message(&message),
-                    // A notification or request that is too large is skipped.
+                    // A notification or request over the limit is skipped.
                     MessageStart::Method => {}
                     _ => return self.too_large(id),
                 }
@@ -160,7 +159,7 @@ impl HttpSession {
             Incoming::Reply(reply) => {
                 let link = Arc::clone(self);
                 tokio::spawn(async move {
-                    // Limits the replies to a server that sends requests without end.
+                    // A server may send requests without end, so the number of replies is limited.
                     let Ok(_permit) = link.replies.try_acquire() else { return };
                     let _ =
                         tokio::time::timeout(DELIVERY_TIMEOUT, link.post(reply, Vec::new(), None))
@@ -175,6 +174,6 @@ impl HttpSession {
 /// Reads the rest of a stream after the answer, for a short time.
 async fn rest(mut reply: Reply) {
     let reading = async { while let Ok(Some(_)) = reply.chunk().await {} };
-    // A stream that stays open is closed by dropping it.
+    // If the stream stays open, dropping it closes the connection.
     let _ = tokio::time::timeout(DRAIN_TIMEOUT, reading).await;
 }

@@ -12,15 +12,15 @@ use super::stats::Stats;
 use super::{Failure, LoggedState, RunState, Shared, Status};
 use crate::ask::{NoPlan, Problem};
 
-/// The pause before the first restart; it doubles with each further failure.
+/// Pause before the first restart. It doubles with each further failure.
 const MIN_RESTART_PAUSE: Duration = Duration::from_millis(250);
-/// The maximum pause before a restart.
+/// Maximum pause before a restart.
 const MAX_RESTART_PAUSE: Duration = Duration::from_secs(30);
-/// The time after which a connection counts as a successful start.
+/// Time after which a connection counts as a successful start.
 const STABLE_AFTER: Duration = Duration::from_secs(10);
-/// The minimum time between two discoveries, however often the server announces changes.
+/// Minimum time between two discoveries, because a server may announce changes without end.
 const MIN_DISCOVERY_INTERVAL: Duration = Duration::from_millis(500);
-/// The time limit for a ping after several failures.
+/// Time limit for a ping after several failures.
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Shared {
@@ -120,8 +120,8 @@ impl Shared {
                     if since.elapsed() >= STABLE_AFTER {
                         pause = MIN_RESTART_PAUSE;
                     }
-                    // A server that exits occasionally is restarted at once; one that exits
-                    // repeatedly is not. An expired session says nothing about the server.
+                    // A server that exits occasionally is restarted at once, but not one that exits
+                    // repeatedly. An expired session says nothing about the server.
                     let has_served = self.stats.calls.load(Relaxed) > served;
                     if is_expired {
                         continue;
@@ -139,7 +139,7 @@ impl Shared {
                 }
                 Err(failure) => failure,
             };
-            // The last lines of standard error should be available with the status.
+            // The status is shown with the last lines of standard error, so these are read first.
             self.stderr_tail.wait_until_read().await;
             self.set(RunState::Failed(failure));
             if self.closing.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
@@ -163,7 +163,7 @@ impl Shared {
                     }
                 }
                 () = connection.tools_changed() => {
-                    // No tool is called until the new list is known, because one may write.
+                    // No tool is called until the new list is known, because a tool may now write.
                     self.set(RunState::Starting);
                     if let Err(why) = self.rediscover(connection).await {
                         return why;
@@ -190,8 +190,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Discovers the tools again without an announced change. After a failure, the previous result
-    /// stays.
+    /// Discovers the tools again although no change was announced. After a failure, the previous
+    /// result stays.
     async fn try_rediscover(&self, connection: &mut Connection) {
         if let Err(failure) = self.rediscover(connection).await {
             let server = &self.config.name;

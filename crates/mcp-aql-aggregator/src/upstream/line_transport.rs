@@ -1,4 +1,4 @@
-//! Transport with one message per line over the standard input and output of a child process.
+//! The transport over the standard input and output of a child process, with one message per line.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ use super::message_filter::{Incoming, MessageFilter};
 use super::message_start::{MessageStart, id_at_end, message_start};
 use super::stats::Stats;
 
-/// The maximum number of messages queued for the process. Replies are dropped when the queue is
-/// full, so that a server that sends requests and does not read cannot fill the memory.
+/// Maximum number of messages queued for the process. Replies are dropped when the queue is full.
+/// Otherwise a server that sends requests and does not read could fill the memory.
 const MAX_QUEUED_MESSAGES: usize = 64;
 
-/// A message to write, and a channel that reports when it is written.
+/// A message to write, and a channel that reports that it was written.
 type OutgoingMessage = (Vec<u8>, Option<oneshot::Sender<()>>);
 
-/// A transport of lines.
+/// Sends and receives one message per line.
 pub(super) struct LineTransport<R> {
     lines: LineReader<R>,
-    /// Whether the oversized line that is being skipped needs no error: it is reported already, or
-    /// is not an answer.
+    /// If `true`, the oversized line being skipped needs no further error: it was already reported,
+    /// or is not an answer.
     is_reported: bool,
     writer: Option<mpsc::Sender<OutgoingMessage>>,
     filter: Arc<MessageFilter>,
@@ -43,8 +43,8 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
     }
 }
 
-/// Returns an error for the request that an oversized line answers if its beginning shows the id,
-/// and whether its end need not be searched.
+/// Handles the beginning of an oversized line. Returns an error for the request that it answers, if
+/// known, and `true` if the end of the line need not be searched for an id.
 fn overflow(filter: &MessageFilter, beginning: &[u8]) -> (Option<ServerJsonRpcMessage>, bool) {
     let begins = message_start(beginning);
     let id = match begins {
@@ -58,7 +58,7 @@ fn overflow(filter: &MessageFilter, beginning: &[u8]) -> (Option<ServerJsonRpcMe
     (told, is_reported)
 }
 
-/// Processes a whole line.
+/// Processes a complete line.
 fn whole(
     filter: &MessageFilter,
     writer: Option<&mpsc::Sender<OutgoingMessage>>,
@@ -99,7 +99,7 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleClient> for LineTransport<R> {
         }
     }
 
-    /// Is cancel safe: bytes already read are kept.
+    /// Receives the next message. This function is cancel safe: bytes already read are kept.
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
         let filter = &self.filter;
         loop {
@@ -172,7 +172,7 @@ mod tests {
         ClientJsonRpcMessage::request(ClientRequest::CallToolRequest(call), RequestId::Number(id))
     }
 
-    /// Returns the id of an answer, and whether it is an error.
+    /// Returns the id of an answer, and `true` if it is an error.
     fn seen(message: &ServerJsonRpcMessage) -> (i64, bool) {
         match message {
             ServerJsonRpcMessage::Response(response) => match response.id {

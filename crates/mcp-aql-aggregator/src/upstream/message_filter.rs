@@ -1,6 +1,7 @@
-//! Filters and decodes the messages between a server and the client. Only answers to pending
-//! requests pass, decoded as the type that the request expects and without the text of errors.
-//! Other messages are answered here or dropped.
+//! Filters and decodes the messages between a server and the client.
+//!
+//! Only answers to pending requests pass. They are decoded as the type that the request expects,
+//! and errors lose their messages. All other messages are answered here or dropped.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -22,25 +23,25 @@ use super::message_start::parse_id;
 use super::stats::Stats;
 use crate::ask::display_name;
 
-/// The maximum message size until the server is ready, in bytes. Lists of tools with their schemas
-/// are longer than answers.
+/// Maximum message size in bytes until the server is ready. Lists of tools with their schemas are
+/// longer than answers.
 pub(super) const MAX_START_BYTES: usize = 4 << 20;
-/// The maximum number of consecutive lines that are not messages. Some servers print a banner to
-/// standard output.
+/// Maximum number of consecutive lines other than messages. Some servers print a banner to standard
+/// output.
 pub(super) const MAX_NON_PROTOCOL_LINES: usize = 200;
 /// The note about such lines for the operator.
 pub(super) const NOT_MCP: &str = "what it writes to standard output is not MCP";
-/// The maximum length of the id of a server's request, in bytes. Requests with longer ids are not
+/// Maximum length in bytes for the id of a server's request. Requests with longer ids are not
 /// answered.
 pub(super) const MAX_ID_BYTES: usize = 100;
-/// The error codes that replace an answer. Codes of servers are never passed on.
+/// Error codes that replace an answer. Codes of servers are never passed on.
 pub(super) const OF_SERVER: ErrorCode = ErrorCode(-32000);
 pub(super) const UNFIT: ErrorCode = ErrorCode(1);
 pub(super) const TOO_LARGE: ErrorCode = ErrorCode(2);
 /// The member of `_meta` in which a decoded answer carries its size.
 pub(super) const BYTES: &str = "bytes";
 
-/// A pending request, which determines how its answer is decoded.
+/// A pending request. Its kind determines how the answer is decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PendingRequest {
     Initialize,
@@ -82,19 +83,19 @@ pub(super) enum Incoming {
 pub(super) struct MessageFilter {
     pub(super) stats: Arc<Stats>,
     pub(super) pending: Mutex<HashMap<i64, PendingRequest>>,
-    /// The maximum size of a message, in bytes.
+    /// Maximum size of a message in bytes.
     pub(super) max_bytes: AtomicUsize,
-    /// The maximum size of an answer to a call, in bytes. Lists of tools may be longer.
+    /// Maximum size of an answer to a call in bytes. Lists of tools may be longer.
     pub(super) max_call_bytes: AtomicUsize,
-    /// The remaining size for all pages of a list of tools together, in bytes.
+    /// Remaining size in bytes for all pages of a list of tools together.
     pub(super) remaining_tool_bytes: AtomicUsize,
-    /// Whether the server announces changes of its tools.
+    /// If `true`, the server announces changes of its tools.
     pub(super) announces_changes: AtomicBool,
     pub(super) non_protocol_lines: AtomicUsize,
     pub(super) had_message: AtomicBool,
     pub(super) cause: OnceLock<Failure>,
     pub(super) ended: CancellationToken,
-    /// Whether the session has expired, so that a new one would be served.
+    /// If `true`, the session has expired, but the server would accept a new one.
     pub(super) expired: AtomicBool,
     pub(super) version: OnceLock<ProtocolVersion>,
     /// Notified when the server's tools have changed.
@@ -136,7 +137,7 @@ impl MessageFilter {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the maximum size of a message, in bytes.
+    /// Returns the maximum size of a message in bytes.
     pub(super) fn max_bytes(&self) -> usize {
         self.max_bytes.load(Relaxed)
     }
@@ -153,7 +154,7 @@ impl MessageFilter {
         self.max_bytes.fetch_max(MAX_START_BYTES, Relaxed);
     }
 
-    /// Returns whether the server announces changes of its tools.
+    /// Returns `true` if the server announces changes of its tools.
     pub(super) fn announces_changes(&self) -> bool {
         self.announces_changes.load(Relaxed)
     }
@@ -184,12 +185,12 @@ impl MessageFilter {
         self.expired.load(Relaxed)
     }
 
-    /// Returns whether the server has sent only lines that are not messages.
+    /// Returns `true` if the server has sent lines, but no messages.
     pub(super) fn has_only_non_protocol_lines(&self) -> bool {
         self.non_protocol_lines.load(Relaxed) > 0 && !self.had_message.load(Relaxed)
     }
 
-    /// Encodes a message of the client, and returns its id if it is a request.
+    /// Encodes a message of the client. Also returns its id if it is a request.
     pub(super) fn outgoing(
         &self,
         message: &ClientJsonRpcMessage,

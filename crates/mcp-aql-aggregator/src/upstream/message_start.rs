@@ -1,6 +1,6 @@
 //! Identifies an oversized message from its beginning or its end.
 
-/// The kind of a message of which only the beginning is known.
+/// The kind of a message, inferred from its beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MessageStart {
     /// An answer whose id precedes the long part.
@@ -11,7 +11,13 @@ pub(super) enum MessageStart {
     Unknown,
 }
 
-/// Determines the kind of a message from its beginning.
+/// Returns the kind of a message from its beginning.
+///
+/// ```text
+/// {"jsonrpc":"2.0","id":7,"result":{"content":[{     → Answer(7)
+/// {"jsonrpc":"2.0","method":"x","params":{"id":9     → Method
+/// {"result":{"id":9,                                 → Unknown
+/// ```
 pub(super) fn message_start(bytes: &[u8]) -> MessageStart {
     parse_start(bytes).unwrap_or(MessageStart::Unknown)
 }
@@ -44,12 +50,12 @@ fn parse_start(bytes: &[u8]) -> Option<MessageStart> {
     }
 }
 
-/// Finds the id of an answer of which only the end is known.
+/// Returns the id of an answer from its end. Use this if the beginning does not contain the id.
 pub(super) fn id_at_end(bytes: &[u8]) -> Option<i64> {
     let bytes = bytes.trim_ascii_end().strip_suffix(b"}")?;
     let at = memchr::memmem::rfind(bytes, b"\"id\"")?;
     let rest = bytes.get(at + 4..)?.trim_ascii_start().strip_prefix(b":")?.trim_ascii();
-    // Only a protocol version may follow.
+    // Only a protocol version may follow the id.
     let end = rest.iter().position(|byte| *byte == b',').unwrap_or(rest.len());
     let (value, after) = rest.split_at_checked(end)?;
     if memchr::memmem::find(after, b"{").is_some() || memchr::memmem::find(after, b"}").is_some() {

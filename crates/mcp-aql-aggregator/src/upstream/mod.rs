@@ -1,5 +1,5 @@
-//! The upstream servers: each is started in the background, kept running, restarted when it exits,
-//! protected by a circuit breaker, and called according to its plan.
+//! The upstream servers. Each is started in the background, restarted when it exits, protected by a
+//! circuit breaker, and called according to its plan.
 
 mod answer_decoding;
 mod breaker;
@@ -59,14 +59,14 @@ pub(crate) use breaker::BreakerState;
 pub(crate) use route::{Route, VARIABLE};
 pub(crate) use stats::Latency;
 
-/// The interval at which servers are asked for their tools if they cannot announce changes.
+/// Interval at which servers are asked for their tools if they cannot announce changes.
 const DISCOVERY_INTERVAL: Duration = Duration::from_secs(300);
-/// The time limit for waiting until a server has exited; longer than closing takes.
+/// Time limit for waiting until a server has exited. It is longer than closing takes.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
-/// The time limit for closing a server.
+/// Time limit for closing a server.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// One upstream server.
+/// One upstream server. Dropping it ends the server.
 #[derive(Debug)]
 pub(crate) struct Upstream {
     shared: Arc<Shared>,
@@ -83,10 +83,10 @@ struct Shared {
     breaker: Breaker,
     permits: Semaphore,
     status: watch::Sender<Status>,
-    /// The number of queries that waited in vain since the server was last ready.
+    /// Number of queries that waited in vain since the server was last ready.
     waited: AtomicU32,
     is_started: AtomicBool,
-    /// The number of consecutive refusals.
+    /// Number of consecutive calls that the server rejected.
     refused: AtomicU32,
     /// Notified when the discovered tools may be outdated.
     outdated: Notify,
@@ -102,7 +102,7 @@ struct Shared {
     span: Span,
 }
 
-/// The last logged state, which is not logged again until it changes.
+/// The state logged last. It is not logged again until it changes.
 #[derive(Debug, Default)]
 struct LoggedState {
     no_plan: Option<NoPlan>,
@@ -110,7 +110,7 @@ struct LoggedState {
     failure: Option<Failure>,
 }
 
-/// The state of a server and when it was entered.
+/// The state of a server, and the time at which it began.
 #[derive(Debug, Clone)]
 struct Status {
     state: RunState,
@@ -155,13 +155,13 @@ pub(crate) struct UpstreamState {
     pub(crate) since: DateTime<Utc>,
     /// The calls to make.
     pub(crate) plan: Option<Arc<Plan>>,
-    /// The reason why there is no plan.
+    /// The reason for a missing plan.
     pub(crate) no_plan: Option<NoPlan>,
     pub(crate) starts: u64,
     pub(crate) calls: u64,
     pub(crate) in_flight: usize,
     pub(crate) cancelled: u64,
-    /// The number of answers that arrived after the call had been abandoned.
+    /// Number of answers that arrived after the call had been abandoned.
     pub(crate) late: u64,
     pub(crate) failures: BTreeMap<&'static str, u64>,
     pub(crate) latency: Option<Latency>,
@@ -195,13 +195,13 @@ pub(crate) struct FailedCall {
 /// The answer to one call.
 #[derive(Debug, Clone)]
 pub(crate) struct CallAnswer {
-    /// The index of the call in the plan.
+    /// Index of the call in the plan.
     pub(crate) call: usize,
     pub(crate) tool: String,
     /// The configured location of the items in the answer.
     pub(crate) items: ItemLocation,
     pub(crate) result: CallToolResult,
-    /// The size of the answer as received, in bytes.
+    /// Size of the answer as received, in bytes.
     pub(crate) bytes: usize,
     pub(crate) latency: Duration,
     /// The time at which the answer arrived.
@@ -246,8 +246,8 @@ impl Upstream {
         Arc::new(Self { shared: Arc::new(shared), running: Mutex::default() })
     }
 
-    /// Starts the server in the background, or arranges that the first query starts it. Further
-    /// calls have no effect.
+    /// Starts the server in the background. If the configuration says `lazy`, the first query
+    /// starts it. Further calls have no effect.
     pub(crate) fn start(self: &Arc<Self>) {
         let shared = Arc::clone(&self.shared);
         if shared.config.disabled || shared.is_started.swap(true, Relaxed) {
@@ -264,7 +264,7 @@ impl Upstream {
     /// Queries the server until the deadline. Dropping the future cancels the calls.
     ///
     /// # Errors
-    /// The reason why no call was answered.
+    /// Returns the reason why no call was answered.
     pub(crate) async fn ask(
         &self,
         query: &str,
@@ -302,7 +302,7 @@ impl Upstream {
         let mut status = self.shared.status.subscribe();
         let is_settled =
             |status: &Status| !matches!(status.state, RunState::Idle | RunState::Starting);
-        // `self` holds the sender.
+        // This cannot fail, because `self` holds the sender.
         let _ = status.wait_for(is_settled).await;
     }
 
@@ -311,8 +311,8 @@ impl Upstream {
         self.shared.stats.starts.load(Relaxed)
     }
 
-    /// Waits until the exit of a server is fully known that exited during a call. `starts` is the
-    /// number of starts before the call. The call itself reports the exit earlier.
+    /// Waits until the cause of an exit is known, after a call failed because the server exited.
+    /// `starts` is the number of starts before the call. The call itself returns earlier.
     pub(crate) async fn has_ended(&self, starts: u64) {
         let shared = &self.shared;
         // Over HTTP, the cause is known together with the failure.

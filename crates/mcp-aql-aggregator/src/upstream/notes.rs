@@ -1,5 +1,5 @@
-//! Full causes of failures, including a server's own messages. They are for the operator's
-//! terminal, not for answers and logs.
+//! The full causes of failures, including a server's own messages. Show them on the operator's
+//! terminal only, not in answers and logs.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::secrets::Secrets;
 
-/// The maximum number of notes.
+/// Maximum number of notes.
 const MAX_NOTES: usize = 10;
-/// The maximum length of a note, in characters.
+/// Maximum length of a note in characters.
 const MAX_NOTE_CHARS: usize = 1000;
 
 /// The last causes of failures, without the secrets passed to the server.
@@ -32,7 +32,7 @@ impl Notes {
 
     /// Adds a cause unless it is already recorded.
     pub(super) fn add(&self, note: &str) {
-        // Secrets are masked before and after cleaning, because they may contain blanks or be split
+        // Secrets are masked before and after cleaning, because they may contain spaces or be split
         // by invisible characters.
         let hidden = self.secrets.hidden(note);
         let note = mcp_aql_rank::texts::clean(&hidden);

@@ -1,5 +1,4 @@
-//! The process of a server on standard input and output: its minimal environment, its standard
-//! error, its end.
+//! The child process of a server: its minimal environment, its standard error, and its end.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,9 +11,9 @@ use tokio::process::{ChildStdin, ChildStdout, Command};
 
 use super::secrets::Secrets;
 
-/// The variables that a process inherits on Unix: enough to find programs and files.
+/// Variables inherited by a process on Unix. They are enough to find programs and files.
 const INHERITED_ON_UNIX: &[&str] = &["PATH", "HOME", "LANG", "TMPDIR"];
-/// The variables without which programs do not start on Windows.
+/// Variables inherited on Windows. Programs do not start without them.
 const INHERITED_ON_WINDOWS: &[&str] = &[
     "PATH",
     "PATHEXT",
@@ -33,21 +32,21 @@ const INHERITED_ON_WINDOWS: &[&str] = &[
 ];
 /// The variable that marks the descendants of a server.
 pub(super) const MARK: &str = "MCP_AQL_AGGREGATOR_SERVER";
-/// The time that a process has to exit after its standard input is closed. With the times for
+/// Time for a process to exit after its standard input is closed. Together with the times for
 /// terminating and killing it, closing takes less than a second.
 pub(super) const EXIT_GRACE_PERIOD: Duration = Duration::from_millis(500);
-/// The maximum number of lines kept of standard error.
+/// Maximum number of lines kept of standard error.
 const MAX_STDERR_LINES: usize = 20;
-/// The maximum length of each such line, in characters.
+/// Maximum length of each such line in characters.
 const MAX_STDERR_LINE_CHARS: usize = 500;
 
-/// The description of a process to start.
+/// Describes a process to start.
 pub(super) struct Start<'a> {
     pub(super) command: &'a str,
     pub(super) args: &'a [String],
     pub(super) env: &'a BTreeMap<String, String>,
     pub(super) cwd: Option<&'a Path>,
-    /// A variable that identifies the aggregators that started the process.
+    /// A variable that identifies the aggregators above the process.
     pub(super) route: (&'a str, &'a str),
 }
 
@@ -55,7 +54,7 @@ impl Start<'_> {
     /// Starts the process.
     ///
     /// # Errors
-    /// When the program does not exist or cannot be started.
+    /// Returns an error if the program does not exist or cannot be started.
     pub(super) fn start(
         &self,
         stderr_tail: &Arc<StderrTail>,
@@ -71,7 +70,7 @@ impl Start<'_> {
         Process::start(command, Some(MARK), stderr_tail)
     }
 
-    /// Describes why the process was not started.
+    /// Returns the reason why the process was not started, for the operator.
     pub(super) fn describe_error(&self, error: &io::Error) -> String {
         let Start { command, cwd, .. } = self;
         match cwd.filter(|cwd| !cwd.is_dir()) {
@@ -86,7 +85,7 @@ impl Start<'_> {
 }
 
 /// Creates a buffer for the last lines of standard error, without the secrets passed to the server.
-/// They are for the operator's terminal, not for logs.
+/// Show them on the operator's terminal only, not in logs.
 pub(super) fn stderr_tail(secrets: Arc<Secrets>) -> Arc<StderrTail> {
     StderrTail::new(MAX_STDERR_LINES, MAX_STDERR_LINE_CHARS, move |line| {
         secrets.hidden(line).chars().filter(|each| !each.is_control()).collect()

@@ -1,5 +1,5 @@
 //! Queries a server: waits until it is ready, makes the calls of its plan, and reports the outcome
-//! to the breaker.
+//! to the circuit breaker.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,10 +18,9 @@ use super::{Answers, CallAnswer, Failure, Route, RunState, Shared, message_filte
 use crate::ask::{PlannedCall, display_name};
 use crate::items::{is_empty_answer, is_failure};
 
-/// The number of queries that wait in vain for a server to become ready before later ones fail at
-/// once.
+/// Number of queries that wait in vain for a server to become ready. Later ones fail at once.
 pub(super) const MAX_FAILED_WAITS: u32 = 3;
-/// The number of consecutive refusals after which the list of tools is fetched again.
+/// Number of consecutive rejected queries after which the list of tools is fetched again.
 pub(super) const MAX_REFUSALS: u32 = 3;
 
 impl Shared {
@@ -63,8 +62,8 @@ impl Shared {
         }
     }
 
-    /// Counts refusals. A server that refuses repeatedly may have changed its tools without being
-    /// able to announce it.
+    /// Counts rejected queries. A server that rejects repeatedly may have changed its tools without
+    /// being able to announce it.
     fn count_refusals(&self, asked: &Result<Answers, AttemptFailure>) {
         let is_refusal = |failure| matches!(failure, Failure::Protocol | Failure::Tool);
         let is_refused = match asked {
@@ -114,7 +113,7 @@ impl Shared {
             let has_ended = live.filter.cause().is_some();
             return Err(AttemptFailure::of(&failed, has_ended, live.filter.is_expired()));
         }
-        // Some servers search for the query as one phrase.
+        // Some servers search for the query as one phrase, so retry with its words.
         let is_empty =
             |answer: &CallAnswer| is_empty_answer(&answer.result, answer.bytes, &answer.items);
         if asked.answers.iter().all(is_empty) {
@@ -125,8 +124,8 @@ impl Shared {
         Ok(asked)
     }
 
-    /// Makes calls concurrently and returns the answered and the failed ones. `first` is the index
-    /// of the first call.
+    /// Makes calls concurrently. Returns the answered and the failed ones. `first` is the index of
+    /// the first call.
     async fn calls(
         &self,
         asking: &CallContext<'_>,
@@ -146,7 +145,7 @@ impl Shared {
         (answers, failed)
     }
 
-    /// Waits until the server is ready, unless many queries have done so in vain.
+    /// Waits until the server is ready, unless many queries have already waited in vain.
     async fn ready(&self, until: Instant) -> Result<Arc<LiveConnection>, Failure> {
         self.wanted.notify_one();
         let mut status = self.status.subscribe();
@@ -190,8 +189,8 @@ impl Shared {
         let PlannedCall { tool, arguments, items } = call;
         let unsent =
             |failure| CallFailure { tool: tool.clone(), failure, liveness: Liveness::Unknown };
-        // The limit on concurrent calls is the aggregator's own, so waiting for it is not a fault
-        // of the server.
+        // The limit on concurrent calls is the aggregator's own, so the server is not blamed for
+        // the time spent waiting for it.
         let asked = Instant::now();
         let _permit = timeout_at(attempt.until, self.permits.acquire())
             .await
@@ -232,7 +231,7 @@ impl Shared {
 }
 
 impl Shared {
-    /// Notes the text of a failure that is not marked as an error.
+    /// Notes the message of a failure not marked as an error.
     fn note_unmarked_failure(&self, tool: &str, result: &CallToolResult) {
         let text = result.content.iter().find_map(|block| block.as_text());
         let structured = result.structured_content.as_ref().map(ToString::to_string);
@@ -241,7 +240,7 @@ impl Shared {
     }
 }
 
-/// The data that the calls of a query share.
+/// The data shared by the calls of a query.
 struct CallContext<'a> {
     live: &'a LiveConnection,
     attempt: &'a QueryAttempt<'a>,
@@ -249,14 +248,14 @@ struct CallContext<'a> {
     label: String,
 }
 
-/// Makes a call and returns the server's answer, or the failure in a fixed wording.
+/// Makes a call. Returns the server's answer, or the failure in a fixed wording.
 async fn answer(
     live: &LiveConnection,
     params: CallToolRequestParams,
 ) -> Result<CallToolResult, Failure> {
     match live.peer.call_tool_once(params).await {
         Ok(CallToolResponse::Complete(result)) => Ok(result),
-        // The server asks for input or for a later retry, neither of which is supported.
+        // The server asks for input or for a later retry. Neither is supported.
         Ok(_) => Err(Failure::Protocol),
         Err(ServiceError::McpError(error)) => Err(message_filter::failure_of(&error)),
         Err(ServiceError::TransportSend(error)) => {
@@ -267,7 +266,7 @@ async fn answer(
     }
 }
 
-/// Counts a call as cancelled if it is dropped before its end.
+/// Counts a call as canceled if it is dropped before its end.
 struct CancellationCounter<'s> {
     stats: &'s Stats,
     is_over: bool,

@@ -11,16 +11,16 @@ use super::breaker::BreakerPermit;
 use super::{FailedCall, Failure, Shared};
 use crate::ask::display_name;
 
-/// One query's use of a server: its time limit, and its report to the breaker.
+/// One query's use of a server: its time limit, and its report to the circuit breaker.
 pub(super) struct QueryAttempt<'s> {
     pub(super) shared: &'s Shared,
-    /// The breaker's permission; `None` after the outcome was reported.
+    /// The breaker's permission. `None` after the outcome was reported.
     pub(super) pass: Option<BreakerPermit<'s>>,
     pub(super) begun: Instant,
     pub(super) until: Instant,
-    /// The time from the start to the deadline.
+    /// Time from the start to the deadline.
     pub(super) limit: Duration,
-    /// The time spent waiting for the server to become ready.
+    /// Time spent waiting for the server to become ready.
     pub(super) waited: Mutex<Duration>,
     /// The time at which the first call was sent.
     pub(super) sent: OnceLock<Instant>,
@@ -54,14 +54,14 @@ impl<'s> QueryAttempt<'s> {
         *self.waited.lock().unwrap_or_else(PoisonError::into_inner) += more;
     }
 
-    /// Returns what a failed call that took this long says about the server.
+    /// Returns the conclusion about the server from a failed call that took this long.
     pub(super) fn liveness(&self, failure: Failure, took: Duration) -> Liveness {
         let whole = self.shared.whole_limit();
         let is = |true_of: bool| if true_of { Liveness::Failing } else { Liveness::Alive };
         match failure {
             // Waiting for the start or for other calls may have left the server almost no time.
             Failure::Timeout(_) if took * 10 < whole * 9 => Liveness::Unknown,
-            // A server that refuses a call is alive, unless it takes as long as a dead one.
+            // A server that rejects a call is alive, unless it takes as long as a dead one.
             _ => is(failure.is_of_server() || took * 2 >= whole),
         }
     }
@@ -88,8 +88,8 @@ impl<'s> QueryAttempt<'s> {
 }
 
 impl Drop for QueryAttempt<'_> {
-    /// Reports a query that the caller abandoned. Otherwise clients that never wait longer would
-    /// query a dead server forever.
+    /// Reports a query that the caller abandoned. Without this, clients that always give up early
+    /// would query a dead server forever.
     fn drop(&mut self) {
         let waited = self.sent.get().map(Instant::elapsed).unwrap_or_default();
         if waited * 2 >= self.shared.whole_limit() && !self.is_answered.load(Relaxed) {
@@ -126,7 +126,7 @@ impl CallFailure {
 pub(super) struct AttemptFailure {
     pub(super) failure: Failure,
     pub(super) liveness: Liveness,
-    /// Whether a new session may succeed.
+    /// If `true`, a new session may succeed.
     pub(super) is_expired: bool,
 }
 

@@ -1,4 +1,11 @@
-//! The aggregators that a query has passed through. It is not sent to any of them again.
+//! Prevents loops of aggregators that query each other.
+//!
+//! A query carries the names of the aggregators that it has passed through, and is not sent to any
+//! of them again. Child processes receive the names in a variable, calls in `_meta`:
+//!
+//! ```json
+//! { "mcp-aql-aggregator/path": "0123456789abcdef,fedcba9876543210" }
+//! ```
 
 use std::sync::Arc;
 
@@ -7,37 +14,37 @@ use serde_json::{Map, Value};
 
 use super::Failure;
 
-/// The environment variable that names the aggregators that started a process.
+/// The environment variable with the names of the aggregators above a process.
 pub(crate) const VARIABLE: &str = "MCP_AQL_AGGREGATOR_PATH";
-/// The member of `_meta` that names the aggregators of a call.
+/// The member of `_meta` with the names of the aggregators of a call.
 pub(crate) const META: &str = "mcp-aql-aggregator/path";
-/// The member of `_meta` that an MCP-AQL adapter passes on to its operations, at most 64 characters
-/// of it.
+/// The member of `_meta` that an MCP-AQL adapter passes on to its operations. At most 64 characters
+/// are kept.
 pub(crate) const LABEL: &str = "requestId";
-/// The prefix of such a label. The number of aggregators and the names of the last ones follow.
+/// Prefix of such a label. The number of aggregators and the names of the last ones follow.
 const LABEL_PREFIX: &str = "via:";
-/// The maximum number of names in a label.
+/// Maximum number of names in a label.
 const MAX_LABEL_NAMES: usize = 3;
-/// The maximum number of aggregators on a route.
+/// Maximum number of aggregators on a route.
 const MAX_HOPS: usize = 8;
-/// The length of an aggregator's name, in hexadecimal digits.
+/// Length of an aggregator's name in hexadecimal digits.
 const NAME_CHARS: usize = 16;
 
-/// The aggregators that a query has passed through, the last of which is this one.
+/// The aggregators that a query has passed through. The last one is this aggregator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Route {
     own: Arc<str>,
     before: Vec<Arc<str>>,
-    /// The number of aggregators before this one, some of which may not be known by name.
+    /// Number of aggregators before this one. Some of them may not be known by name.
     hops: usize,
 }
 
 impl Route {
-    /// Creates the route of an aggregator with these servers, started with this value of
-    /// [`VARIABLE`].
+    /// Creates the route of an aggregator. `mark` is the value of [`VARIABLE`] with which it was
+    /// started.
     ///
-    /// Two aggregators with the same servers count as the same one, because the second would only
-    /// repeat the results of the first.
+    /// Its name is a hash of its servers. Two aggregators with the same servers count as the same
+    /// one, because the second would only repeat the results of the first.
     pub(crate) fn new<'s>(servers: impl IntoIterator<Item = &'s str>, mark: Option<&str>) -> Self {
         let mut hash = Hash::new();
         for server in servers {
@@ -53,7 +60,7 @@ impl Route {
     /// Returns the route of a query that arrived with this `_meta`.
     ///
     /// # Errors
-    /// [`Failure::Loop`] if the query has passed through this aggregator before.
+    /// Returns [`Failure::Loop`] if the query has passed through this aggregator before.
     pub(crate) fn of_query(&self, meta: Option<&Map<String, Value>>) -> Result<Self, Failure> {
         let told = meta.and_then(|meta| meta.get(META)).and_then(Value::as_str);
         self.after(told.unwrap_or_default(), 0)
@@ -62,7 +69,7 @@ impl Route {
     /// Returns the route of a query that arrived with this [`label`](Self::label).
     ///
     /// # Errors
-    /// [`Failure::Loop`] if the query has passed through this aggregator before.
+    /// Returns [`Failure::Loop`] if the query has passed through this aggregator before.
     pub(crate) fn of_label(&self, label: Option<&str>) -> Result<Self, Failure> {
         let told = label.and_then(|label| label.strip_prefix(LABEL_PREFIX));
         let (hops, names) = told.and_then(|told| told.split_once(',')).unwrap_or_default();
@@ -81,9 +88,11 @@ impl Route {
         route.check().map(|()| route)
     }
 
-    /// Rejects a route that cannot be continued.
+    /// Rejects a route that must not be continued.
+    ///
     /// # Errors
-    /// [`Failure::Loop`] if the route passes through this aggregator twice, or through too many.
+    /// Returns [`Failure::Loop`] if the route contains this aggregator twice, or too many
+    /// aggregators.
     pub(super) fn check(&self) -> Result<(), Failure> {
         let is_loop = self.before.contains(&self.own) || self.hops >= MAX_HOPS;
         if is_loop { Err(Failure::Loop) } else { Ok(()) }
@@ -95,8 +104,8 @@ impl Route {
         names.map(AsRef::as_ref).collect::<Vec<&str>>().join(",")
     }
 
-    /// Returns a shorter form: the last aggregators, and their total number, so that every loop
-    /// ends.
+    /// Returns a shorter form with the last aggregators and their total number. The number alone
+    /// ends every loop, because it is limited.
     pub(super) fn label(&self) -> String {
         let names: Vec<&str> = self.before.iter().chain([&self.own]).map(AsRef::as_ref).collect();
         let last = names.get(names.len().saturating_sub(MAX_LABEL_NAMES)..).unwrap_or_default();
@@ -104,7 +113,7 @@ impl Route {
     }
 }
 
-/// Parses the names in a text. Invalid names are ignored, and of too many only the maximum is kept.
+/// Parses a list of names. Invalid names are ignored, and only the maximum number is kept.
 fn read(text: &str) -> Vec<Arc<str>> {
     let names = text.split(',').map(str::trim);
     let names = names.filter(|name| {
@@ -127,7 +136,7 @@ mod tests {
         let both = Route::new(["docs", "memory"], None);
         assert_ne!(docs.names(), both.names());
         assert_eq!(docs.of_query(None).unwrap(), docs);
-        // One aggregator queries the other, which is not a loop yet.
+        // One aggregator queries the other. This is not a loop yet.
         let asked = both.of_query(Some(&meta(&docs.names()))).unwrap();
         assert_eq!(asked.names(), format!("{},{}", docs.names(), both.names()));
         // The second one queries the first again.

@@ -1,4 +1,4 @@
-//! Masking of the values of a server's configuration that only this server may see.
+//! Masks the configured values that only one server may see.
 
 use std::fmt;
 
@@ -8,12 +8,12 @@ use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use crate::config::{How, ServerConfig};
 use mcp_aql_rank::texts::clean;
 
-/// The values of a server's configuration, which are masked wherever its texts are shown.
+/// The values of a server's configuration. They are masked wherever output of the server is shown.
 #[derive(Default)]
 pub(super) struct Secrets {
-    /// All values, masked in a server's texts on the operator's terminal.
+    /// All values. They are masked in a server's messages on the operator's terminal.
     all: Masker,
-    /// The values that are certainly secrets, masked in results.
+    /// Only the values that are certainly secrets. They are masked in results.
     certain: Masker,
 }
 
@@ -26,8 +26,8 @@ impl fmt::Debug for Secrets {
 impl Secrets {
     /// Collects the values of a server's configuration.
     pub(super) fn of(config: &ServerConfig) -> Self {
-        // A value is kept in an environment variable for a reason, even if its name is not that of
-        // a secret.
+        // Treat variables as possible secrets even if their names are harmless: values are moved
+        // into variables for a reason.
         let mut given: Vec<_> =
             config.secrets.iter().map(|(name, value)| PossibleSecret::named(name, value)).collect();
         let arguments = config.settings.calls.iter().filter_map(|call| call.arguments.as_ref());
@@ -52,7 +52,7 @@ impl Secrets {
         Self::from_given(&given)
     }
 
-    /// Treats all these texts as secrets.
+    /// Treats all these strings as secrets.
     #[cfg(test)]
     pub(super) fn new(texts: impl IntoIterator<Item = String>) -> Self {
         Self::from_given(&texts.into_iter().map(PossibleSecret::secret).collect::<Vec<_>>())
@@ -67,12 +67,12 @@ impl Secrets {
         }
     }
 
-    /// Masks all values of the configuration in a text.
+    /// Masks all values of the configuration in a string.
     pub(super) fn hidden(&self, text: &str) -> String {
         self.all.mask(text).into_owned()
     }
 
-    /// Masks the secrets in all parts of an answer that are used.
+    /// Masks the secrets in all parts of an answer that become results.
     pub(super) fn mask_answer(&self, answer: &mut CallToolResult) {
         if self.certain.is_empty() {
             return;

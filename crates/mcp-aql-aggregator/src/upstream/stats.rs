@@ -1,4 +1,4 @@
-//! Statistics of a server.
+//! Counters and latencies of a server.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -9,7 +9,7 @@ use super::Failure;
 use super::notes::Notes;
 use super::secrets::Secrets;
 
-/// The number of recent calls from which percentiles are computed.
+/// Number of recent calls from which percentiles are computed.
 const MAX_SAMPLES: usize = 512;
 
 /// Counters and samples of a server.
@@ -29,7 +29,7 @@ pub(super) struct Stats {
 
 #[derive(Debug, Default)]
 struct Measurements {
-    /// Latencies in microseconds, a ring buffer whose oldest entry is at `next`.
+    /// Latencies in microseconds: a ring buffer with its oldest entry at `next`.
     samples: Vec<u32>,
     next: usize,
     failures: BTreeMap<&'static str, u64>,
@@ -47,7 +47,7 @@ pub(crate) struct Latency {
 }
 
 impl Stats {
-    /// Creates empty statistics whose notes mask `secrets`.
+    /// Creates empty statistics. `secrets` are masked in their notes.
     pub(super) fn new(secrets: Arc<Secrets>) -> Self {
         Self { notes: Notes::new(secrets), ..Self::default() }
     }
@@ -82,7 +82,7 @@ impl Stats {
     pub(super) fn latency(&self) -> Option<Latency> {
         let mut samples = self.lock().samples.clone();
         samples.sort_unstable();
-        // The smallest sample that at least this percentage does not exceed.
+        // The smallest sample such that at least this percentage of all samples is not larger.
         let at = |percent: usize| {
             let place = (samples.len() * percent).div_ceil(100).saturating_sub(1);
             samples.get(place).map(|micros| Duration::from_micros((*micros).into()))

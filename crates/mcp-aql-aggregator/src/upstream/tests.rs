@@ -1,4 +1,4 @@
-//! Tests with scripted servers, working and faulty, as processes and over HTTP.
+//! Tests with scripted servers, working and broken, as processes and over HTTP.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,7 +14,7 @@ use super::query::{MAX_FAILED_WAITS, MAX_REFUSALS};
 use super::*;
 use crate::config::ServerSettings;
 
-/// The time limit for the start of a process on a busy machine.
+/// Time limit for the start of a process on a busy machine.
 const TO_START: Duration = Duration::from_secs(60);
 
 /// Not a test: runs this program as the server of the other tests if the script variable is set.
@@ -52,7 +52,7 @@ fn nothing_leaked(upstream: &Upstream) {
     let log = String::from_utf8_lossy(&LOG.lock().unwrap()).into_owned();
     assert_eq!(log.lines().find(|line| line.contains("s3cret")), None, "in the log");
     let mut state = upstream.state();
-    // These texts are for the operator.
+    // These strings are for the operator.
     state.stderr_tail.clear();
     state.causes.clear();
     assert!(!format!("{state:?}").contains("s3cret"), "{state:?}");
@@ -184,8 +184,8 @@ async fn a_server_answers_and_leaves_no_process() {
     assert_eq!(ask(&upstream).await.unwrap_err(), Failure::Closed);
 }
 
-/// Checks a failing call: it is reported in a fixed wording, leaks nothing, and the
-/// server can be called again.
+/// Checks a failing call: it is reported in a fixed wording, leaks nothing, and the server can be
+/// called again.
 async fn goes_wrong(call: &str, expected: Failure, restarts: bool) {
     let files = Files::new();
     let (count, list) = (files.of("count"), files.of("pids"));
@@ -263,7 +263,7 @@ async fn a_server_that_stops_reading_is_restarted() {
         settings.breaker_open = Duration::from_secs(5);
     });
     is_ready(&upstream).await;
-    // More than the capacity of a pipe.
+    // This is more than the capacity of a pipe.
     let long = "x".repeat(200_000);
     for _ in 0..3 {
         let asked = upstream.ask(&long, Instant::now() + TO_START, &route()).await;
@@ -399,7 +399,7 @@ async fn time_spent_in_the_aggregator_is_not_a_failure_of_the_server() {
     // A caller that gives up early says nothing about the server.
     hanging.abort();
     let _ = hanging.await;
-    // The server is called, but not given its full time.
+    // The server is called, but has less than its full time.
     let hurried = upstream.ask("x", soon(), &route()).await;
     assert!(matches!(hurried, Err(Failure::Timeout(_))), "{hurried:?}");
     let late = upstream.ask("x", Instant::now(), &route()).await;

@@ -1,4 +1,4 @@
-//! Stands in for servers that are reached over HTTP if the feature `http` is off.
+//! Stand-in for servers over HTTP if the feature `http` is off.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -11,11 +11,11 @@ use rmcp::transport::Transport;
 use super::Failure;
 use super::message_filter::MessageFilter;
 
-/// A server reached over HTTP, which does not exist.
+/// A server over HTTP. It cannot be created in this build.
 pub(super) struct HttpServer(Infallible);
 
 impl HttpServer {
-    /// Returns an error: HTTP is not available.
+    /// Returns an error, because HTTP is not available.
     pub(super) fn new(
         _: &str,
         _: &BTreeMap<String, String>,
@@ -26,7 +26,7 @@ impl HttpServer {
     }
 }
 
-/// A connection over HTTP, which does not exist.
+/// A connection over HTTP. It cannot be created in this build.
 pub(super) struct HttpTransport(Infallible);
 
 impl HttpTransport {

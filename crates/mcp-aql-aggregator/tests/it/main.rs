@@ -1,4 +1,4 @@
-//! Tests of the aggregator: its command with working and faulty servers, and its ranking.
+//! Tests of the aggregator: its command with working and broken servers, and its ranking.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,7 @@
-//! Ranking quality on a small judged set (`judged/judged.json`): 60 texts of four servers, twelve
-//! queries, and their relevant texts, graded 2 for an answer and 1 for a helpful text.
+//! Ranking quality on a small judged set (`judged/judged.json`).
+//!
+//! The set has 60 documents of four servers, twelve queries, and the relevant documents of each
+//! query, graded 2 for an answer and 1 for a helpful document.
 
 #![allow(clippy::print_stdout, reason = "`--nocapture` shows the figures of each query")]
 
@@ -9,7 +11,7 @@ use frostem::{Algorithm, Stemmer};
 use mcp_aql_aggregator::rank::{Candidate, RankOptions, rank};
 use serde::Deserialize;
 
-/// The maximum number of results of a server.
+/// Maximum number of results of a server.
 const RESULTS: usize = 8;
 const DEPTH: usize = 10;
 
@@ -39,7 +41,8 @@ enum Order {
     None,
 }
 
-/// Tokenizes as search engines do: lower case, stemmed; pairs of Chinese and Japanese characters.
+/// Tokenizes like search engines: lower case, stemmed, and pairs of Chinese and Japanese
+/// characters.
 fn words(text: &str) -> Vec<String> {
     let stemmer = Stemmer::new(Algorithm::English);
     let lower = text.to_lowercase();
@@ -55,7 +58,7 @@ fn words(text: &str) -> Vec<String> {
     .collect()
 }
 
-/// Returns the best texts of a server for a query.
+/// Returns the best documents of a server for a query.
 fn search<'a>(texts: &[&'a Text], query: &str, order: Order, most: usize) -> Vec<&'a Text> {
     let asked: HashSet<String> = words(query).into_iter().collect();
     let bags: Vec<Vec<String>> = texts.iter().map(|text| words(&text.text)).collect();
@@ -75,7 +78,7 @@ fn search<'a>(texts: &[&'a Text], query: &str, order: Order, most: usize) -> Vec
                 Order::None => f64::from(u8::from(times > 0.0)),
             }
         });
-        // The order is the same in every run.
+        // The scores are sorted, so the order is the same in every run.
         let mut scores: Vec<f64> = scores.filter(|score| *score > 0.0).collect();
         scores.sort_by(f64::total_cmp);
         let sum: f64 = scores.iter().sum();
@@ -123,8 +126,8 @@ fn merged_results_are_nearly_as_good_as_one_index() {
         }
         let ranked = rank(query, &candidates, &RankOptions::default());
         let hits: Vec<&str> = ranked.hits.iter().map(|hit| ids[hit.candidate]).collect();
-        // No two texts are copies (c2 and h15 say the same, but in different words and order).
-        // Joining them loses a result, so joining cannot look like better ranking.
+        // No two documents are duplicates (c2 and h15 say the same, but in different words and
+        // order). Merging them would lose a result, so it must not look like better ranking.
         let joined = ranked.hits.iter().flat_map(|hit| &hit.also).map(|other| ids[*other]);
         assert_eq!(joined.collect::<Vec<_>>(), [""; 0], "{query}");
         let in_turns: Vec<&str> = (0..RESULTS)
@@ -150,8 +153,8 @@ fn merged_results_are_nearly_as_good_as_one_index() {
         central / queries
     );
     assert!(ours >= 0.93 * central, "{ours} of {central}");
-    // Round robin scores over 0.8 here, so 1.3 times as much is out of reach. That goal is checked
-    // on the large collections (bench/aggregator), where copies are on many servers.
+    // Round robin scores over 0.8 here, so 1.3 times as much is impossible. That goal is checked on
+    // the large collections (bench/aggregator), where the servers have duplicates.
     let missed = |sum: f64| queries - sum;
     assert!(missed(ours) <= 0.5 * missed(turns), "{ours} of {turns}");
 }

@@ -1,5 +1,4 @@
-//! The command `call`: runs one operation, with confirmation, approval and progress on the
-//! terminal.
+//! The command `call`: runs one operation. Confirmation, approval and progress use the terminal.
 
 use std::io::Read as _;
 
@@ -21,12 +20,16 @@ pub(super) struct CallArgs {
     pub(super) operation: String,
     pub(super) params: Option<String>,
     pub(super) named: Vec<String>,
-    /// Confirms every operation that requires confirmation.
+    /// If `true`, confirms every operation that needs a confirmation.
     pub(super) yes: bool,
 }
 
 impl CallArgs {
-    /// Builds the request that a client would send.
+    /// Builds the request that a client would send:
+    ///
+    /// ```json
+    /// { "operation": "create_task", "params": { "title": "Ship it" } }
+    /// ```
     fn arguments(&self, adapter: &Adapter) -> Result<Map<String, Value>> {
         let mut given = parameters(self.params.as_deref())?;
         for one in &self.named {
@@ -46,15 +49,15 @@ impl CallArgs {
     }
 }
 
-/// The reason why a valid call did not run.
+/// The reason why a valid call was not run.
 enum NotRun {
-    /// Confirmation is required, and standard input is not a terminal.
+    /// The call needs a confirmation, and standard input is not a terminal.
     Unconfirmed,
-    /// The call was refused or not decided in time. Names who refused it.
+    /// The call was denied or not decided in time. The string is the message for the person.
     Refused(&'static str),
 }
 
-/// Runs one operation as the only call of a client.
+/// Runs one operation, as a client that makes a single call.
 pub(super) async fn run(
     adapter: &Adapter,
     output: &Output,
@@ -70,7 +73,7 @@ pub(super) async fn run(
     match not_run {
         None => {
             let exit = output.result(&answer)?;
-            // A failed execution is a successful call, but makes the command fail.
+            // A failed execution is a successful call, but the command must fail.
             let failed = matches!(status_of(&answer.text).as_deref(), Some("failed" | "cancelled"));
             let failed = failed && starts_execution(adapter, &args.operation);
             Ok(if failed { Exit::Failure } else { exit })
@@ -90,7 +93,11 @@ pub(super) async fn run(
     }
 }
 
-/// Makes the call, and repeats it with the confirmation or approval that it requires.
+/// Makes the call, and repeats it with the required confirmation or approval. The repeated call contains the token:
+///
+/// ```json
+/// { "operation": "delete_task", "params": { "task_id": "t-1", "_confirmation": "…" } }
+/// ```
 async fn call(
     adapter: &Adapter,
     prompt: &dyn Prompt,
@@ -117,7 +124,7 @@ async fn call(
         let Some(Value::Object(params)) = arguments.get_mut("params") else {
             return Ok((answer, None));
         };
-        // A token that was sent and rejected is not requested a second time.
+        // If a token was sent and rejected, no second token is requested. Otherwise this loop might not end.
         let Some(token) = token.filter(|_| !params.contains_key(member)) else {
             return Ok((answer, Some(NotRun::Unconfirmed)));
         };
@@ -133,7 +140,7 @@ async fn call(
     }
 }
 
-/// Asks the person whether a call that requires confirmation may run.
+/// Asks the person whether a call may run that needs a confirmation.
 async fn is_confirmed(prompt: &dyn Prompt, error: &ErrorDetail) -> Result<bool> {
     let text = |key: &str| error.details.get(key).and_then(Value::as_str);
     print_reasons(prompt, error)?;
@@ -159,7 +166,7 @@ async fn is_confirmed(prompt: &dyn Prompt, error: &ErrorDetail) -> Result<bool> 
     Ok(matches!(said.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
-/// The parameters from the command line or from standard input.
+/// Returns the parameters from the command line or from standard input.
 fn parameters(params: Option<&str>) -> Result<Map<String, Value>> {
     let text = match params {
         None => return Ok(Map::new()),
@@ -184,12 +191,12 @@ fn parameters(params: Option<&str>) -> Result<Map<String, Value>> {
     }
 }
 
-/// Whether a text has the form of the option for one parameter: `title=Ship`.
+/// Returns `true` if a string has the form of an option for one parameter: `title=Ship`.
 fn is_assignment(text: &str) -> bool {
     text.split_once('=').is_some_and(|(name, _)| is_public_name(name))
 }
 
-/// Returns the parsed value, unless parsing lost data.
+/// Returns the parsed value, or an error if parsing lost data, such as a repeated member.
 fn complete<T>(read: T, losses: Vec<Loss>) -> Result<T> {
     match losses.into_iter().next() {
         None => Ok(read),
@@ -197,7 +204,8 @@ fn complete<T>(read: T, losses: Vec<Loss>) -> Result<T> {
     }
 }
 
-/// Parses a value from the command line according to the parameter's type. Text stays text.
+/// Parses a value from the command line according to the parameter's type. The value of a string parameter is not
+/// parsed.
 fn typed(adapter: &Adapter, operation: &str, name: &str, text: &str) -> Result<Value> {
     let details = adapter.operation_details(operation);
     let details: Value =
@@ -286,7 +294,7 @@ mod tests {
         let again =
             text(serde_json::json!({ "operation": "retry_execution", "params": params })).await;
         assert_eq!(status_of(&again).as_deref(), Some("completed"));
-        // In the function's own numbers, and each line once.
+        // Progress is shown in the function's own numbers, and no line is repeated.
         assert_eq!(printed.try_iter().collect::<Vec<_>>(), ["36.7 of 110 exporting"]);
     }
 
@@ -302,7 +310,7 @@ mod tests {
         }
     }
 
-    /// Gives the same answer to every question.
+    /// Gives the same answer to each question.
     struct ScriptedPrompt {
         answer: Option<&'static str>,
         output: Mutex<Vec<String>>,

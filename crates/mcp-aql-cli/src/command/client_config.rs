@@ -1,4 +1,8 @@
-//! Prints the entry that starts this adapter for a client's configuration file.
+//! Prints the entry for a client's configuration file with which the client starts this adapter.
+//!
+//! ```json
+//! { "mcpServers": { "tasks": { "command": "/usr/local/bin/tasks", "args": [] } } }
+//! ```
 
 use std::any::TypeId;
 use std::io::{IsTerminal as _, Write as _};
@@ -10,7 +14,7 @@ use mcp_aql_core::{Adapter, Result};
 
 use super::safety::mode_variables;
 
-/// Clients whose configuration format is known.
+/// The clients whose configuration format is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConfigFormat {
     /// Claude Desktop and Claude Code.
@@ -33,21 +37,23 @@ impl ConfigFormat {
     }
 }
 
-/// The beginnings of the names of environment variables that the adapter reads: clients start it with few variables.
+/// The prefixes of environment variables that the adapter reads. They are repeated in the entry, because clients start
+/// servers with few variables.
 const READ_PREFIXES: [&str; 2] = ["MCP_AQL_", "OTEL_"];
-/// Further environment variables that it reads: the filter of the log, and the directories of configuration and state.
+/// Other environment variables that the adapter reads: the log filter, and the directories of configuration and state.
+/// If you add a variable without one of the prefixes, add its name here.
 const READ_VARIABLES: [&str; 3] = ["RUST_LOG", "XDG_CONFIG_HOME", "XDG_STATE_HOME"];
-/// A client starts the adapter on standard input and output.
+/// This variable has no use in the entry, because a client starts the adapter on standard input and output.
 const UNUSED_VARIABLE: &str = "MCP_AQL_HTTP_ADDRESS";
 
-/// Collects the environment variables that the entry repeats.
+/// Collects the environment variables to repeat in the entry.
 fn forwarded_variables(
     variables: impl Iterator<Item = (String, String)>,
     adapter: &Adapter,
 ) -> Map<String, Value> {
     let modes = mode_variables(adapter);
     let is_forwarded = |name: &str, value: &str| match modes.contains(&name) {
-        // A client's entry is permanent, so it never disables the safety loop.
+        // The entry is permanent, so it must never disable the safety loop.
         true => value == "enforcing",
         false => {
             name != UNUSED_VARIABLE
@@ -60,15 +66,15 @@ fn forwarded_variables(
     set.map(|(name, value)| (name, value.into())).collect()
 }
 
-/// The variables of this process whose names and values are text.
+/// Returns the environment variables of this process whose names and values are valid Unicode.
 fn variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
-/// Prints the entry to paste into a client's configuration.
+/// Prints the entry to paste into the client's configuration file.
 pub(super) fn run(adapter: &Adapter, format: ConfigFormat, parser: &clap::Command) -> Result {
-    // The client starts the adapter in another working directory.
+    // The path must be absolute, because the client starts the adapter in another working directory.
     let command = std::env::current_exe()?;
     let given = std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned());
     let set = forwarded_variables(variables(), adapter);
@@ -121,8 +127,8 @@ fn config(
     }
 }
 
-/// Returns the options before and after `config claude`. Relative paths become absolute, since the
-/// client starts the adapter in another directory.
+/// Returns the options before and after `config claude`. Relative paths become absolute, because the client starts the
+/// adapter in another working directory.
 fn options(
     mut given: impl Iterator<Item = String>,
     parser: &clap::Command,
@@ -140,7 +146,7 @@ fn options(
     let mut options = Vec::new();
     while let Some(arg) = given.next() {
         if !arg.starts_with('-') {
-            // `config`, or the client's name.
+            // This is `config` or the name of the client.
             continue;
         }
         let (flag, value) = match arg.split_once('=') {

@@ -1,4 +1,4 @@
-//! The command `config`: checks and shows the configuration, and prints the entries of clients.
+//! The command `config`: checks and shows the configuration, and prints the entries for clients.
 
 use mcp_aql_core::internal::config::{Setting, SettingSource};
 use mcp_aql_core::internal::observe::LogFormat;
@@ -30,7 +30,7 @@ pub enum ConfigCommand {
 }
 
 impl ConfigCommand {
-    /// Runs the command. `log_format` is the option of that name.
+    /// Runs the command. `log_format` is the value of the option `--log-format`.
     pub(super) fn run(
         self,
         adapter: &Adapter,
@@ -57,7 +57,7 @@ impl ConfigCommand {
     }
 }
 
-/// Checks the table `auth` and the address. Building the adapter has checked everything else.
+/// Checks the table `auth` and the address. The build of the adapter has already checked everything else.
 fn check(adapter: &Adapter, output: &Output, serve: &ServeArgs) -> Result {
     let address = serve.check(adapter)?;
     let settings = adapter.settings();
@@ -79,7 +79,11 @@ fn check(adapter: &Adapter, output: &Output, serve: &ServeArgs) -> Result {
     }
 }
 
-/// Prints the settings, and fails if `serve` would refuse them.
+/// Prints the settings. Returns an error if `serve` would reject them. With `--json`, the output is a list:
+///
+/// ```json
+/// [{ "key": "log_format", "value": "json", "source": "flag --log-format" }]
+/// ```
 fn show(
     adapter: &Adapter,
     output: &Output,
@@ -106,7 +110,7 @@ fn show(
     serve.check(adapter).map(drop)
 }
 
-/// Replaces the value of a setting with that of a flag.
+/// Replaces the value of a setting by the value of a flag.
 fn override_value(
     all: &mut [(Setting, Vec<SettingSource>)],
     key: &str,

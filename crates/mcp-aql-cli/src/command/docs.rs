@@ -1,4 +1,4 @@
-//! The command `docs`: writes the adapter's reference pages.
+//! The command `docs`: writes the reference pages of the adapter.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -22,8 +22,7 @@ pub enum DocsFormat {
 }
 
 impl DocsFormat {
-    /// The default file name. It differs from README.md, so that `--out .` never overwrites a
-    /// project's own.
+    /// Returns the default file name. It is not README.md, so that `--out .` never overwrites the README of a project.
     const fn file(self) -> &'static str {
         match self {
             Self::Markdown => "reference.md",
@@ -39,7 +38,7 @@ impl DocsFormat {
     }
 }
 
-/// Writes the adapter's reference into a directory, or prints it.
+/// Writes the adapter's reference into a directory, or prints it on standard output.
 pub(super) fn run(
     adapter: &Adapter,
     format: DocsFormat,
@@ -64,8 +63,8 @@ pub(super) fn run(
         return Err(Error::Usage(format!("--out {out}: that is a file; name a directory")));
     }
     let file = out.join(format.file());
-    // The folder may be that of a project, which may contain links. Checked first, so that no directory is created
-    // through one.
+    // The directory may belong to a project with symbolic links in it. They are rejected before the directory is
+    // created, so that nothing is created through a link.
     let path = SettingPath::new(Path::new(""), &*file)
         .without_links()
         .map_err(|error| refused(&file, error))?;

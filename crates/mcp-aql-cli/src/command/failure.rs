@@ -1,4 +1,4 @@
-//! The errors of building and running an adapter, and their exit codes.
+//! Reports the errors of building and running an adapter, and chooses the exit code.
 
 use std::error::Error as StdError;
 use std::ffi::OsString;
@@ -11,7 +11,7 @@ use mcp_aql_core::{Adapter, BuildError, Error, Result};
 use super::render::problem;
 use super::{Exit, Options, RunAdapter, log};
 
-/// The result of building an adapter. An error is reported as the commands report theirs.
+/// The result of `build()`. You can call `run` on it directly; an error is then reported like the errors of commands.
 impl<E: StdError + Send + Sync + 'static> RunAdapter for std::result::Result<Adapter, E> {
     async fn run(&self) -> Result {
         match self {
@@ -78,14 +78,14 @@ fn report(error: &(dyn StdError + 'static), log_format: Option<LogFormat>) -> Ex
     exit_of(error)
 }
 
-/// The option `--log-format` of a command line, if it can be read without the adapter.
+/// Returns the option `--log-format` of a command line, if it can be parsed without the adapter.
 fn given_log_format(args: impl Iterator<Item = OsString>) -> Option<LogFormat> {
     let parser = Options::augment_args(clap::Command::new("adapter")).ignore_errors(true);
     let matches = parser.try_get_matches_from(args).ok()?;
     Options::from_arg_matches(&matches).ok()?.log_format
 }
 
-/// Reports the error of a command, and returns the exit code for it.
+/// Reports the error of a command, and returns its exit code.
 pub(super) fn finish(outcome: Result<Exit>) -> Exit {
     let error = match outcome {
         Ok(exit) => return exit,
@@ -95,7 +95,7 @@ pub(super) fn finish(outcome: Result<Exit>) -> Exit {
     exit_of(&error)
 }
 
-/// The exit code for an error of building or running an adapter.
+/// Returns the exit code for an error of building or running an adapter.
 fn exit_of(error: &(dyn StdError + 'static)) -> Exit {
     if error.is::<BuildError>() {
         return Exit::Configuration;

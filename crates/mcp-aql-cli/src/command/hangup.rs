@@ -1,10 +1,11 @@
-//! SIGHUP, at which the audit log is opened again.
+//! Reopens the audit log at SIGHUP.
 
 use mcp_aql_core::Adapter;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Does some work, and opens the audit log again at each SIGHUP until the work is done. If the audit log has no file,
-/// the signal ends the process, as it does by default.
+/// Runs `work`, and reopens the audit log at each SIGHUP until `work` ends.
+///
+/// Without a file for the audit log, SIGHUP keeps its default effect and ends the process.
 pub(super) async fn reopening_audit_log<T>(adapter: &Adapter, work: impl Future<Output = T>) -> T {
     if adapter.settings().audit_log.is_none() {
         return work.await;

@@ -13,18 +13,19 @@ use super::{Exit, request};
 /// The queries that every adapter answers.
 const COMMON_QUERIES: [&str; 3] = ["operations", "types", "danger"];
 
-/// A value parser that accepts any word and suggests the known queries. The parser can exist before
-/// the adapter, so the adapter's queries may be added later.
+/// A value parser that accepts any word and suggests the known queries.
+///
+/// The parser can be built before the adapter. In this case, the adapter's queries are added later.
 #[derive(Debug, Clone)]
 pub(super) struct QueryParser(Vec<&'static str>);
 
 impl QueryParser {
-    /// The queries that are known without an adapter.
+    /// Creates a parser with the queries that every adapter answers.
     pub(super) fn common() -> Self {
         Self(COMMON_QUERIES.to_vec())
     }
 
-    /// The queries of this adapter.
+    /// Creates a parser with the queries of this adapter.
     pub(super) fn of(adapter: &Adapter) -> Self {
         let further = adapter.introspection().further.iter().map(|each| each.query());
         Self(["operations", "types"].into_iter().chain(further).collect())
@@ -51,7 +52,7 @@ impl TypedValueParser for QueryParser {
 /// Adds the queries of this adapter to the parser's help and completions.
 pub(super) fn with_adapter_queries(parser: clap::Command, adapter: &Adapter) -> clap::Command {
     let is_query = |argument: &clap::Arg| argument.get_id() == "query";
-    // An author's parser may use this command name for another purpose.
+    // The author's own parser may use the name of this command for another purpose.
     let ours = parser
         .find_subcommand("introspect")
         .is_some_and(|introspect| introspect.get_arguments().any(is_query));
@@ -116,10 +117,14 @@ pub(super) async fn run(
     Ok(Exit::Success)
 }
 
-/// Returns the query and the name that are meant: the name of an operation or of a type is enough.
+/// Returns the query and the name that the person means. The name of an operation or type is enough:
+///
+/// ```text
+/// introspect create_task → query `operations`, name `create_task`
+/// ```
 ///
 /// # Errors
-/// [`Error::Usage`] if the adapter does not have the query.
+/// [`Error::Usage`] if the adapter does not know the query.
 fn meant<'a>(
     adapter: &Adapter,
     query: &'a str,
@@ -172,7 +177,7 @@ fn operation(output: &Output, name: &str, details: &Value) -> Result {
     Ok(())
 }
 
-/// Lists the danger level of each operation and how its calls are treated.
+/// Lists the danger level of each operation, and the gates that its calls must pass.
 fn danger(adapter: &Adapter, operations: &Value) -> Table {
     let category = |name: &Value| {
         let mut specs = adapter.operations();
@@ -193,7 +198,7 @@ fn danger(adapter: &Adapter, operations: &Value) -> Table {
     Table::of(&rows, &["operation", "category", "level", "permission", "why"])
 }
 
-/// Explains an operation's danger level and lists further requirements of a call.
+/// Explains an operation's danger level, and lists other requirements of a call.
 fn why(operation: &Value) -> String {
     let says = |key: &str| member(operation, key) == true;
     let mut parts: Vec<String> = Vec::new();
@@ -286,7 +291,7 @@ mod tests {
                 let output = Output::captured(json);
                 let ended = run(&adapter, &output, query, Some(name)).await.unwrap();
                 assert_eq!(ended, expected, "{query} {name}");
-                // A program reads the JSON answer. A person reads an error message.
+                // A program reads the answer in JSON, but a person reads an error message instead.
                 let silent = !json && expected != Exit::Success;
                 assert_eq!(output.text().is_empty(), silent, "{query} {name}");
             }

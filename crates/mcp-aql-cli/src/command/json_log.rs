@@ -1,5 +1,15 @@
-//! Log lines as JSON objects. The fields of an event and those of each span are objects of their own, so that no field
-//! has the name of another member. The formatter of tracing-subscriber writes `name` twice for a span with such a field.
+//! Formats log lines as JSON objects.
+//!
+//! The fields of the event, and those of each span, are in objects of their own. Otherwise a field could have the name
+//! of another member: the formatter of tracing-subscriber writes `name` twice for a span with such a field.
+//!
+//! ```json
+//! {
+//!   "timestamp": "…", "level": "WARN", "target": "tasks",
+//!   "fields": { "message": "…" },
+//!   "spans": [{ "name": "call", "fields": {} }]
+//! }
+//! ```
 
 use std::fmt;
 
@@ -30,9 +40,9 @@ struct Line<'a> {
     trace_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     span_id: Option<String>,
-    /// The fields of the event. The text is the field `message`.
+    /// The fields of the event. Its message is the field `message`.
     fields: Map<String, Value>,
-    /// The spans that contain the event, the outermost first.
+    /// The spans that contain the event, from the outermost to the innermost.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     spans: Vec<SpanOfLine>,
 }
@@ -104,7 +114,7 @@ fn parse(fields: &str) -> Map<String, Value> {
     serde_json::from_str(fields).unwrap_or_default()
 }
 
-/// Collects fields. A later value of a field replaces an earlier one.
+/// Collects fields. If a field is recorded twice, the later value wins.
 struct FieldVisitor<'a>(&'a mut Map<String, Value>);
 
 impl FieldVisitor<'_> {

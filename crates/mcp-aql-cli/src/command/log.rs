@@ -1,4 +1,4 @@
-//! Sets up logging for the adapter's command line.
+//! Sets up logging for the command line of an adapter.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use mcp_aql_core::Adapter;
@@ -14,22 +14,22 @@ use super::process_report::{PROCESS, use_json_lines};
 use super::render::problem;
 use super::telemetry::{BoxedLayer, trace_layer};
 
-/// The default filter: warnings, and only errors of rmcp, which warns of each request that it
-/// rejects.
+/// The default filter: warnings, but only errors of rmcp, because rmcp warns about each request that it rejects.
 const DEFAULT_FILTER: &str = "warn,rmcp=error";
 
-/// Writes logs to standard error. Standard output is reserved for MCP or for the result. If the calls of the adapter are
-/// traced, the author's spans become part of the traces, at every level of the log.
+/// Writes logs to standard error. Standard output is reserved for MCP or for the result of the command.
 ///
-/// The option `--log-format`, or else the adapter's settings select the format.
-/// `MCP_AQL_LOG`, or else `RUST_LOG`, sets the level, but [`QUOTING_TARGETS`] never log below
-/// warnings. A subscriber that the author has set is kept, without that limit.
+/// If the calls of the adapter are traced, the author's spans become part of the traces, regardless of the log level.
+///
+/// The option `--log-format` selects the format, or else the settings of the adapter. The variable `MCP_AQL_LOG` sets
+/// the level, or else `RUST_LOG`. [`QUOTING_TARGETS`] never log below warnings, because their lines quote requests. If
+/// the author has set a subscriber, it is kept, and this limit does not apply.
 pub(super) fn to_stderr(adapter: &Adapter, option: Option<LogFormat>) {
     let format = option.unwrap_or(adapter.settings().log_format);
     set_up(format, trace_layer(adapter));
 }
 
-/// Writes logs to standard error for an adapter that could not be built, whose settings are unknown.
+/// Writes logs to standard error for an adapter that could not be built. Its settings are unknown.
 pub(super) fn to_stderr_without_adapter(option: Option<LogFormat>) {
     let variable = || std::env::var("MCP_AQL_LOG_FORMAT").ok()?.parse().ok();
     set_up(option.or_else(variable).unwrap_or_default(), None);
@@ -47,19 +47,19 @@ fn set_up(format: LogFormat, traces: Option<BoxedLayer>) {
         }
         None => set_global_default(registry.with(lines).with(filter).with(quoting)),
     };
-    // The subscriber is not set if the author has set one, which is then kept.
+    // If the author has set a subscriber, `set` is an error, and that subscriber is kept.
     if set.is_ok() && format == LogFormat::Json {
         use_json_lines();
     }
     problems.iter().for_each(|text| problem(text));
 }
 
-/// The parser of the option `--log-format`.
+/// Returns the parser of the option `--log-format`.
 pub(super) fn format_parser() -> impl TypedValueParser<Value = LogFormat> {
     PossibleValuesParser::new(LogFormat::NAMES).try_map(|name| name.parse::<LogFormat>())
 }
 
-/// Formats the lines.
+/// Returns the layer that formats log lines.
 fn lines(format: LogFormat) -> BoxedLayer {
     let stderr = || VisibleLines(std::io::stderr());
     let lines = tracing_subscriber::fmt::layer().with_writer(stderr).with_ansi(false);
@@ -69,8 +69,8 @@ fn lines(format: LogFormat) -> BoxedLayer {
     }
 }
 
-/// The lines without a filter in the environment: [`DEFAULT_FILTER`], and in JSON the line of each call, since programs
-/// read them.
+/// Returns the filter for an environment without one: [`DEFAULT_FILTER`]. A JSON log also has a line for each call,
+/// because programs read it.
 fn default_filter(format: LogFormat) -> Targets {
     let filter: Targets = DEFAULT_FILTER.parse().unwrap_or_default();
     match format {
@@ -79,7 +79,7 @@ fn default_filter(format: LogFormat) -> Targets {
     }
 }
 
-/// The lines that the environment asks for. Adds problems with it.
+/// Returns the filter that the environment variables select. Their errors are added to `problems`.
 fn filter(format: LogFormat, problems: &mut Vec<String>) -> Targets {
     let wanted = ["MCP_AQL_LOG", "RUST_LOG"].into_iter().find_map(|name| {
         let value = std::env::var(name).ok().filter(|value| !value.is_empty())?;
@@ -108,13 +108,13 @@ fn filter(format: LogFormat, problems: &mut Vec<String>) -> Targets {
     });
     let filter = filter.unwrap_or_else(|| default_filter(format));
     match format {
-        // Text has these lines whatever the filter is.
+        // The format `text` prints these lines without the log's filter, so a JSON log must always have them, too.
         LogFormat::Json => filter.with_target(PROCESS, LevelFilter::INFO),
         _ => filter,
     }
 }
 
-/// All lines except those that quote requests.
+/// Returns a filter with all lines except those that quote requests.
 fn quoting() -> Targets {
     Targets::new()
         .with_default(LevelFilter::TRACE)

@@ -23,7 +23,7 @@ pub struct MetricsArgs {
 }
 
 impl MetricsArgs {
-    /// Serves the page of metrics while the adapter is served.
+    /// Serves the page of metrics for as long as the adapter is served.
     pub(super) async fn beside(
         self,
         adapter: &Adapter,
@@ -41,7 +41,7 @@ impl MetricsArgs {
         }
     }
 
-    /// Checks that other machines reach the address only if that is allowed.
+    /// Rejects an address that other machines can reach, unless this is allowed.
     pub(super) fn check(&self) -> Result {
         let Some(address) = self.metrics else { return Ok(()) };
         if !address.ip().is_loopback() && !self.allow_remote_metrics {

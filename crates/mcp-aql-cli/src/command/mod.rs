@@ -1,8 +1,6 @@
-//! An adapter's command line: serving, calling, introspection, reference pages, client
-//! configuration.
+//! The command line of an adapter: serving, calls, introspection, reference pages and client configuration.
 //!
-//! [`Adapter::run`] is all that most adapters need. An adapter with flags of its own adds these
-//! commands to its own parser:
+//! Most adapters only need [`Adapter::run`]. If your program has flags of its own, add the commands to your own parser:
 //!
 //! ```no_run
 //! use std::path::PathBuf;
@@ -25,7 +23,7 @@
 //! # }
 //! ```
 //!
-//! A parser can also include the commands without the options: `#[command(subcommand)] command:
+//! To include the commands without the global options, write `#[command(subcommand)] command:
 //! Option<mcp_aql::cli::Command>`.
 
 mod answer;
@@ -112,8 +110,9 @@ impl From<Option<Command>> for Options {
 }
 
 impl Options {
-    /// Runs the commands that need no adapter, which is `completions`, and returns whether it ran one. Call it first if
-    /// building the adapter opens files: a shell that loads completions should not open them.
+    /// Runs the command if it needs no adapter. The only such command is `completions`. Returns `true` if it ran.
+    ///
+    /// Call this first if building your adapter opens files: a shell that loads completions should not open them.
     ///
     /// ```no_run
     /// # use mcp_aql::cli::clap::{self, Parser};
@@ -128,7 +127,7 @@ impl Options {
     /// ```
     ///
     /// # Errors
-    /// When standard output cannot be written to.
+    /// Returns an error if standard output cannot be written to.
     pub fn run_without_adapter<P: CommandFactory>(&self) -> Result<bool> {
         match self.command {
             Some(Command::Completions { shell }) => completions(shell, P::command()).map(|_| true),
@@ -162,7 +161,7 @@ pub enum Command {
         #[arg(index = 1, default_value = "operations", value_parser = introspect::QueryParser::common())]
         query: String,
         /// Name of an operation or type, to show all of it
-        // The places are said: clap puts an argument that is changed later behind the others.
+        // The indexes are explicit, because clap would put an argument that is changed later behind the others.
         #[arg(index = 2)]
         name: Option<String>,
     },
@@ -188,11 +187,11 @@ pub enum Command {
     },
 }
 
-/// The outcome of a command, which determines the exit code.
+/// The outcome of a command. It determines the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Exit {
     Success,
-    /// The operation answered `success: false` or did not run, or the name does not exist.
+    /// The operation returned `success: false` or was not run, or the name does not exist.
     Failure,
     /// The arguments are invalid.
     Usage,
@@ -210,7 +209,7 @@ impl Exit {
         }
     }
 
-    /// Ends the process, unless the command succeeded.
+    /// Ends the process with the exit code. Does nothing after a success.
     fn exit_process(self) {
         if self != Self::Success {
             std::process::exit(self.code().into());
@@ -218,25 +217,26 @@ impl Exit {
     }
 }
 
-/// Runs the command line of an adapter.
+/// Adds the command line to [`Adapter`].
 pub trait RunAdapter {
-    /// Runs the adapter's own command line with the process's arguments. With none, the adapter serves MCP on standard
-    /// input and output.
+    /// Runs the adapter's own command line with the arguments of the process. Without arguments, the adapter serves MCP
+    /// on standard input and output.
     ///
-    /// Reports errors on standard error and ends the process: with code 2 if the arguments are invalid, with code 3 if
-    /// the configuration is, and with code 1 if `call` did not succeed or was not confirmed, and for all other errors.
-    /// Called on the result of `build()`, it reports the errors of building in the same way.
+    /// Errors are reported on standard error and end the process: with code 2 if the arguments are invalid, with code 3
+    /// if the adapter cannot be built or its configuration is invalid, and with code 1 for all other errors. If `call`
+    /// fails or is not confirmed, the code is 1, too. You can call this on the result of `build()`: an error of
+    /// building is then reported in the same way.
     ///
     /// # Errors
-    /// None: the process ends instead.
+    /// None, because the process ends instead.
     fn run(&self) -> impl Future<Output = Result> + Send;
 
-    /// Runs the command line with these arguments, the program's name first. Returns the exit code
-    /// instead of ending the process.
+    /// Runs the command line with these arguments, starting with the name of the program. Returns the exit code instead
+    /// of ending the process, so you can use this in tests.
     ///
     /// # Errors
-    /// Any error that keeps the command from running, such as an invalid configuration file or an
-    /// address that is in use.
+    /// Returns any error that keeps the command from running, such as an invalid configuration file or an address
+    /// already in use.
     fn run_with_args<A>(
         &self,
         args: impl IntoIterator<Item = A>,
@@ -244,21 +244,20 @@ pub trait RunAdapter {
     where
         A: Into<OsString>;
 
-    /// Runs a command that the author's own parser has parsed: [`Options`], or `Option<Command>`.
-    /// See [`cli`](crate::command).
+    /// Runs a command that your own parser has parsed: [`Options`], or `Option<Command>`. See [`cli`](crate::command)
+    /// for an example.
     ///
-    /// Its completions cover the adapter's commands only. [`run_command_of`](Self::run_command_of)
-    /// also covers the author's flags.
+    /// The completions of this command line contain the adapter's commands only. Use
+    /// [`run_command_of`](Self::run_command_of) to include your own flags.
     ///
     /// # Errors
-    /// As [`run`](Self::run), which also documents the exit codes.
+    /// The same as [`run`](Self::run). The exit codes are documented there.
     fn run_command(&self, options: impl Into<Options>) -> impl Future<Output = Result> + Send;
 
-    /// Runs a command as [`run_command`](Self::run_command) does, with the author's parser for
-    /// completions.
+    /// Runs a command as [`run_command`](Self::run_command) does. The completions are those of your parser `P`.
     ///
     /// # Errors
-    /// As [`run`](Self::run), which also documents the exit codes.
+    /// The same as [`run`](Self::run). The exit codes are documented there.
     fn run_command_of<P: CommandFactory>(
         &self,
         options: impl Into<Options>,
@@ -319,7 +318,7 @@ async fn parse_and_run(adapter: &Adapter, args: Vec<OsString>) -> Result<Exit> {
     match matches.and_then(|matches| Options::from_arg_matches(&matches)) {
         Ok(options) => run_options(adapter, options, parser(adapter)).await,
         Err(error) => {
-            // Help and version are not errors, and go to standard output.
+            // Help and version are printed on standard output, because they are not errors.
             error.print()?;
             let word = error.get(ContextKind::InvalidSubcommand).map(ToString::to_string);
             if let Some(name) = word.filter(|word| adapter.operations().any(|it| it.name == word)) {
@@ -374,14 +373,14 @@ async fn run_parsed(adapter: &Adapter, options: Options, parser: clap::Command) 
     if is_serving {
         log_state("stopped");
     }
-    // The process may end without dropping the adapter.
+    // The spans are flushed here, because the process may end without dropping the adapter.
     adapter.flush_tracer().await;
     match exit {
         Err(Error::Usage(message)) => {
             render::problem(&message);
             Ok(Exit::Usage)
         }
-        // The reader closed the pipe and needs no more output.
+        // The reader has closed the pipe, so it needs no more output. An example is `| head`.
         Err(Error::Io(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
             Ok(Exit::Success)
         }
@@ -389,7 +388,7 @@ async fn run_parsed(adapter: &Adapter, options: Options, parser: clap::Command) 
     }
 }
 
-/// The command line of an adapter without flags of its own.
+/// Returns the parser of an adapter without flags of its own.
 fn parser(adapter: &Adapter) -> clap::Command {
     let parser = Options::augment_args(clap::Command::new(adapter.name().to_owned()))
         .version(adapter.version().to_owned())

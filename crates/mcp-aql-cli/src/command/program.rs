@@ -1,4 +1,4 @@
-//! The completions and the hint at the start, which contain the name of the program.
+//! The completions, and the hint at the start. Both contain the name of the program.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -16,13 +16,13 @@ pub(super) fn completions(shell: Shell, mut parser: clap::Command) -> Result<Exi
     Ok(Exit::Success)
 }
 
-/// The program's name, as it was invoked.
+/// Returns the name of the program as it was invoked.
 fn program() -> Option<String> {
     let path = PathBuf::from(std::env::args_os().next()?);
     Some(path.file_stem()?.to_string_lossy().into_owned())
 }
 
-/// Prints a hint for a person who started an MCP server by hand. Its commands start with the path that started this
+/// Prints a hint for a person who started an MCP server by hand. The commands in the hint contain the full path of the
 /// program, so that they can be copied.
 pub(super) fn print_start_hint(adapter: &Adapter) {
     let program = std::env::args_os().next();

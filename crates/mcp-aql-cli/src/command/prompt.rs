@@ -1,4 +1,4 @@
-//! The person at the terminal: prints questions and reads answers.
+//! Prints questions to the person at the terminal, and reads the answers.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::Mutex;
@@ -10,21 +10,22 @@ use super::process_report::announce;
 use mcp_aql_core::internal::util::lock;
 use mcp_aql_core::{BoxFuture, Result};
 
-/// A person who reads lines and answers questions.
+/// A person who reads messages and answers questions. Tests implement it with prepared answers.
 pub(super) trait Prompt: Sync {
-    /// Whether a person can answer, that is whether standard input is a terminal.
+    /// Returns `true` if a person can answer because standard input is a terminal.
     fn is_interactive(&self) -> bool;
 
-    /// Prints a line, whether or not a person is present: logs are read later.
+    /// Prints a line. It is printed without a terminal, too, because it may become part of a log.
     fn print_line(&self, line: &str) -> Result;
 
-    /// Asks a question and returns the line of the answer, which is empty without a prompt.
+    /// Asks a question and returns the line of the answer. The line is empty if no person can answer, so call
+    /// [`is_interactive`](Self::is_interactive) first if you must distinguish this from an empty answer.
     ///
     /// If the future is dropped before the answer, the next call receives that answer.
     fn read_answer<'a>(&'a self, question: &'a str) -> BoxFuture<'a, Result<String>>;
 }
 
-/// The person at standard input and standard error. Standard output is reserved for the result.
+/// The person at standard input and standard error. Standard output is reserved for the result of the command.
 #[derive(Default)]
 pub(super) struct TerminalPrompt {
     /// A pending read whose question was dropped before its answer.
@@ -32,8 +33,9 @@ pub(super) struct TerminalPrompt {
 }
 
 impl TerminalPrompt {
-    /// Reads the next line of standard input. A thread of its own reads it: the runtime would wait
-    /// for a thread of its pool when it shuts down.
+    /// Starts to read the next line of standard input.
+    ///
+    /// A separate thread reads it, because the runtime would wait for a thread of its own pool at shutdown.
     fn next_line(&self) -> std::io::Result<oneshot::Receiver<std::io::Result<String>>> {
         let mut awaited = lock(&self.awaited);
         if let Some(line) = awaited.take() {
@@ -43,14 +45,14 @@ impl TerminalPrompt {
         std::thread::Builder::new().name("answer".to_owned()).spawn(move || {
             let mut said = String::new();
             let read = std::io::stdin().read_line(&mut said).map(|_| said);
-            // The receiver may be gone.
+            // The receiver may have been dropped.
             let _ = done.send(read);
         })?;
         Ok(line)
     }
 }
 
-/// Keeps the pending read if the answer has not arrived yet.
+/// Returns the pending read to the prompt when it is dropped before the answer has arrived.
 struct Waiting<'a> {
     prompt: &'a TerminalPrompt,
     line: Option<oneshot::Receiver<std::io::Result<String>>>,

@@ -1,4 +1,4 @@
-//! Output for people on a terminal, and JSON otherwise.
+//! Prints results: formatted for people on a terminal, and as JSON otherwise.
 
 use std::io::{IsTerminal, Write as _};
 
@@ -10,7 +10,7 @@ use super::Exit;
 use super::answer::Answer;
 use super::process_report::{PROCESS, announce, has_json_lines};
 
-/// The terminal escapes for parts of a text.
+/// The terminal escape sequences for parts of the output.
 struct Theme {
     heading: Style,
     fault: Style,
@@ -46,13 +46,13 @@ const MAX_COLUMN_WIDTH: usize = 40;
 pub(super) struct Output {
     json: bool,
     theme: &'static Theme,
-    /// Captures the output in tests instead of writing to standard output.
+    /// Captures the output in tests. Otherwise it is written to standard output.
     #[cfg(test)]
     captured: Option<std::sync::Mutex<String>>,
 }
 
 impl Output {
-    /// Uses JSON if it is requested or if standard output is not a terminal.
+    /// Creates an output. It uses JSON if `json` is set or if standard output is not a terminal.
     pub(super) fn new(json: bool) -> Self {
         let stdout = std::io::stdout();
         Self {
@@ -63,13 +63,13 @@ impl Output {
         }
     }
 
-    /// Captures the output as a terminal, or a program, would receive it.
+    /// Captures the output as it would be printed on a terminal or, with `json`, for a program.
     #[cfg(test)]
     pub(super) fn captured(json: bool) -> Self {
         Self { json, theme: &Theme::PLAIN, captured: Some(std::sync::Mutex::default()) }
     }
 
-    /// The captured output.
+    /// Returns the captured output.
     #[cfg(test)]
     pub(super) fn text(&self) -> String {
         self.captured.as_ref().map(|captured| captured.lock().unwrap().clone()).unwrap_or_default()
@@ -79,7 +79,7 @@ impl Output {
         self.json
     }
 
-    /// Prints a reply: all of it as JSON, or its data for a reader.
+    /// Prints a reply: completely as JSON, or only its data for a person.
     pub(super) fn result(&self, answer: &Answer) -> Result<Exit> {
         let ended = if answer.result.is_success() { Exit::Success } else { Exit::Failure };
         if self.json {
@@ -121,7 +121,7 @@ impl Output {
                 self.page(page)?;
             }
             for (name, beside) in object.into_iter().flatten() {
-                // The caller knows which parameters were applied.
+                // Members that the caller knows already are not repeated.
                 if !matches!(name.as_str(), "items" | "pageInfo" | "applied") {
                     self.line("")?;
                     self.heading(&plain(name))?;
@@ -131,7 +131,7 @@ impl Output {
             return Ok(());
         }
         match data {
-            // A named result, such as `{"task":{…}}`.
+            // The data is a named result, such as `{"task":{…}}`.
             Value::Object(fields) if fields.len() == 1 => match fields.iter().next() {
                 Some((name, Value::Object(inner))) => {
                     self.heading(&plain(name))?;
@@ -189,8 +189,7 @@ impl Output {
         Ok(writeln!(std::io::stdout(), "{text}")?)
     }
 
-    /// Prints JSON: unchanged for a program, with escapes for undisplayable characters on a
-    /// terminal.
+    /// Prints JSON. It is unchanged for a program. On a terminal, undisplayable characters are escaped.
     fn json_line(&self, json: &str) -> Result {
         if std::io::stdout().is_terminal() {
             return self.line(&mcp_aql_text::visible_json(json));
@@ -216,7 +215,7 @@ impl Output {
     }
 }
 
-/// A table of text.
+/// A table with strings as cells.
 pub(super) struct Table {
     columns: Vec<String>,
     rows: Vec<Vec<String>>,
@@ -245,8 +244,8 @@ impl Table {
         }
     }
 
-    /// Builds a table with the members of the objects as columns, nested ones by their paths. Other
-    /// items get one column.
+    /// Builds a table whose columns are the members of the objects. A nested member has its path as its name. Other
+    /// items have a single column.
     fn guess(items: &Value) -> Self {
         let flattened = |item: &Value| match item {
             Value::Object(members) => {
@@ -273,7 +272,7 @@ impl Table {
     }
 }
 
-/// Flattens nested objects: each member is listed under its path.
+/// Flattens nested objects: `{ "owner": { "name": "Ada" } }` becomes `{ "owner.name": "Ada" }`.
 fn flatten(prefix: &str, members: &Map<String, Value>, depth: usize, all: &mut Map<String, Value>) {
     const MAX_FLATTEN_DEPTH: usize = 3;
     for (name, value) in members {
@@ -328,13 +327,15 @@ fn cell(value: &Value) -> String {
     }
 }
 
-/// A member of an object, or null if it is missing.
+/// Returns a member of an object, or `null` if there is none.
 pub(super) fn member<'a>(value: &'a Value, name: &str) -> &'a Value {
     value.get(name).unwrap_or(&Value::Null)
 }
 
-/// Text on one line that cannot control a terminal: line ends and tabs become spaces, and other
-/// undisplayable characters are shown by their code points.
+/// Returns a string as one line without control characters.
+///
+/// Line ends and tabs become spaces. Other undisplayable characters are shown as their code points, so that a result
+/// cannot control the terminal.
 pub(super) fn plain(text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace(['\n', '\t'], " ");
     mcp_aql_text::visible(&text).into_owned()

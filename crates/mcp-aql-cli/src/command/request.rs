@@ -1,4 +1,4 @@
-//! Passes requests of commands to the adapter, and waits for executions.
+//! Sends the requests of commands to the adapter, and waits for executions.
 
 use std::convert::Infallible;
 use std::io::{IsTerminal as _, Write as _};
@@ -16,9 +16,9 @@ use super::answer::Answer;
 use super::prompt::Prompt;
 use super::render::plain;
 
-/// The exit code that shells expect of an interrupted program (128 + SIGINT).
+/// The conventional exit code of an interrupted program: 128 + SIGINT.
 const INTERRUPTED_EXIT_CODE: i32 = 130;
-/// The interval between two queries of an execution's progress.
+/// The interval between queries of an execution's progress.
 pub(super) const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Prints the reasons why a call requires confirmation.
@@ -28,19 +28,19 @@ pub(super) fn print_reasons(prompt: &dyn Prompt, error: &ErrorDetail) -> Result 
     print_reasons.try_for_each(|reason| prompt.print_line(&plain(reason)))
 }
 
-/// Whether the operation starts an execution or restarts one.
+/// Returns `true` if the operation starts or restarts an execution.
 pub(super) fn starts_execution(adapter: &Adapter, operation: &str) -> bool {
     operation == "retry_execution"
         || adapter.operations().any(|spec| spec.name == operation && spec.lifecycle.is_some())
 }
 
-/// The status of the execution in a reply.
+/// Returns the status of the execution in a reply.
 pub(super) fn status_of(reply: &str) -> Option<String> {
     let reply: Value = serde_json::from_str(reply).ok()?;
     Some(reply.pointer("/data/status")?.as_str()?.to_owned())
 }
 
-/// Waits until the execution in a reply ends. Ctrl-C cancels it.
+/// Waits for the end of the execution in a reply. Ctrl-C cancels the execution.
 async fn wait_for_end(
     adapter: &Adapter,
     begun: Reply,
@@ -72,8 +72,8 @@ async fn wait_for_end(
     reply
 }
 
-/// Prints an execution's progress in the numbers that its function reported, not on the scale of
-/// MCP's notifications.
+/// Prints the progress of an execution with the numbers that its function has reported. MCP's notifications use another
+/// scale.
 async fn print_progress(
     adapter: &Adapter,
     id: &str,
@@ -92,7 +92,7 @@ async fn print_progress(
     }
 }
 
-/// Passes a request to the adapter in a new session, and cancels it on Ctrl-C.
+/// Sends a request to the adapter in a new session. Ctrl-C cancels it.
 pub(super) async fn handle(adapter: &Adapter, arguments: Map<String, Value>) -> Answer {
     let session = Session::new();
     let answer = handle_in(adapter, arguments, &session, None).await;
@@ -130,8 +130,8 @@ pub(super) async fn handle_in(
             if starts_execution {
                 session.end();
             }
-            // A write operation runs to its end unless its function watches for cancellation. A
-            // second Ctrl-C stops waiting for it.
+            // A write operation is not canceled unless its function watches for cancellation. A second Ctrl-C stops
+            // waiting for it.
             tokio::select! {
                 reply = &mut work => reply,
                 () = mcp_aql_server::stop::shutdown_signal() => std::process::exit(INTERRUPTED_EXIT_CODE),
@@ -146,13 +146,13 @@ pub(super) async fn handle_in(
 
 /// Prints progress on the terminal.
 pub(super) struct ProgressPrinter {
-    /// The line printed last, which is not repeated.
+    /// The last printed line. It is not repeated.
     last: Mutex<String>,
     write: Box<dyn Fn(&str) + Send + Sync>,
 }
 
 impl ProgressPrinter {
-    /// Returns a printer if standard error is a terminal.
+    /// Returns a printer if standard error is a terminal, and `None` otherwise.
     pub(super) fn for_terminal() -> Option<Arc<Self>> {
         let write = |line: &str| {
             let _ = writeln!(std::io::stderr(), "{line}");

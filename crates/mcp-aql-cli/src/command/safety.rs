@@ -1,6 +1,7 @@
-//! Handles calls that need a person's approval through a channel of the safety loop. The caller is
-//! not that prompt: the call waits until the approval arrives from the channel, or until the code
-//! that the channel shows is entered.
+//! Handles calls that need the approval of a person, through a channel of the safety loop.
+//!
+//! The person at the prompt cannot approve the call by agreeing. The call waits until a channel reports the approval,
+//! or until the person enters the code that a channel shows.
 
 use std::time::Duration;
 
@@ -16,13 +17,13 @@ use super::prompt::Prompt;
 use super::render::plain;
 use super::request;
 
-/// The interval between checks whether the request was decided.
+/// The interval between two checks of the request's status.
 const POLL_INTERVAL: Duration = Duration::from_millis(300);
 
-/// These variables set the mode of the safety loop.
+/// The environment variables that set the mode of the safety loop.
 const MODE_VARIABLES: [&str; 2] = ["MCPAQL_SAFETY_LOOP", "MCP_AQL_SAFETY_LOOP"];
 
-/// The name under which the audit log records a request that the caller withdrew.
+/// The decider in the audit log if the caller gives up waiting.
 const AUDIT_NAME: &str = "command line";
 
 /// Returns the environment variables that change the mode of the adapter's safety loop.
@@ -30,12 +31,12 @@ pub(super) fn mode_variables(adapter: &Adapter) -> &'static [&'static str] {
     if mcp_aql_safety::safety_core(adapter).is_some() { &MODE_VARIABLES } else { &[] }
 }
 
-/// An approval request that blocks a refused call.
+/// The approval request of a rejected call.
 pub(super) struct Approval<'a> {
     safety: &'a SafetyCore,
     id: &'a str,
     error: &'a ErrorDetail,
-    /// A console for this call alone, kept for as long as the call waits.
+    /// A console for this call only. It runs while the call waits.
     _console: Option<mcp_aql_safety::console::Console>,
 }
 
@@ -43,27 +44,27 @@ pub(super) struct Approval<'a> {
 enum Event {
     Decided(ApprovalStatus),
     Said(String),
-    /// Ctrl-C.
+    /// The person pressed Ctrl-C.
     Interrupted,
 }
 
 impl<'a> Approval<'a> {
-    /// Returns the approval request that this refusal refers to, if it refers to one and an
-    /// operator is configured.
+    /// Returns the approval request that the error refers to. Returns `None` if it refers to none, or if the adapter
+    /// has no safety loop.
     pub(super) async fn of(adapter: &'a Adapter, error: &'a ErrorDetail) -> Result<Option<Self>> {
         let Some(safety) = mcp_aql_safety::safety_core(adapter) else { return Ok(None) };
         let id = error.details.get("request_id").and_then(Value::as_str);
         let Some(id) = id.filter(|_| error.code == ErrorCode::PermissionDenied.as_str()) else {
             return Ok(None);
         };
-        // An operation may have a detail of the same name.
+        // An error of the operation itself may have a detail with the same name.
         if safety.approval_status(id).await.map_err(Error::other)?.is_none() {
             return Ok(None);
         }
         let (console, is_elsewhere) = match mcp_aql_safety::console::start_console(safety).await {
             Ok(console) => (console, false),
             Err(error) => {
-                // Another process that uses the same store may run a console.
+                // Another process with the same store may already run a console on this port.
                 tracing::warn!(%error, "starting a console for this call failed");
                 (None, true)
             }
@@ -76,8 +77,7 @@ impl<'a> Approval<'a> {
         Ok(None)
     }
 
-    /// Waits for the decision. Returns `None` once approved, otherwise the reason why the call did
-    /// not run.
+    /// Waits for the decision. Returns `None` if the call was approved, and otherwise the reason why it was not run.
     pub(super) async fn wait(
         &self,
         adapter: &Adapter,
@@ -112,7 +112,7 @@ impl<'a> Approval<'a> {
                 }
                 Event::Decided(standing) => {
                     if prompt.is_interactive() {
-                        // Ends the line of the unanswered question.
+                        // This ends the line with the unanswered question.
                         prompt.print_line("")?;
                     }
                     return match standing {
@@ -156,7 +156,7 @@ impl<'a> Approval<'a> {
         Ok(standing == Some(ApprovalStatus::Approved))
     }
 
-    /// Waits until the request is no longer open.
+    /// Waits until the request has been decided or has expired.
     async fn decided(&self) -> std::result::Result<ApprovalStatus, OperationError> {
         loop {
             match self.safety.approval_status(self.id).await? {
@@ -167,7 +167,7 @@ impl<'a> Approval<'a> {
         }
     }
 
-    /// Withdraws the request, so that no operator sees a request without a waiting call.
+    /// Withdraws the request, so that no operator sees a request whose call no longer waits.
     async fn give_up(&self, adapter: &Adapter) -> Result<Option<&'static str>> {
         if let Some(operator) = adapter.operator()
             && let Err(error) = operator.deny(self.id, AUDIT_NAME).await
@@ -178,7 +178,7 @@ impl<'a> Approval<'a> {
     }
 }
 
-/// Submits a code. Returns the error message if it is rejected.
+/// Submits a code. Returns the error message if the code is rejected.
 async fn confirm(adapter: &Adapter, session: &Session, code: &str) -> Option<String> {
     let mut arguments = Map::new();
     arguments.insert("operation".to_owned(), "confirm_operation".into());
@@ -221,7 +221,7 @@ mod tests {
         )];
     }
 
-    /// A channel that can present requests to no one.
+    /// A channel that cannot present requests.
     struct UnreachableChannel;
 
     impl HumanChannel for UnreachableChannel {
@@ -241,7 +241,7 @@ mod tests {
         }
     }
 
-    /// Answers questions in order.
+    /// Answers questions in their order.
     struct ScriptedPrompt {
         answers: Option<Box<dyn Fn(usize) -> String + Send + Sync>>,
         questions: AtomicU32,

@@ -39,7 +39,7 @@ impl ServeArgs {
         hangup::reopening_audit_log(&adapter, served).await
     }
 
-    /// Checks the configuration and the command line of serving. Returns the address.
+    /// Checks the configuration and the options for serving. Returns the address.
     pub(super) fn check(&self, adapter: &Adapter) -> Result<Option<SocketAddr>> {
         self.metrics.check()?;
         self.http.check(adapter)

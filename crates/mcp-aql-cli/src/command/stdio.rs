@@ -6,7 +6,7 @@ use mcp_aql_server::ServeStdio as _;
 use super::Exit;
 use super::process_report::log_state;
 
-/// Serves one client, and logs that it does.
+/// Serves one client on standard input and output, and logs the start.
 pub(super) async fn serve_stdio(adapter: &Adapter) -> Result<Exit> {
     log_state("MCP on standard input and output");
     adapter.serve_stdio().await.map(|()| Exit::Success)

@@ -1,4 +1,4 @@
-//! OpenTelemetry in the log, with the feature `opentelemetry`.
+//! OpenTelemetry for the log, with the feature `opentelemetry`.
 
 use mcp_aql_core::Adapter;
 use tracing_subscriber::{Layer, Registry};
@@ -11,7 +11,7 @@ pub(super) fn trace_layer(adapter: &Adapter) -> Option<BoxedLayer> {
     adapter.tracer().map(|_| mcp_aql_telemetry::trace_layer().boxed())
 }
 
-/// Returns the ids of the trace and the span that are active.
+/// Returns the ids of the current trace and the current span.
 pub(super) fn trace_ids() -> Option<(String, String)> {
     mcp_aql_telemetry::trace_ids().map(|ids| (ids.trace, ids.span))
 }

@@ -1,14 +1,17 @@
-//! The version that `--version` prints.
+//! The version printed by `--version`.
 
 #[cfg(test)]
 #[path = "../../build/commit.rs"]
 mod commit;
 
-/// The commit of the runtime's source, if the build knows it.
+/// The commit of this crate's source. `None` if the build does not know it.
 const COMMIT: Option<&str> = option_env!("MCP_AQL_COMMIT");
 
-/// Returns the version of an adapter, and in a second line that of mcp-aql, with its commit in release builds.
-/// `--version` prints it for adapters without a parser of their own. For others, it is the `long_version`:
+/// Returns the version of an adapter followed by the version of mcp-aql on a second line. In release builds, the second
+/// line includes the commit of mcp-aql.
+///
+/// `--version` prints this if your adapter has no parser of its own. Otherwise set it as the `long_version` of your
+/// parser:
 ///
 /// ```
 /// use mcp_aql::cli::clap::{self, Parser};

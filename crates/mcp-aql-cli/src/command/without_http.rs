@@ -1,5 +1,5 @@
-//! The command `serve` without the feature `http`: standard input and output, and an error for
-//! `--http` and for a configured address.
+//! The command `serve` without the feature `http`. It serves on standard input and output, and rejects `--http` and a
+//! configured address.
 
 use std::net::SocketAddr;
 
@@ -27,7 +27,7 @@ impl HttpArgs {
         serve_stdio(adapter).await
     }
 
-    /// Checks that serving uses standard input and output. Returns no address.
+    /// Checks that neither the command line nor the configuration requires HTTP. Always returns `None` as the address.
     pub(super) fn check(&self, adapter: &Adapter) -> Result<Option<SocketAddr>> {
         let problem = |what: &str| {
             format!(

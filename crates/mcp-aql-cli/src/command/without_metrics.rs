@@ -1,4 +1,4 @@
-//! Stands in for the options of the page of metrics if the feature `metrics` is off.
+//! Stand-in for the options of the metrics page if the feature `metrics` is off.
 
 use mcp_aql_core::{Adapter, Error, Result};
 
@@ -14,7 +14,7 @@ pub struct MetricsArgs {
 }
 
 impl MetricsArgs {
-    /// Awaits the serving adapter.
+    /// Only serves the adapter.
     pub(super) async fn beside(
         self,
         _: &Adapter,

@@ -1,4 +1,4 @@
-//! The log without the feature `opentelemetry`, which has no traces.
+//! Stand-in for the traces in the log if the feature `opentelemetry` is off.
 
 use mcp_aql_core::Adapter;
 use tracing_subscriber::{Layer, Registry};

@@ -1,6 +1,6 @@
-//! An HTML builder whose input cannot break the markup: tags are `'static`, text is escaped.
+//! Builds HTML from parts that cannot break the markup: tags are `'static`, and strings are escaped.
 
-/// Elements that end with a newline, so that a page can be compared line by line.
+/// The elements followed by a newline, so that two pages can be compared line by line.
 const BLOCKS: [&str; 24] = [
     "head", "title", "header", "footer", "nav", "main", "section", "article", "div", "h1", "h2",
     "h3", "h4", "p", "ul", "li", "dl", "dd", "table", "thead", "tbody", "tr", "pre", "figure",
@@ -13,12 +13,12 @@ pub(super) struct Html {
 }
 
 impl Html {
-    /// Appends markup, or the contents of `style` and `script`.
+    /// Appends markup, or the contents of `style` or `script`, without escaping.
     pub(super) fn raw(&mut self, markup: &'static str) {
         self.text.push_str(markup);
     }
 
-    /// Appends text of any origin, escaped.
+    /// Appends a string from any source. It is escaped.
     pub(super) fn text(&mut self, text: &str) {
         for each in text.chars() {
             match each {
@@ -34,7 +34,7 @@ impl Html {
         }
     }
 
-    /// Appends an element with nested content.
+    /// Appends an element. `inside` appends its content.
     pub(super) fn element(
         &mut self,
         tag: &'static str,
@@ -51,7 +51,7 @@ impl Html {
         }
     }
 
-    /// Appends an element with text content.
+    /// Appends an element whose content is a string.
     pub(super) fn leaf(
         &mut self,
         tag: &'static str,

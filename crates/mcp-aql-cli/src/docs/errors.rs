@@ -8,7 +8,7 @@ use mcp_aql_protocol::ErrorCode;
 
 use super::introspection::{Info, Types};
 
-/// The maximum depth of nested types that are searched for constraints.
+/// The maximum depth of nested types in the search for constraints.
 const MAX_TYPE_DEPTH: usize = 8;
 
 /// Returns the codes of the checks before an operation runs, in the registry's order.
@@ -40,7 +40,7 @@ pub(super) fn of(
     codes
 }
 
-/// The type of an UPDATE's `input`, which introspection names in the description only.
+/// Returns the type of an UPDATE's `input`. Introspection only mentions it in the description.
 pub(super) fn input_type(parameter: &Parameter) -> Option<String> {
     let input = parameter.input?;
     Some(mcp_aql_core::internal::schema::shape::input_name(
@@ -48,8 +48,9 @@ pub(super) fn input_type(parameter: &Parameter) -> Option<String> {
     ))
 }
 
-/// Returns all codes: those of every call, those of the checks of some operations, and the others.
-/// `is_checked` says whether the checks of an operation return a code.
+/// Returns all codes in three lists: codes of every call, codes of checks before some operations, and all others.
+///
+/// `is_checked` returns `true` if the checks of any operation can return a code.
 pub(super) fn registry(
     adapter: &Adapter,
     is_checked: impl Fn(ErrorCode) -> bool,
@@ -74,7 +75,7 @@ pub(super) fn registry(
     )
 }
 
-/// Whether an operation may return this code itself.
+/// Returns `true` if an operation itself may return this code.
 fn is_an_operations(code: ErrorCode) -> bool {
     !matches!(
         code,
@@ -85,7 +86,7 @@ fn is_an_operations(code: ErrorCode) -> bool {
     )
 }
 
-/// Whether a value of the right JSON type can still be rejected.
+/// Returns `true` if a value of the correct JSON type can be rejected nevertheless.
 fn is_narrow(info: &Info, kind: &str, types: &Types, depth: usize) -> bool {
     let constrained = !info.allowed.is_empty()
         || info.minimum.is_some()
@@ -94,14 +95,14 @@ fn is_narrow(info: &Info, kind: &str, types: &Types, depth: usize) -> bool {
         || info.min_length.is_some()
         || info.pattern.is_some()
         || info.format.is_some()
-        // Every integer type has a limited range.
+        // Each integer type has a limited range.
         || kind == "integer";
     let deeper = |info: &Info| depth > 0 && is_narrow(info, &info.kind, types, depth - 1);
     let of_type = |name: &str| types.get(name).is_some_and(|it| it.fields.iter().any(deeper));
     constrained || info.items.as_deref().is_some_and(deeper) || kind.split(" or ").any(of_type)
 }
 
-/// Whether an UPDATE's `input` has fields that it rejects.
+/// Returns `true` if an UPDATE's `input` has fields that callers cannot change.
 fn has_fixed_fields(parameter: &Parameter) -> bool {
     matches!(&parameter.shape.kind, Kind::Object(object) if object
         .merge

@@ -1,4 +1,4 @@
-//! Deserializes the introspection text, so that the pages show the same data as clients receive.
+//! Deserializes the answers of introspection, so that the pages show the same data that clients receive.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// The contents of `_protocol`.
+/// The contents of the member `_protocol`.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct Protocol {
@@ -17,7 +17,7 @@ pub(super) struct Protocol {
     pub(super) max_concurrent_requests: Option<usize>,
 }
 
-/// A parameter or field as introspection shows it.
+/// A parameter or field, as shown by introspection.
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Info {

@@ -1,17 +1,23 @@
-//! JSON layout for readers: members in the order of the source, short lists and objects on one
-//! line.
+//! Lays out JSON for readers. Members keep their order, and short lists and objects are written on one line:
+//!
+//! ```json
+//! {
+//!   "operation": "list_tasks",
+//!   "params": { "filter": { "status": "open" } }
+//! }
+//! ```
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The maximum width of a list or an object on the line of its name, in characters.
+/// The maximum width of a list or an object on a single line, in characters.
 const MAX_INLINE_WIDTH: usize = 46;
-/// Objects above this level are always spread over lines.
+/// Objects above this level are always written on several lines.
 const SPREAD_LEVELS: usize = 2;
 
-/// The kind of a token, for syntax colours.
+/// The kind of a token, for syntax coloring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token {
     Mark,
@@ -21,14 +27,14 @@ pub(super) enum Token {
     Word,
 }
 
-/// JSON text as a list of tokens.
+/// JSON as a list of tokens.
 #[derive(Debug, Default)]
 pub(super) struct Json {
     pub(super) pieces: Vec<(Token, String)>,
 }
 
 impl Json {
-    /// Lays out JSON text. Invalid JSON is kept as it is.
+    /// Lays out JSON. Invalid JSON is returned as a single token.
     pub(super) fn pretty(text: &str) -> Self {
         let mut json = Self::default();
         match serde_json::from_str::<&RawValue>(text) {
@@ -71,7 +77,7 @@ impl Json {
         let gap = |level: usize| format!("\n{}", "  ".repeat(level));
         let inner = if spread { gap(level + 1) } else { " ".to_owned() };
         let outer = if spread { gap(level) } else { " ".to_owned() };
-        // Lists on one line have no inner spaces: `["a", "b"]`, but `{ "a": 1 }`.
+        // A list on one line has no inner spaces: `["a", "b"]`. An object has them: `{ "a": 1 }`.
         let close_by = items.is_empty() || (!spread && open == "[");
         self.put(Token::Mark, open);
         for (index, item) in items.iter().enumerate() {
@@ -104,7 +110,7 @@ fn token(text: &str) -> Token {
     }
 }
 
-/// JSON whose members keep their order and whose scalars keep their spelling.
+/// A JSON value. Members keep their order, and scalars keep their spelling.
 enum Node<'a> {
     Scalar(&'a str),
     List(Vec<Self>),
@@ -136,7 +142,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The width on one line, in characters.
+    /// Returns the width of the value on one line, in characters.
     fn width(&self) -> usize {
         match self {
             Node::Scalar(text) => text.chars().count(),

@@ -1,4 +1,4 @@
-//! The reference as Markdown, for GitHub, GitLab and other code hosts.
+//! Renders the reference as Markdown, for GitHub, GitLab and other code hosts.
 
 use std::fmt::Write as _;
 
@@ -26,14 +26,14 @@ struct Page {
 }
 
 impl Page {
-    /// Appends a paragraph, or any other block, followed by an empty line.
+    /// Appends a paragraph or another block, followed by an empty line.
     fn block(&mut self, text: &str) {
         self.text.push_str(text);
         self.text.push_str("\n\n");
     }
 
     fn heading(&mut self, level: usize, anchor: &str, text: &str) {
-        // Code hosts derive anchors from headings in different ways, so the anchor is explicit.
+        // The anchor is explicit, because code hosts derive anchors from headings in different ways.
         self.block(&format!("<a id=\"{anchor}\"></a>"));
         self.block(&format!("{} {text}", "#".repeat(level)));
     }
@@ -316,7 +316,7 @@ fn cell(inside: &[Span]) -> String {
     inside
         .iter()
         .map(|span| match span {
-            // In code, only the bar needs an escape, and no other escape works there.
+            // In code, `|` is the only character that needs an escape. No other escapes work there.
             Span::Code(_) | Span::Link { .. } => {
                 spans(std::slice::from_ref(span)).replace('|', "\\|")
             }
@@ -325,7 +325,7 @@ fn cell(inside: &[Span]) -> String {
         .collect()
 }
 
-/// Escapes text for one line: no marks, tags or entities.
+/// Escapes a string for one line, so that it contains no Markdown, tags or entities.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     let mut before = ' ';
@@ -338,13 +338,13 @@ fn escaped(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '&' => escaped.push_str("&amp;"),
-            // `due_date` is not emphasis and reads better without the escape.
+            // The `_` in `due_date` is not emphasis, and the string is easier to read without the escape.
             '_' if inside_word(rest.peek()) => escaped.push('_'),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '$' | '#' => {
                 escaped.push('\\');
                 escaped.push(each);
             }
-            // At the start of a line these begin a list or a rule.
+            // At the start of a line, these characters begin a list or a rule.
             '-' | '+' | '=' if escaped.is_empty() => {
                 escaped.push('\\');
                 escaped.push(each);
@@ -357,7 +357,7 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Formats code on one line, fenced by more backticks than it contains in a row.
+/// Formats code on one line. The fence has more backticks than any sequence of backticks in the code.
 fn code(text: &str) -> String {
     let text: String =
         text.chars().map(|each| if each.is_control() { ' ' } else { each }).collect();

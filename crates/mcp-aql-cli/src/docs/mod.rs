@@ -1,16 +1,16 @@
-//! Reference pages of an adapter, rendered from its introspection: for people who decide whether to
-//! connect it, and for developers who write the calls.
+//! Reference pages of an adapter, rendered from its introspection.
 //!
-//! `tasks docs --format html --out DIR` writes them; [`markdown`] and [`html`] return the same text
-//! to a program that serves the page itself or keeps it in its repository:
+//! They help people to decide whether to connect the adapter, and developers to write calls. The command `tasks docs
+//! --format html --out DIR` writes them. If your program serves the page itself or keeps it in its repository, call
+//! [`markdown`] or [`html`]:
 //!
 //! ```
 //! use mcp_aql::prelude::*;
 //!
-//! /// Measure the length of a text.
+//! /// Count the characters of a string.
 //! #[operation(category = "READ")]
 //! fn measure_text(
-//!     /// The text.
+//!     /// The string to measure.
 //!     #[param(max_length = 1000)]
 //!     text: String,
 //! ) -> usize {
@@ -24,8 +24,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The same adapter with the same settings produces the same bytes. Anchors are stable:
-//! `operation-NAME`, `parameter-OPERATION-NAME`, `type-NAME`, `error-CODE`, `family-NAME`.
+//! The same adapter with the same settings always produces the same bytes, so you can compare the page in a test. The
+//! anchors are stable: `operation-NAME`, `parameter-OPERATION-NAME`, `type-NAME`, `error-CODE`, `family-NAME`.
 
 mod element;
 mod errors;
@@ -44,9 +44,9 @@ pub fn markdown(adapter: &Adapter) -> String {
     markdown::render(&reference::Reference::of(adapter))
 }
 
-/// Renders the reference as one HTML page that loads nothing: styles and script are inline.
+/// Renders the reference as one HTML page without external resources: styles and script are inline.
 ///
-/// The adapter author's text is escaped everywhere.
+/// All strings of the adapter's author are escaped.
 pub fn html(adapter: &Adapter) -> String {
     html::render(&reference::Reference::of(adapter))
 }

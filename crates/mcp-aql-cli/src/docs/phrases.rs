@@ -7,7 +7,7 @@ use super::introspection::Info;
 use super::prose::Span;
 use super::reference::Reference;
 
-/// `1048576` → `1 MiB`
+/// Formats a size: `1048576` → `1 MiB`.
 pub(super) fn size(bytes: usize) -> String {
     match bytes {
         _ if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
@@ -16,7 +16,7 @@ pub(super) fn size(bytes: usize) -> String {
     }
 }
 
-/// `10000` → `10,000`
+/// Formats a number: `10000` → `10,000`.
 pub(super) fn count(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -29,7 +29,7 @@ pub(super) fn count(number: usize) -> String {
     text
 }
 
-/// The constraints on a value, one phrase each.
+/// Returns the constraints of a value, one phrase each.
 pub(super) fn constraints(info: &Info) -> Vec<Vec<Span>> {
     let mut phrases = Vec::new();
     if !info.allowed.is_empty() {
@@ -64,7 +64,7 @@ pub(super) fn constraints(info: &Info) -> Vec<Vec<Span>> {
     phrases
 }
 
-/// Formats a value as in a request. Text that cannot be mistaken for another type has no quotes.
+/// Formats a value as in a request. A string has no quotes if it cannot be mistaken for another type.
 pub(super) fn literal(value: &Value) -> String {
     match value {
         Value::String(text) if is_word(text) => text.clone(),
@@ -101,7 +101,7 @@ fn length(least: Option<usize>, most: Option<usize>) -> Option<String> {
     }
 }
 
-/// The adapter's mode and limits, one row each.
+/// Returns the adapter's mode and limits, one row each.
 pub(super) fn facts(reference: &Reference) -> Vec<(&'static str, Vec<Span>)> {
     let protocol = &reference.protocol;
     let limits = &reference.limits;
@@ -153,7 +153,7 @@ pub(super) fn facts(reference: &Reference) -> Vec<(&'static str, Vec<Span>)> {
     rows
 }
 
-/// Formats the place of a result after the type's name: ` in data.task.`, with the member as code.
+/// Formats the position of a result for display after its type: ` in data.task.`, with the member as code.
 pub(super) fn place(text: &str) -> Vec<Span> {
     let (mut plain, rest) = match text.split_once(' ') {
         Some((preposition @ ("In" | "As"), rest)) => {

@@ -1,5 +1,5 @@
-//! The part of Markdown that reference pages show: paragraphs, lists, code, strong text, links. Of
-//! everything else, only the text remains.
+//! The subset of Markdown that reference pages support: paragraphs, lists, code, strong emphasis and links. Everything
+//! else is reduced to its plain characters.
 
 use pulldown_cmark::{CowStr, Event, Parser, Tag, TagEnd};
 
@@ -17,7 +17,7 @@ pub(super) enum Span {
     Text(String),
     Code(String),
     Strong(String),
-    /// A web address and its label. Only `https:` and `http:` addresses become links.
+    /// A web address with its label. Only `https:` and `http:` addresses become links.
     Link {
         label: String,
         address: String,
@@ -34,7 +34,7 @@ impl Span {
     }
 }
 
-/// Splits Markdown text into blocks.
+/// Splits Markdown into blocks.
 pub(super) fn blocks(text: &str) -> Vec<Block> {
     let mut reader = Reader::default();
     Parser::new(text).for_each(|event| reader.read(event));
@@ -42,7 +42,7 @@ pub(super) fn blocks(text: &str) -> Vec<Block> {
     reader.blocks
 }
 
-/// Returns the text as inline elements on one line, for a table cell.
+/// Returns Markdown as inline elements on one line, for a table cell.
 pub(super) fn line(text: &str) -> Vec<Span> {
     let mut spans = Vec::new();
     for block in blocks(text) {
@@ -61,7 +61,7 @@ pub(super) fn line(text: &str) -> Vec<Span> {
     spans
 }
 
-/// Collects the blocks of a text.
+/// Collects the blocks of a Markdown string.
 #[derive(Default)]
 struct Reader<'a> {
     blocks: Vec<Block>,
@@ -71,8 +71,8 @@ struct Reader<'a> {
     lists: usize,
     /// The open paragraph or item.
     spans: Vec<Span>,
-    /// The open code block, heading, strong text or label of a link, which contains plain text only, and
-    /// what ends it.
+    /// The open code block, heading, strong element or link label, with the tag that ends it. These contain plain
+    /// characters only.
     plain: Option<(TagEnd, String)>,
     /// The address of the open link.
     address: Option<CowStr<'a>>,
@@ -84,7 +84,7 @@ impl<'a> Reader<'a> {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
             Event::Text(text) => self.text(&text),
-            // Only text in code blocks has lines of its own.
+            // Only code blocks keep their line breaks.
             Event::Html(text) | Event::InlineHtml(text) => self.text(&text.replace('\n', " ")),
             Event::Code(code) => match &mut self.plain {
                 Some((_, plain)) => plain.push_str(&code),
@@ -105,14 +105,15 @@ impl<'a> Reader<'a> {
                 self.end_list();
                 self.plain = Some((tag.to_end(), String::new()));
             }
-            // If a strong text and a link contain each other, or are inside a heading, the outermost remains.
+            // If a strong element and a link are nested, or one is inside a heading, only the outermost element is
+            // kept.
             Tag::Heading { .. } | Tag::Strong | Tag::Link { .. } if self.plain.is_none() => {
                 self.plain = Some((tag.to_end(), String::new()));
                 if let Tag::Link { dest_url, .. } = tag {
                     self.address = Some(dest_url);
                 }
             }
-            // A further paragraph of an item.
+            // This is another paragraph of the same item.
             Tag::Paragraph if !self.spans.is_empty() => self.text(" "),
             _ => {}
         }
@@ -149,7 +150,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Adds text to what is open.
+    /// Adds characters to the open element.
     fn text(&mut self, text: &str) {
         match (&mut self.plain, self.spans.last_mut()) {
             (Some((_, plain)), _) => plain.push_str(text),
@@ -158,7 +159,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Only web addresses become links.
+    /// Ends a link. An address that does not start with `https:` or `http:` is reduced to its label.
     fn end_link(&mut self, label: String) {
         let address = self.address.take().unwrap_or_else(|| CowStr::from(""));
         if ["https://", "http://"].iter().any(|scheme| address.starts_with(scheme)) {
@@ -182,7 +183,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Ends the open list, and the paragraph or item before a code block.
+    /// Ends the open list, or the open paragraph before a code block.
     fn end_list(&mut self) {
         self.end_item();
         if !self.items.is_empty() {

@@ -1,4 +1,4 @@
-//! The model of the reference pages, built from introspection and from the adapter's tables.
+//! The model of the reference pages, built from introspection and the adapter's tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use super::errors::{self, input_type};
 use super::introspection::{Info, OneOperation, OneType, OperationInfo, Protocol, TypeInfo, Types};
 use super::json::Json;
 
-/// An adapter's reference.
+/// The reference of an adapter.
 pub(super) struct Reference {
     pub(super) name: String,
     pub(super) version: String,
@@ -21,20 +21,20 @@ pub(super) struct Reference {
     pub(super) mode: EndpointMode,
     pub(super) limits: SizeLimits,
     pub(super) protocol: Protocol,
-    /// The profile's name. Introspection omits the standard profile.
+    /// The name of the profile. Introspection omits the standard profile.
     pub(super) profile: String,
-    /// The tool that accepts every operation, in single mode.
+    /// The tool that accepts every operation. `None` except in single mode.
     pub(super) unified_tool: Option<String>,
     /// The tool that accepts `introspect`.
     pub(super) introspect_tool: String,
     pub(super) families: Vec<Family>,
-    /// The adapter's own types, then the protocol's.
+    /// The types of the adapter, and the types of the protocol.
     pub(super) types: [Vec<Type>; 2],
-    /// Codes that any call can return.
+    /// The codes that any call can return.
     pub(super) general_errors: Vec<ErrorCode>,
-    /// Codes of the checks before some operations run.
+    /// The codes of checks before some operations.
     pub(super) checked_errors: Vec<ErrorCode>,
-    /// Codes that only operations themselves return.
+    /// The codes that only operations themselves return.
     pub(super) other_errors: Vec<ErrorCode>,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Family {
 
 pub(super) struct Operation {
     pub(super) name: &'static str,
-    /// Whether this is `introspect`.
+    /// If `true`, this is `introspect`.
     pub(super) built_in: bool,
     pub(super) category: SemanticCategory,
     pub(super) permissions: EndpointPermissions,
@@ -74,17 +74,17 @@ pub(super) struct Field {
 /// A part of a type's name.
 pub(super) enum Part {
     Text(String),
-    /// A type with an entry on the page.
+    /// The name of a type with an entry on the page, shown as a link.
     Type(String),
 }
 
-/// The result of an operation and its place in `data`.
+/// The result of an operation, and its position in `data`.
 pub(super) struct Returns {
     pub(super) kind: Vec<Part>,
     pub(super) description: String,
 }
 
-/// A valid call, as an MCP client sends it.
+/// A valid call in the form that an MCP client sends.
 pub(super) struct Example {
     pub(super) description: String,
     pub(super) call: Json,
@@ -97,7 +97,7 @@ pub(super) struct Type {
     pub(super) fields: Vec<Field>,
     pub(super) values: Vec<Value>,
     pub(super) members: Vec<Vec<Part>>,
-    /// The names of the operations that accept or return the type.
+    /// The operations that accept or return the type.
     pub(super) used_by: Vec<String>,
 }
 
@@ -119,7 +119,7 @@ impl Reference {
             })
             .collect();
         let mut introspect_tool = String::new();
-        // The adapter's own operations come before `introspect`.
+        // The operations of the adapter come before `introspect`.
         let (built_in, own): (Vec<_>, Vec<_>) =
             adapter.registry().entries.iter().partition(|entry| is_built_in(entry));
         for entry in own.into_iter().chain(built_in) {
@@ -166,7 +166,7 @@ impl Reference {
         self.families.iter().flat_map(|family| &family.operations)
     }
 
-    /// A call of `introspect` for the introduction.
+    /// Returns a call of `introspect` for the introduction.
     pub(super) fn first_call(&self) -> Json {
         call(&self.introspect_tool, "introspect", r#"{"query":"operations"}"#)
     }
@@ -203,13 +203,13 @@ fn operation(adapter: &Adapter, entry: &Entry, types: &Types) -> Operation {
             description: example.description,
         })
         .collect();
-    // Introspection omits an example that only repeats the table, but the page shows one.
+    // Introspection omits an example that only repeats the table. The page shows it.
     if let (true, Some(params)) = (examples.is_empty(), adapter.sample(spec.name)) {
         let call = call(&tool, spec.name, params);
         examples.push(Example { call, description: String::new() });
     }
     let errors = errors::of(adapter, registered, &parameters, types);
-    // The page also shows the default place of a result.
+    // The page shows the position of a result even if it is the default.
     let place = match &registered.envelope {
         Envelope::Key(key) if returns.description.is_empty() => format!("In data.{key}."),
         _ => returns.description,
@@ -232,7 +232,7 @@ fn operation(adapter: &Adapter, entry: &Entry, types: &Types) -> Operation {
     }
 }
 
-/// The operation's description, with its default behaviour.
+/// Returns the description of an operation, followed by a note on its default behavior.
 fn described(operation: &RegisteredOperation) -> String {
     let text = operation.spec.description.trim().to_owned();
     if let Some(note) = &operation.composites.description.note {
@@ -254,7 +254,7 @@ fn field(info: Info, types: &Types) -> Field {
     Field { kind: kind(&info, types), info, deprecated: false }
 }
 
-/// The type of a value, down to the elements of lists.
+/// Returns the type of a value. For a list, this includes the type of its elements.
 fn kind(info: &Info, types: &Types) -> Vec<Part> {
     let Some(items) = &info.items else { return parts(&info.kind, types) };
     let mut all = vec![Part::Text(format!("{} of ", info.kind))];
@@ -262,7 +262,7 @@ fn kind(info: &Info, types: &Types) -> Vec<Part> {
     all
 }
 
-/// Splits `Task or null` into parts, so that types with an entry become links.
+/// Splits `Task or null` into parts, so that the types with an entry become links.
 fn parts(name: &str, types: &Types) -> Vec<Part> {
     let mut all = Vec::new();
     for (index, one) in name.split(" or ").enumerate() {
@@ -284,7 +284,7 @@ fn call(tool: &str, operation: &str, params: &str) -> Json {
     ))
 }
 
-/// The types that an operation accepts or returns, with nested ones.
+/// Returns the types that an operation accepts or returns, including nested types.
 fn types_of(operation: &Operation, types: &Types) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let kinds = operation.parameters.iter().map(|parameter| &parameter.kind);
@@ -311,7 +311,7 @@ fn named<'a>(parts: impl Iterator<Item = &'a Part>) -> Vec<String> {
 }
 
 fn split_types(types: Types, uses: &BTreeMap<String, Vec<String>>) -> [Vec<Type>; 2] {
-    // Links need all names, while the types are being moved.
+    // The links need all names while the types are moved into two lists.
     let names: Types = types.keys().map(|name| (name.clone(), TypeInfo::default())).collect();
     let protocols = protocol_types();
     let mut split = [Vec::new(), Vec::new()];
@@ -332,20 +332,20 @@ fn split_types(types: Types, uses: &BTreeMap<String, Vec<String>>) -> [Vec<Type>
     split
 }
 
-/// Builds an anchor that contains a name.
+/// Returns an anchor with a prefix: `operation-create_task`.
 pub(super) fn anchor(prefix: &str, name: &str) -> String {
     let mut text = format!("{prefix}-");
     for each in name.chars() {
         match each {
             _ if each.is_ascii_alphanumeric() || "_-".contains(each) => text.push(each),
-            // Different names get different anchors.
+            // Other characters are encoded, so that different names have different anchors.
             _ => text.push_str(&format!(".{:x}", u32::from(each))),
         }
     }
     text
 }
 
-/// The anchor of an operation's parameter or of a type's field.
+/// Returns the anchor of an operation's parameter or of a type's field.
 pub(super) fn member_anchor(prefix: &str, owner: &str, name: &str) -> String {
     anchor(&anchor(prefix, owner), name)
 }

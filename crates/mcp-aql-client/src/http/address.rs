@@ -1,4 +1,4 @@
-//! Credentials and hosts in URLs.
+//! Reads the credentials and the host of URLs.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,8 +6,8 @@ use hyper::header::HeaderValue;
 use percent_encoding::percent_decode_str;
 use url::{Host, Url};
 
-/// Removes the credentials from a URL and returns them as a value of `Authorization`, marked as
-/// sensitive.
+/// Removes the credentials from a URL and returns them as a value for the header `Authorization`.
+/// The value is marked as sensitive.
 ///
 /// ```
 /// let mut url = url::Url::parse("https://me:s%3acret@example.com/mcp")?;
@@ -25,7 +25,7 @@ pub fn authorization(url: &mut Url) -> Option<HeaderValue> {
     let mut who: Vec<u8> = percent_decode_str(url.username()).collect();
     who.push(b':');
     who.extend(percent_decode_str(url.password().unwrap_or_default()));
-    // These calls fail only for URLs without a host, which have no credentials.
+    // These calls fail only for URLs without a host, and those have no credentials.
     let _ = url.set_password(None);
     let _ = url.set_username("");
     let mut value = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(who))).ok()?;
@@ -33,8 +33,8 @@ pub fn authorization(url: &mut Url) -> Option<HeaderValue> {
     Some(value)
 }
 
-/// Returns whether the host of a URL is this machine. Names below `localhost` are resolved like any
-/// other name, so they do not count.
+/// Returns `true` if the host of a URL is this machine. Names below `localhost` do not count,
+/// because they are resolved like any other name.
 ///
 /// ```
 /// let is_local = |url: &str| url::Url::parse(url).map(|url| mcp_aql_client::http::is_local(&url));

@@ -1,5 +1,4 @@
-//! The client: requests over pooled connections, direct or through the proxy that the environment
-//! names.
+//! The HTTP client: requests over pooled connections, direct or through a proxy.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,30 +18,32 @@ use super::connect::ProxyConnector;
 use super::error::{ClientError, HttpError, HttpErrorKind};
 use super::tls;
 
-/// The time after which an unused connection is closed. It is shorter than the limits of common
-/// servers (30 s of `mcp_aql`, 60 s and more of others): a request on a connection that the server
-/// closes at the same moment gets no reply.
+/// Time after which an unused connection is closed. It is shorter than the limits of common servers
+/// (30 s of `mcp_aql`, 60 s and more of others): if the server closes a connection just as a
+/// request is sent on it, the request gets no reply.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// A client for one server, cheap to clone. It does not follow redirects.
+/// An HTTP client for one server. It is cheap to clone and does not follow redirects.
 ///
-/// A server on this machine is reached without the proxy that the environment may name. For
-/// `https://`, the client trusts the certificates of the system, or those in the PEM file that
-/// `SSL_CERT_FILE` names. The client does not install a process-wide cryptography provider.
+/// You can only send requests to the server passed to [`new`](Self::new), so credentials never
+/// reach another one. The proxy named in the environment is used except for servers on this
+/// machine. For `https://`, the client trusts the certificates of the system, or those in the PEM
+/// file named by `SSL_CERT_FILE`. It does not install a process-wide cryptography provider.
 #[derive(Debug, Clone)]
 pub struct Client {
     inner: hyper_util::client::legacy::Client<tls::Connector, Full<Bytes>>,
     proxy: Option<Arc<Intercept>>,
-    /// The server that the trusted certificates and the proxy apply to.
+    /// The only server to send requests to. The certificates and the proxy were chosen for it.
     server: Origin,
 }
 
 impl Client {
-    /// Creates a client for the server of this URL. Credentials in the URL are not sent: see
-    /// [`authorization`](super::authorization).
+    /// Creates a client for the server of this URL. Credentials in the URL are not sent; take them
+    /// out with [`authorization`](super::authorization) and send them as a header.
     ///
     /// # Errors
-    /// [`ClientError`] if the URL, the proxy or the certificates of this machine cannot be used.
+    /// Returns [`ClientError`] if the URL, the proxy or the certificates of this machine cannot be
+    /// used.
     pub fn new(url: &Url) -> Result<Self, ClientError> {
         match url.scheme() {
             "http" => {}
@@ -65,11 +66,11 @@ impl Client {
         Ok(Self { inner, proxy, server: url.origin() })
     }
 
-    /// Sends a request to a URL of that server, and returns the reply after its headers have
-    /// arrived.
+    /// Sends a request to a URL of the client's server. Returns the reply as soon as its headers
+    /// have arrived; read the body with [`Reply::chunk`].
     ///
     /// # Errors
-    /// [`HttpError`] if no reply arrives. Nothing is sent to a different server.
+    /// Returns [`HttpError`] if no reply arrives. A request to a different server is not sent.
     pub async fn send(
         &self,
         url: &Url,
@@ -100,16 +101,16 @@ impl Client {
     }
 }
 
-/// Converts a URL for HTTP, or returns the reason why that is not possible.
+/// Converts a URL to hyper's type, or returns the reason why it is invalid.
 fn uri(url: &Url) -> Result<Uri, String> {
     Uri::try_from(url.as_str()).map_err(|error| error.to_string())
 }
 
-/// A reply whose body has not been read yet. Dropping it closes the connection unless the body was
-/// read to its end.
+/// A reply whose body has not been read yet. Dropping it before the end of the body closes the
+/// connection.
 pub struct Reply(Response<Incoming>);
 
-/// Omits the headers, which may contain secrets such as the session.
+/// Omits the headers. They may contain secrets such as the session id.
 impl fmt::Debug for Reply {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Reply").field("status", &self.status()).finish_non_exhaustive()
@@ -117,7 +118,7 @@ impl fmt::Debug for Reply {
 }
 
 impl Reply {
-    /// Returns the status.
+    /// Returns the status code.
     #[must_use]
     pub fn status(&self) -> StatusCode {
         self.0.status()
@@ -129,8 +130,8 @@ impl Reply {
         self.0.headers()
     }
 
-    /// Returns the content type in lower case and without parameters: `text/event-stream`. Empty if
-    /// the header is missing.
+    /// Returns the content type in lower case and without parameters, for example
+    /// `text/event-stream`. Empty if the header is missing.
     #[must_use]
     pub fn content_type(&self) -> String {
         let kind = self.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
@@ -138,10 +139,11 @@ impl Reply {
         kind.trim().to_ascii_lowercase()
     }
 
-    /// Returns the next part of the body, or `None` at its end.
+    /// Returns the next part of the body, or `None` at its end. Stop calling it to limit the size
+    /// of a body.
     ///
     /// # Errors
-    /// [`HttpError`] if the body is incomplete.
+    /// Returns [`HttpError`] if the body is incomplete.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, HttpError> {
         loop {
             match self.0.body_mut().frame().await.transpose() {
@@ -165,7 +167,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the URL of a server that answers each connection with this text and closes it.
+    /// Returns the URL of a server that sends `answer` on each connection and closes it.
     fn server(answer: &'static str) -> Url {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
@@ -214,7 +216,7 @@ mod tests {
         assert_eq!(cut.chunk().await.unwrap_err().kind(), HttpErrorKind::Broken);
         let error = get(&server("SSH-2.0-nothing\r\n")).await.unwrap_err();
         assert_eq!((error.kind(), error.is_connect()), (HttpErrorKind::Broken, false));
-        // The listener is closed.
+        // The listener is closed, so the connection is refused.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
         drop(listener);

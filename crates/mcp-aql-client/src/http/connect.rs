@@ -1,4 +1,4 @@
-//! Connections to the server, direct or through a proxy.
+//! Opens connections to the server, direct or through a proxy.
 
 use std::error::Error;
 use std::fmt;
@@ -20,7 +20,7 @@ use tower_service::Service;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// Opens connections to the server or to the proxy, with a tunnel through the proxy for TLS.
+/// Opens connections to the server or to the proxy. For TLS, the proxy provides a tunnel.
 #[derive(Debug, Clone)]
 pub(crate) struct ProxyConnector {
     tcp: HttpConnector,
@@ -67,10 +67,10 @@ impl Service<Uri> for ProxyConnector {
     }
 }
 
-/// A connection.
+/// A TCP connection to the server or to a proxy.
 pub(crate) struct Stream {
     tcp: TokioIo<TcpStream>,
-    /// Whether the proxy reads the requests, so that they must contain the full URL.
+    /// If `true`, the proxy reads the requests, so they must contain the full URL.
     is_proxied: bool,
 }
 

@@ -2,8 +2,10 @@
 
 use std::error::Error;
 
-/// The reason why a URL cannot be used. The text continues a sentence that begins with `the URL …`,
-/// and contains nothing of the URL.
+/// The error of [`Client::new`](super::Client::new): a URL cannot be used.
+///
+/// The message continues a sentence that begins with `the URL …`. It never quotes the URL, which
+/// may contain credentials.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
@@ -16,12 +18,12 @@ pub enum ClientError {
     /// TLS is not built in.
     #[error("requires TLS, which is not built in: enable the cargo feature `tls`")]
     NoTls,
-    /// The proxy that the environment names has an unsupported scheme.
+    /// The proxy named in the environment has an unsupported scheme.
     #[error(
         "requires the proxy that the environment names, but only proxies with http:// are supported"
     )]
     Proxy,
-    /// No certificate is trusted, for this reason if the system states one.
+    /// No certificate is trusted. Contains the system's reason if it states one.
     #[error(
         "requires trusted certificates, but this machine has none{}: set SSL_CERT_FILE to a PEM \
          file with the certificate of the CA",
@@ -46,7 +48,8 @@ pub enum HttpErrorKind {
     Broken,
 }
 
-/// The error of a request or of its reply: the system's message, with advice if there is any.
+/// The error of a request or of its reply. The message is the system's, followed by advice if there
+/// is any.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct HttpError {
@@ -63,20 +66,21 @@ impl HttpError {
         Self { kind, why }
     }
 
-    /// Returns the kind of the error.
+    /// Returns the kind of the error, in case you handle some kinds differently.
     #[must_use]
     pub const fn kind(&self) -> HttpErrorKind {
         self.kind
     }
 
-    /// Returns whether the connection could not be opened, so that nothing was sent.
+    /// Returns `true` if the connection could not be opened. Nothing was sent then, so you can
+    /// safely retry.
     #[must_use]
     pub const fn is_connect(&self) -> bool {
         matches!(self.kind, HttpErrorKind::Connect | HttpErrorKind::Certificate)
     }
 }
 
-/// Joins an error with its causes.
+/// Joins the messages of an error's causes with `: `.
 fn error_chain(error: &(dyn Error + 'static)) -> String {
     let mut text = String::new();
     // The outermost error only names a part of the client.

@@ -1,8 +1,9 @@
-//! Incremental parser of server-sent events.
+//! Parses server-sent events incrementally.
 
-/// Assembles events from bytes in parts of any size. An event is complete after its empty line.
+/// Assembles server-sent events from chunks of any size. An event is complete after its empty line.
 ///
-/// The caller limits the buffered bytes, using [`held`](Self::held).
+/// Nothing limits the size of an event here. Check [`held`](Self::held) after each chunk, and call
+/// [`skip`](Self::skip) or stop if an event becomes too large.
 ///
 /// ```
 /// let mut events = mcp_aql_client::http::Events::default();
@@ -17,15 +18,15 @@ pub struct Events {
     data: Vec<u8>,
     has_data: bool,
     after_return: bool,
-    /// Whether the rest of this event is skipped.
+    /// If `true`, the rest of the current event is skipped.
     skips: bool,
-    /// While skipping: whether the current line is empty so far.
+    /// While skipping, `true` if the current line is empty so far. An empty line ends the event.
     is_blank: bool,
 }
 
 impl Events {
-    /// Adds bytes and returns the data of the events that they complete, without the line end of
-    /// the last line. Events without data, which only keep the connection alive, are omitted.
+    /// Adds bytes and returns the data of the events completed by them, without the final line end.
+    /// Events without data are omitted, because they only keep the connection alive.
     #[must_use]
     pub fn take(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
         let mut whole = Vec::new();
@@ -62,7 +63,7 @@ impl Events {
         if self.has_data { &self.data } else { self.line.strip_prefix(b"data:").unwrap_or(&[]) }
     }
 
-    /// Discards the incomplete event, including its bytes still to come.
+    /// Discards the incomplete event, including the part of it not yet received.
     pub fn skip(&mut self) {
         self.is_blank = self.line.is_empty();
         self.skips = true;
@@ -95,7 +96,7 @@ impl Events {
             let value = match value.split_first() {
                 None => Some(value),
                 Some((b':', value)) => Some(value.strip_prefix(b" ").unwrap_or(value)),
-                // A different field with the same beginning.
+                // This is another field with the same beginning, such as `database`.
                 Some(_) => None,
             };
             if let Some(value) = value {

@@ -1,14 +1,12 @@
 //! An HTTP client for one server.
 //!
-//! - [`Client`]: requests over pooled connections, direct or through the proxy that the environment
-//!   names, with TLS (feature `tls`). Errors say what to do and never quote what was sent.
-//! - [`Reply`]: the status, the headers, and the body in parts, so that the caller can stop
-//!   reading.
-//! - [`Events`]: the data of server-sent events, split anywhere, and the number of buffered bytes.
-//! - [`authorization`], [`is_local`]: the credentials in a URL, and whether its host is this
-//!   machine.
+//! - [`Client`]: sends requests over pooled connections, direct or through the proxy named in the
+//!   environment, with TLS (feature `tls`). Errors say what to do and never quote what was sent.
+//! - [`Reply`]: status, headers, and a body in parts, so that you can stop reading.
+//! - [`Events`]: extracts the data of server-sent events from chunks of any size.
+//! - [`authorization`] and [`is_local`]: read the credentials and the host of a URL.
 //!
-//! The caller decides on messages, credentials and size limits.
+//! You decide on messages, credentials and size limits.
 //!
 //! ```no_run
 //! use mcp_aql_client::http::{Client, Events, HeaderMap, Method, Url};

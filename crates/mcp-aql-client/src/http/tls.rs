@@ -1,4 +1,4 @@
-//! TLS for the client: the trusted certificates, and advice on certificate errors.
+//! TLS for the client: trusted certificates, and advice on certificate errors.
 
 use std::error::Error;
 use std::io;
@@ -10,13 +10,13 @@ use rustls::{CertificateError, ClientConfig, RootCertStore};
 use super::connect::ProxyConnector;
 use super::error::{ClientError, HttpError, HttpErrorKind};
 
-/// The connector, with TLS if the URL requires it.
+/// A connector that uses TLS if the URL requires it.
 pub(super) type Connector = HttpsConnector<ProxyConnector>;
 
-/// Adds TLS to a connector.
+/// Adds TLS to a connector. Certificates are only loaded if `is_wanted`.
 ///
 /// # Errors
-/// When TLS is required and no certificate is trusted.
+/// Returns an error if TLS is required and no certificate is trusted.
 pub(super) fn connector(
     connector: ProxyConnector,
     is_wanted: bool,
@@ -30,8 +30,8 @@ pub(super) fn connector(
             return Err(ClientError::NoCertificates((!why.is_empty()).then(|| why.join("; "))));
         }
     }
-    // The provider is passed here instead of being installed for the whole program, which may have
-    // its own.
+    // The provider is passed here instead of being installed for the whole program, because the
+    // program may install its own.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -45,10 +45,10 @@ pub(super) fn connector(
         .wrap_connector(connector))
 }
 
-/// Returns the error of a failed TLS handshake, with advice.
+/// Returns the error of a failed TLS handshake, with advice, or `None` for other errors.
 pub(super) fn handshake_error(error: &(dyn Error + 'static)) -> Option<HttpError> {
-    // Only the handshake fails with an `io::Error` here. An `io::Error` that wraps another one
-    // hides it from `source`.
+    // Only a handshake fails with an `io::Error` here. An `io::Error` around another one does not
+    // return it from `source`, so the innermost one is found by downcasting.
     let mut fault: &io::Error = error.source()?.downcast_ref()?;
     while let Some(inner) = fault.get_ref().and_then(|inner| inner.downcast_ref()) {
         fault = inner;
@@ -65,7 +65,7 @@ pub(super) fn handshake_error(error: &(dyn Error + 'static)) -> Option<HttpError
                      certificate of that CA"
                 }
                 // `openssl req -x509` creates such a certificate by default. The verifier's error
-                // type is not public.
+                // type is not public, so its message is compared.
                 CertificateError::Other(other)
                     if other.to_string().contains("CaUsedAsEndEntity") =>
                 {

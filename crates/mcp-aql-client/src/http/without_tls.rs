@@ -1,11 +1,11 @@
-//! The replacement of [`tls`](super::tls) in a build without TLS.
+//! Stand-in for [`tls`](super::tls) in a build without TLS.
 
 use std::error::Error;
 
 use super::connect::ProxyConnector;
 use super::error::{ClientError, HttpError};
 
-/// The connector, which never uses TLS.
+/// A connector without TLS.
 pub(super) type Connector = ProxyConnector;
 
 /// Returns the connector unchanged. [`Client::new`](super::Client::new) has rejected `https://`.
@@ -17,7 +17,7 @@ pub(super) fn connector(
     Ok(connector)
 }
 
-/// No handshake takes place.
+/// Returns `None`, because there are no handshakes.
 pub(super) fn handshake_error(_error: &(dyn Error + 'static)) -> Option<HttpError> {
     None
 }

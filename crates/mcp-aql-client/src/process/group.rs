@@ -1,4 +1,4 @@
-//! A process group and the processes that have left it.
+//! A process group, and the descendants of its leader outside of it.
 
 use std::io;
 
@@ -8,18 +8,18 @@ use tokio::process::{Child, Command};
 use super::descendants::{Descendants, new_mark};
 use super::guard;
 
-/// A process group. Dropping it kills its processes.
+/// The process group of a child. Dropping it kills its processes.
 #[derive(Debug)]
 pub(super) struct ProcessGroup {
-    /// The leader until the group is killed. Afterwards the system may reuse its process id.
+    /// The leader, or `None` once the group was killed, because the system may then reuse its id.
     leader: Option<Pid>,
     /// The descendants of the leader, if it is marked.
     descendants: Option<Descendants>,
 }
 
 impl ProcessGroup {
-    /// Starts a process as the leader of its own group. The group can be ended as a whole, and
-    /// Ctrl-C does not reach it.
+    /// Starts a process as the leader of its own group. The whole group can then be ended at once,
+    /// and Ctrl-C in the terminal does not reach it.
     pub(super) fn spawn(mut command: Command, mark: Option<&str>) -> io::Result<(Child, Self)> {
         let mark = mark.map(|variable| (variable, new_mark()));
         if let Some((variable, value)) = &mark {
@@ -39,7 +39,7 @@ impl ProcessGroup {
         Ok((child, Self { leader, descendants }))
     }
 
-    /// Records the descendants while their parents exist.
+    /// Records the descendants. Call this while their parents still exist.
     pub(super) fn find_descendants(&mut self) {
         if let Some(descendants) = &mut self.descendants {
             descendants.find();
@@ -53,7 +53,7 @@ impl ProcessGroup {
         }
     }
 
-    /// Kills the group and the descendants, usually none. Further calls have no effect.
+    /// Kills the group and the descendants outside of it. Further calls have no effect.
     pub(super) fn kill(&mut self) {
         let Some(leader) = self.leader.take() else { return };
         self.find_descendants();

@@ -1,10 +1,18 @@
-//! Ends child processes after this process is killed.
+//! Ends child processes after this process was killed.
 //!
-//! A small shell waits at the other end of a pipe and receives the list of process groups. When the
-//! system closes the pipe, however this process ends, the shell kills the groups of the last list.
-//! A parent-death signal would not reach grandchildren, such as those that `npx` starts, and is
-//! tied to the thread that started the child. Where `/proc` exists, the shell also kills processes
-//! that have left their group and whose environment contains the mark of their parent.
+//! A small shell reads lists of process groups from a pipe, one list per line. The system closes
+//! the pipe when this process ends, even by SIGKILL. The shell then kills the groups of the last
+//! list:
+//!
+//! ```text
+//! 4711
+//! 4711 4712
+//! 4712
+//! ```
+//!
+//! A parent-death signal would not do: it is tied to the thread that started the child, and
+//! does not reach grandchildren such as those that `npx` starts. If `/proc` exists, the shell also
+//! kills processes that have left their group. It recognizes them by the mark in their environment.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write as _};
@@ -14,8 +22,8 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::process::Pid;
 
-/// Each line is the whole list. `read` ignores an incomplete line, so the previous list stays
-/// valid.
+/// Each line is the complete list. `read` ignores an incomplete line, so the previous list stays
+/// valid if this process is killed while it writes.
 const SCRIPT: &str = r#"
 trap '' HUP INT TERM
 groups=
@@ -43,7 +51,7 @@ pub(super) fn watch(leader: Pid) {
     guard.update();
 }
 
-/// Removes a process group that has ended, because its id may be reused.
+/// Removes a process group from the list after it has ended, because its id may be reused.
 pub(super) fn forget(leader: Pid) {
     let mut guard = GUARD.lock().unwrap_or_else(PoisonError::into_inner);
     if guard.groups.remove(&leader.as_raw_nonzero().get()) {
@@ -59,11 +67,11 @@ impl Guard {
         if self.shell.is_some() && self.write().is_ok() {
             return;
         }
-        // The shell was not needed before, or has ended.
+        // The first group needs a new shell, and so does a list that the old one did not read.
         self.stop_shell();
         self.shell = start().ok();
         if self.shell.is_none() || self.write().is_err() {
-            // Without the shell, child processes only see the end of their input.
+            // This is not an error: the child processes still see the end of their input.
             tracing::debug!(
                 "cannot start the shell that ends child processes after this process is killed"
             );
@@ -82,7 +90,7 @@ impl Guard {
         stdin.ok_or(io::ErrorKind::NotConnected)?.write_all(line.as_bytes())
     }
 
-    /// Kills the shell without letting it act on its list, which may be outdated.
+    /// Kills the shell before it can act on its list, because the list may be outdated.
     fn stop_shell(&mut self) {
         if let Some(mut shell) = self.shell.take() {
             let _ = shell.kill();
@@ -99,7 +107,7 @@ fn start() -> io::Result<Child> {
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        // A signal to this process's own group does not reach the shell.
+        // Signals to this process's own group, such as Ctrl-C, must not reach the shell.
         .process_group(0)
         .spawn()?;
     Ok(shell)

@@ -1,8 +1,8 @@
-//! Child processes, ended with all processes that they have started.
+//! Child processes that are ended together with all of their descendants.
 //!
-//! [`Process::start`] gives a process its pipes and a process group of its own, which
-//! [`Process::end`] ends. Dropping the [`Process`] kills the group. [`StderrTail`] reads standard
-//! error and keeps its last lines.
+//! Call [`Process::start`] to start a process with pipes in a process group of its own, and
+//! [`Process::end`] to end the group. Dropping the [`Process`] kills the group. [`StderrTail`]
+//! reads standard error and keeps its last lines for error messages.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -44,32 +44,32 @@ use tokio::time::timeout;
 use group::ProcessGroup;
 pub use stderr_tail::StderrTail;
 
-/// The time that a process has to exit after it was asked to terminate.
+/// Time for a process to exit after it was asked to terminate.
 const TERMINATE_GRACE_PERIOD: Duration = Duration::from_millis(250);
-/// The time limit for the system to kill a process.
+/// Time limit for the system to kill a process.
 const KILL_TIMEOUT: Duration = Duration::from_millis(150);
 
-/// A process and all processes that it has started. Dropping it kills them.
+/// A process and its descendants. Dropping it kills them.
 #[derive(Debug)]
 pub struct Process {
-    // Dropped before the child is reaped, because until then its process id cannot be reused.
+    // The group is dropped before the child is reaped: until then its process id cannot be reused.
     group: ProcessGroup,
     child: Child,
-    /// Keeps the reader of standard error running.
+    /// Keeps the reader of standard error running until the process is dropped.
     _reads_stderr: oneshot::Sender<()>,
 }
 
 impl Process {
-    /// Starts the process with pipes for its standard input, output and error, and returns the
-    /// first two. `stderr_tail` reads the third.
+    /// Starts the process with pipes for its standard input, output and error. Returns the output
+    /// and the input; `stderr_tail` reads the error output.
     ///
-    /// `mark` is the name of an environment variable that the process inherits to its descendants.
-    /// With it, descendants that leave the process group are ended as well, and if this program is
-    /// killed, a shell ends all of them. Both depend on `/proc`. Without a mark, only the process
-    /// group is ended.
+    /// `mark` is the name of an environment variable to set for the process and its descendants.
+    /// With a mark, descendants that leave the process group are ended as well, and a shell ends
+    /// all of them if this program is killed. Both depend on `/proc`. Without a mark, only the
+    /// process group is ended.
     ///
     /// # Errors
-    /// When the program does not exist or cannot be started.
+    /// Returns an error if the program does not exist or cannot be started.
     pub fn start(
         mut command: Command,
         mark: Option<&str>,
@@ -89,9 +89,11 @@ impl Process {
         Ok((Self { group, child, _reads_stderr: reads_stderr }, stdout, stdin))
     }
 
-    /// Ends the process, whose standard input is already closed, and the processes that it left
-    /// behind. A process that does not exit within the grace period is asked to terminate, and is
-    /// killed 250 milliseconds later. Returns the exit status if the process exited on its own.
+    /// Ends the process and the processes that it left behind. Close its standard input first: this
+    /// is how a process learns that it should exit.
+    ///
+    /// A process still running after the grace period is asked to terminate, and is killed 250
+    /// milliseconds later. Returns the exit status if the process exited on its own.
     pub async fn end(&mut self, grace_period: Duration) -> Option<ExitStatus> {
         self.group.find_descendants();
         let by_itself = self.exit_status_within(grace_period).await;
@@ -102,19 +104,20 @@ impl Process {
         }
         self.group.kill();
         if !has_ended {
-            // On systems without process groups.
+            // Only needed on systems without process groups.
             let _ = self.child.start_kill();
             let _ = self.exit_status_within(KILL_TIMEOUT).await;
         }
         by_itself
     }
 
-    /// Waits until the process exits, and returns its exit status, or `None` after the time limit.
+    /// Waits until the process exits. Returns its exit status, or `None` if the time limit passes
+    /// first.
     pub async fn exit_status_within(&mut self, limit: Duration) -> Option<ExitStatus> {
         timeout(limit, self.child.wait()).await.ok()?.ok()
     }
 
-    /// Kills all processes of the group, usually none after the process has exited.
+    /// Kills all processes of the group. After the process has exited, there are usually none left.
     pub fn kill_group(&mut self) {
         self.group.kill();
     }

@@ -1,10 +1,12 @@
-//! Signals to a process by its file descriptor, which is not reused as a process id is.
+//! Signals to a process by its file descriptor. Unlike a process id, the descriptor is not reused.
 
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-/// Kills the process of this id if `is_same` recognizes it after it can no longer be replaced by
-/// another one. Returns false if the system has no such file descriptors.
+/// Kills a process if `is_same` recognizes it. `is_same` runs while the descriptor is open, so no
+/// other process can take the id between the check and the signal.
+///
+/// Returns `false` if the system has no such file descriptors.
 pub(super) fn kill_if(pid: Pid, is_same: impl FnOnce() -> bool) -> bool {
     match pidfd_open(pid, PidfdFlags::empty()) {
         Ok(process) => {
@@ -13,7 +15,7 @@ pub(super) fn kill_if(pid: Pid, is_same: impl FnOnce() -> bool) -> bool {
             }
             true
         }
-        // Linux before 5.3.
+        // Linux has these descriptors since version 5.3.
         Err(error) => error != Errno::NOSYS,
     }
 }

@@ -1,4 +1,4 @@
-//! The last lines of a process's standard error.
+//! Keeps the last lines of a process's standard error.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,17 +9,21 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 
-/// The time for which standard error is read after a process has ended.
+/// Time for which standard error is still read after the process has ended.
 const READ_GRACE_PERIOD: Duration = Duration::from_millis(300);
 
-/// The last lines that processes wrote to their standard error.
+/// The last lines that processes wrote to their standard error, with secrets masked.
+///
+/// Show them to your user when a process fails: they usually contain the reason. One buffer may
+/// serve several processes, for example a server and its replacement after a restart.
 pub struct StderrTail {
     max_lines: usize,
     max_line_chars: usize,
-    /// Masks a line before it is shortened.
+    /// Masks secrets in a line. This happens before the line is shortened, so that no part of a
+    /// secret remains at the cut.
     mask: Box<dyn Fn(&str) -> String + Send + Sync>,
     lines: Mutex<VecDeque<String>>,
-    /// The number of processes whose standard error is being read.
+    /// Number of processes whose standard error is being read.
     readers: watch::Sender<usize>,
 }
 
@@ -30,8 +34,8 @@ impl fmt::Debug for StderrTail {
 }
 
 impl StderrTail {
-    /// Creates an empty buffer for this number of lines, each shortened to this number of
-    /// characters. `mask` removes secrets from a line.
+    /// Creates an empty buffer for `max_lines` lines. Each is shortened to `max_line_chars`
+    /// characters after `mask` has removed its secrets.
     pub fn new(
         max_lines: usize,
         max_line_chars: usize,
@@ -48,14 +52,16 @@ impl StderrTail {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
-    /// Waits until everything that ended processes have written is read.
+    /// Waits until the output of ended processes has been read completely. Call this before
+    /// [`lines`](Self::lines) once a process has exited.
     pub async fn wait_until_read(&self) {
         let mut readers = self.readers.subscribe();
         let _ = timeout(READ_GRACE_PERIOD, readers.wait_for(|count| *count == 0)).await;
     }
 
-    /// Reads standard error in a task until shortly after the returned sender is dropped, because
-    /// other processes may hold it open.
+    /// Spawns a task that reads standard error. Drop the returned sender when the process ends. The
+    /// task stops shortly afterwards even without an end of input, because other processes may hold
+    /// the pipe open.
     pub(super) fn read_from(
         self: &Arc<Self>,
         stderr: impl AsyncRead + Send + Unpin + 'static,
@@ -76,9 +82,9 @@ impl StderrTail {
         process
     }
 
-    /// Reads everything, so that the process never blocks on a full pipe, and keeps the last lines.
+    /// Reads all output, so that the process never blocks on a full pipe, and keeps the last lines.
     async fn read_lines(&self, mut stderr: impl AsyncRead + Unpin) {
-        // The bytes read of a line. They exceed what is kept, so that a secret at the cut is still
+        // More bytes of a line are read than are kept, so that a secret at the cut is still
         // recognized.
         let max_bytes = 16 * self.max_line_chars;
         let mut line = Vec::new();

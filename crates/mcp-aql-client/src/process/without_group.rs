@@ -1,5 +1,5 @@
-//! The replacement of process groups on systems other than Unix, where only the process itself is
-//! ended, by `kill_on_drop`.
+//! Stand-in for process groups on systems other than Unix. Only the process itself is ended, by
+//! `kill_on_drop`.
 
 use std::io;
 

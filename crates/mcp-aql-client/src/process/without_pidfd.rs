@@ -1,8 +1,8 @@
-//! The replacement of signals by file descriptor on systems other than Linux.
+//! Stand-in for signals by file descriptor on systems other than Linux.
 
 use rustix::process::Pid;
 
-/// Returns false: the system has no file descriptors of processes.
+/// Returns `false`: the system has no file descriptors of processes.
 pub(super) fn kill_if(_pid: Pid, _is_same: impl FnOnce() -> bool) -> bool {
     false
 }

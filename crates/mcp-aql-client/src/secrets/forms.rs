@@ -1,4 +1,4 @@
-//! The forms in which a secret may occur in a text.
+//! Computes the encoded forms in which a secret may occur in output.
 
 use std::fmt::Write as _;
 
@@ -10,16 +10,17 @@ use serde_json::Value;
 
 use super::names::{MIN_SECRET_BYTES, is_common_value};
 
-/// The minimum length of an encoded form, in bytes; shorter ones occur by chance.
+/// Minimum length of an encoded form in bytes. Shorter ones occur by chance.
 const MIN_ENCODED_BYTES: usize = 8;
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// A form of a secret.
+/// One encoded form of a secret.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Form {
     pub(super) text: String,
-    /// Whether the characters next to the form encode bits of the secret, together with those of the data around it: the
-    /// one before it, and the one after it.
+    /// For the characters before and after the form: `true` if that character also encodes bits of
+    /// the secret. This happens in base64, where such a character depends on the neighboring data
+    /// as well.
     pub(super) shares: (bool, bool),
 }
 
@@ -29,8 +30,16 @@ impl From<String> for Form {
     }
 }
 
-/// Returns the forms in which a text may occur: those of [`written_forms`], with all characters escaped in JSON, in URLs,
-/// in hexadecimal digits, and in base64, also as a part of the encoded data.
+/// Returns all forms in which a secret may occur. In addition to [`written_forms`], these are URL
+/// encodings, complete JSON escapes, hexadecimal digits and base64 at every offset. For the secret
+/// `a/b?cde` they include:
+///
+/// ```text
+/// a%2Fb%3Fcde
+/// \u0061\u002f\u0062\u003f\u0063\u0064\u0065
+/// 612f623f636465
+/// YS9iP2NkZ
+/// ```
 pub(super) fn forms(text: &str) -> Vec<Form> {
     let mut forms = written_forms(text);
     for text in variants(text).filter(|text| text.len() >= MIN_SECRET_BYTES) {
@@ -44,8 +53,8 @@ pub(super) fn forms(text: &str) -> Vec<Form> {
     forms
 }
 
-/// Returns the forms of a text without encoding it: unchanged, in JSON and nested JSON, joined into
-/// one line and line by line.
+/// Returns the forms of a secret without further encoding: unchanged, as in JSON and in nested
+/// JSON, joined into one line, and each line on its own.
 pub(super) fn written_forms(text: &str) -> Vec<Form> {
     let mut forms = Vec::new();
     for text in variants(text) {
@@ -63,7 +72,7 @@ pub(super) fn written_forms(text: &str) -> Vec<Form> {
     forms.into_iter().map(Form::from).collect()
 }
 
-/// Returns a text without surrounding blanks, and with them if there are any.
+/// Returns a secret without surrounding whitespace, and also unchanged if it has any.
 fn variants(text: &str) -> impl Iterator<Item = &str> {
     let trimmed = text.trim();
     let is_blank = trimmed.is_empty();
@@ -81,7 +90,7 @@ fn url_forms(text: &str) -> Vec<String> {
     forms
 }
 
-/// Returns a text with each character as an escape of JSON, `\u0061`, with small and with capital digits.
+/// Escapes every character as in JSON, `\u006a`, with lower-case and with upper-case digits.
 fn escaped_entirely(text: &str) -> [String; 2] {
     let (mut small, mut capital) = (String::new(), String::new());
     for unit in text.encode_utf16() {
@@ -105,13 +114,13 @@ fn digit_forms(text: &str) -> Vec<Form> {
     encoded
 }
 
-/// Escapes a text as inside a JSON string.
+/// Escapes a string as it is written in JSON, without the quotation marks.
 fn escaped(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().to_owned()
 }
 
-/// Returns percent-escapes with lower-case digits: `%2f`.
+/// Converts the digits of percent-escapes to lower case: `%2F` → `%2f`.
 fn lower_escapes(encoded: &str) -> String {
     let mut lower = String::with_capacity(encoded.len());
     let mut digits = 0_u8;
@@ -122,12 +131,13 @@ fn lower_escapes(encoded: &str) -> String {
     lower
 }
 
-/// Returns the base64 characters that a text determines if it starts at this byte of a group of
-/// three.
+/// Returns the base64 characters determined by the secret alone, if it starts at byte `offset` of a
+/// group of three.
 fn base64_core(text: &str, offset: usize, alphabet: &Alphabet) -> Form {
     let bytes = [[0; 2].get(..offset).unwrap_or_default(), text.as_bytes()].concat();
     let encoded = GeneralPurpose::new(alphabet, NO_PAD).encode(&bytes);
-    // A character encodes six bits. Those that also encode bits of other bytes are left out, and known to be there.
+    // Each character encodes six bits. A first or last one that also encodes neighboring bytes is
+    // not part of the form. `shares` records that it exists.
     let (first, last) = ((offset * 8).div_ceil(6), bytes.len() * 8 / 6);
     let text = encoded.get(first..last).unwrap_or_default().to_owned();
     Form { text, shares: (offset > 0, bytes.len() * 8 % 6 > 0) }

@@ -1,4 +1,4 @@
-//! Replaces secrets in texts and values.
+//! Replaces secrets in strings and JSON values.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -11,29 +11,39 @@ use serde_json::Value;
 use super::forms::{Form, forms, written_forms};
 use super::names::{MIN_SECRET_BYTES, is_common_value};
 
-/// The replacement of a secret.
+/// Replacement of a secret.
 const MASK: &str = "***";
 
-/// Removes the characters that a reader does not see.
+/// Removes characters invisible to a reader.
 type Clean = fn(&str) -> Cow<'_, str>;
 
-/// Replaces all forms of some texts by `***`: unchanged, in JSON, in URLs, in hexadecimal digits,
-/// and in base64. Forms that overlap are replaced together.
+/// Replaces secrets by `***` in all forms in which they may occur: unchanged, in JSON, in URLs, in
+/// hexadecimal digits and in base64. Overlapping forms are replaced together.
 ///
-/// A form of less than four bytes is only replaced if it is the whole text.
+/// A form of less than four bytes is only replaced if it is the whole string, because it occurs in
+/// many words by chance.
+///
+/// ```
+/// use mcp_aql_client::secrets::Masker;
+///
+/// let masker = Masker::new(["hunter2", "7"]);
+/// assert_eq!(masker.mask("login hunter2"), "login ***");
+/// assert_eq!(masker.mask("7"), "***");
+/// assert_eq!(masker.mask("17 of 7"), "17 of 7");
+/// ```
 #[derive(Clone, Default)]
 pub struct Masker {
-    /// `None` if there are no forms that are long enough.
+    /// The search for long forms, or `None` without any.
     forms: Option<AhoCorasick>,
-    /// Whether each of these forms shares the characters before and after it; see [`Form::shares`].
+    /// For each of these forms, the characters that it shares; see [`Form::shares`].
     shares: Vec<(bool, bool)>,
     short_forms: BTreeSet<String>,
-    /// Whether there are too many forms for one search, so that every text is masked entirely.
+    /// If `true`, there are too many forms for one search, so every string is masked completely.
     masks_all: bool,
     clean: Option<Clean>,
 }
 
-/// Omits the texts.
+/// Omits the secrets.
 impl fmt::Debug for Masker {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Masker").finish_non_exhaustive()
@@ -41,13 +51,22 @@ impl fmt::Debug for Masker {
 }
 
 impl Masker {
-    /// Creates a masker of these texts.
+    /// Creates a masker for these secrets. If you are not sure that all of them are secrets, use
+    /// [`except_common`](Self::except_common).
     pub fn new<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
         Self::from_forms(texts.into_iter().flat_map(forms))
     }
 
-    /// Creates a masker of these texts except common values such as `true`, short numbers and
-    /// existing paths, for texts that must stay readable.
+    /// Creates a masker that leaves common values readable, such as `true`, short numbers and
+    /// existing paths. Use this if the strings may be harmless settings, for example all values of
+    /// an environment.
+    ///
+    /// ```
+    /// use mcp_aql_client::secrets::Masker;
+    ///
+    /// let masker = Masker::except_common(["true", "hunter2"]);
+    /// assert_eq!(masker.mask("true hunter2"), "true ***");
+    /// ```
     pub fn except_common<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
         let forms = texts.into_iter().flat_map(|text| match is_common_value(text) {
             true => written_forms(text),
@@ -68,21 +87,36 @@ impl Masker {
         Self { masks_all: built.is_err(), forms: built.ok(), shares, short_forms, clean: None }
     }
 
-    /// Also masks secrets that are split by characters which this function removes, in
+    /// Also masks secrets split by characters that `clean` removes. This applies to
     /// [`mask_in`](Self::mask_in) and [`mask_value`](Self::mask_value).
+    ///
+    /// ```
+    /// use std::borrow::Cow;
+    ///
+    /// use mcp_aql_client::secrets::Masker;
+    ///
+    /// fn without_zero_width(text: &str) -> Cow<'_, str> {
+    ///     Cow::Owned(text.replace('\u{200b}', ""))
+    /// }
+    ///
+    /// let masker = Masker::new(["hunter2"]).with_cleaning(without_zero_width);
+    /// let mut line = "hun\u{200b}ter2 logged in".to_owned();
+    /// masker.mask_in(&mut line);
+    /// assert_eq!(line, "*** logged in");
+    /// ```
     #[must_use]
     pub fn with_cleaning(mut self, clean: Clean) -> Self {
         self.clean = Some(clean);
         self
     }
 
-    /// Returns whether there is nothing to mask.
+    /// Returns `true` if there is nothing to mask.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.forms.is_none() && self.short_forms.is_empty() && !self.masks_all
     }
 
-    /// Returns the text without secrets; borrowed if it has none.
+    /// Returns the string without secrets. It is borrowed if it contains none.
     #[must_use]
     pub fn mask<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if self.masks_all || self.short_forms.contains(text) {
@@ -108,7 +142,7 @@ impl Masker {
         Cow::Owned(masked)
     }
 
-    /// Returns the range of a form, with the characters that it shares.
+    /// Returns the range to mask for a match: the form and the characters that it shares.
     fn range_of(&self, found: &Match, text: &str) -> Range<usize> {
         let (before, after) =
             self.shares.get(found.pattern().as_usize()).copied().unwrap_or_default();
@@ -120,7 +154,7 @@ impl Masker {
         start..found.end() + usize::from(after && is_digit(Some(found.end())))
     }
 
-    /// Masks secrets in a text.
+    /// Masks secrets in a string.
     pub fn mask_in(&self, text: &mut String) {
         if let Some(masked) = self.changed(text) {
             *text = masked;
@@ -133,7 +167,7 @@ impl Masker {
         }
     }
 
-    /// Masks secrets in all texts, numbers and names of members of a value.
+    /// Masks secrets in all strings, numbers and member names of a JSON value.
     pub fn mask_value(&self, value: &mut Value) {
         match value {
             Value::String(text) => self.mask_in(text),
@@ -159,7 +193,7 @@ impl Masker {
         }
     }
 
-    /// Returns the masked text if it differs.
+    /// Returns the masked string, or `None` if there was nothing to mask.
     fn changed(&self, text: &str) -> Option<String> {
         let masked = self.mask(text);
         (masked != text).then(|| masked.into_owned())
@@ -221,14 +255,15 @@ mod tests {
                 "{shows}: {masked}"
             );
         }
-        // At any position in the encoded data.
+        // The secret may start at any position of the encoded data.
         for before in ["", "a", "ab", "abc"] {
             for engine in [&STANDARD, &URL_SAFE_NO_PAD] {
                 let encoded = engine.encode(format!("{before}{secret} and more"));
                 let masked = masker.mask(&encoded);
                 let rest: String = masked.split(MASK).collect();
                 assert!(masked.contains(MASK), "{before}: {masked}");
-                // No character encodes a bit of the secret: what is left has the characters of the other bytes alone.
+                // No remaining character encodes a bit of the secret: there are only those of the
+                // other bytes.
                 let others = before.len() * 8 / 6 + (" and more".len() * 8).div_ceil(6);
                 assert!(rest.trim_end_matches('=').len() <= others, "{before}: {masked}");
                 let decoded = engine.decode(rest.trim_end_matches('=')).unwrap_or_default();
@@ -280,7 +315,7 @@ mod tests {
         let masker = Masker::except_common(texts);
         let text = "true 5000 / a\"b 74727565 hunter2";
         assert_eq!(masker.mask(text), "true 5000 / a\"b 74727565 ***");
-        // This form is long enough.
+        // This form is long enough not to be a common value.
         assert_eq!(masker.mask(r#"a\"b"#), MASK);
         assert_eq!(masker.mask("/"), "/");
         assert_eq!(Masker::new(texts).mask(text), "*** *** / a\"b *** ***");

@@ -1,9 +1,9 @@
-//! Finds the secrets in a configuration, and masks them in texts.
+//! Finds the secrets in a configuration and masks them in output.
 //!
-//! - [`is_secret_name`]: whether a variable, header, option or member of this name holds a secret.
-//! - [`PossibleSecret`]: a value of a configuration. The functions `of_…` collect them from command
-//!   lines, variables, headers and URLs.
-//! - [`Masker`]: replaces some texts, in all encodings in which they may occur.
+//! - [`is_secret_name`]: recognizes the names of secrets, such as `API_KEY`.
+//! - [`PossibleSecret`]: a value of a configuration. Its functions `of_…` collect values from
+//!   command lines, variables, headers and URLs.
+//! - [`Masker`]: replaces secrets in every encoding in which they may occur.
 //!
 //! ```
 //! use mcp_aql_client::secrets::{Masker, PossibleSecret};

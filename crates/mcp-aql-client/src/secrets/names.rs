@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-/// The minimum length of a text that is masked inside longer texts, in bytes. Shorter texts occur
-/// in many words.
+/// Minimum length in bytes of a secret that is masked inside longer strings. Shorter ones occur in
+/// many words by chance.
 pub(super) const MIN_SECRET_BYTES: usize = 4;
 /// Parts of names of secrets, in lower case and without `_` and `-`.
 const PARTS: [&str; 13] = [
@@ -23,9 +23,9 @@ const PARTS: [&str; 13] = [
 ];
 /// Words that contain such a part but mean something else.
 const OTHER_WORDS: [&str; 3] = ["keyword", "keyboard", "author"];
-/// Whole words in names of secrets, which are recognized beside any other word.
+/// Words that mark a name as a secret if they stand alone in it, such as `pass` in `DB_PASS`.
 const WORDS: [&str; 6] = ["key", "auth", "pass", "pwd", "cookie", "bearer"];
-/// Common values that are not secrets.
+/// Common values of settings. These are not secrets.
 const COMMON_VALUES: [&str; 21] = [
     "true",
     "false",
@@ -50,8 +50,8 @@ const COMMON_VALUES: [&str; 21] = [
     "UTF-8",
 ];
 
-/// Returns whether a variable, header, option or member of this name holds a secret: `API-Key`,
-/// `access_token`, `Authorization`, but not `keywords`.
+/// Returns `true` if a variable, header, option or member of this name holds a secret. Examples are
+/// `API-Key`, `access_token` and `Authorization`, but not `keywords`.
 ///
 /// ```
 /// use mcp_aql_client::secrets::is_secret_name;
@@ -69,13 +69,13 @@ pub fn is_secret_name(name: &str) -> bool {
     }
     let name: String =
         name.chars().filter(|each| !"_-".contains(*each)).flat_map(char::to_lowercase).collect();
-    // `authorization` shares this beginning with `author`.
+    // `authorization` must not be removed as a form of `author`.
     let name = name.replace("authori", "auth ");
     let name = OTHER_WORDS.iter().fold(name, |name, other| name.replace(other, " "));
     PARTS.iter().any(|part| name.contains(part))
 }
 
-/// Returns whether a text looks randomly generated: long, with both letters and digits.
+/// Returns `true` if a string looks randomly generated: long, with both letters and digits.
 pub(super) fn looks_secret(text: &str) -> bool {
     const LONG: usize = 20;
     let has = |is: fn(&char) -> bool| text.chars().filter(is).count() >= 3;
@@ -85,8 +85,8 @@ pub(super) fn looks_secret(text: &str) -> bool {
         && text.chars().all(|each| each.is_ascii_alphanumeric() || "-_+=.".contains(each))
 }
 
-/// Returns whether masking a value would protect nothing and garble much: short texts and numbers,
-/// common words, existing paths.
+/// Returns `true` if masking a value would protect nothing and make the output unreadable. This is
+/// the case for short strings and numbers, common words and existing paths.
 pub(super) fn is_common_value(text: &str) -> bool {
     let is_number = text.len() < 6 && text.chars().all(|each| each.is_ascii_digit());
     text.len() < MIN_SECRET_BYTES
@@ -116,11 +116,11 @@ mod tests {
             "passwd",
             "clientSecret",
             "session_id",
-            // Recognized as whole words only.
+            // These are recognized by whole words only.
             "DB_PASS",
             "key-word",
             "proxy.auth.or",
-            // Recognized beside a word that means something else.
+            // The secret is recognized although a word with another meaning follows it.
             "apikeywords",
         ] {
             assert!(is_secret_name(name), "{name}");

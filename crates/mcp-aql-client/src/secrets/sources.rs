@@ -1,4 +1,4 @@
-//! Collects the values of a configuration that may be secrets.
+//! Collects the values of a configuration that could be secrets.
 
 use std::fmt;
 
@@ -10,13 +10,16 @@ use super::names::{is_secret_name, looks_secret};
 
 const QUOTES: [char; 2] = ['"', '\''];
 
-/// A value of a configuration.
+/// A value of a configuration, and the decision whether it must be treated as a secret.
+///
+/// Always mask values with `is_secret`. The others may be common words, so pass them to
+/// [`Masker::except_common`](super::Masker::except_common) or leave them readable.
 #[derive(Clone)]
 pub struct PossibleSecret {
     /// The value.
     pub text: String,
-    /// Whether its name, its form or its place marks it as a secret. Other values, such as the name
-    /// of a region, may occur anywhere.
+    /// If `true`, the name, form or position of the value marks it as a secret. Other values, such
+    /// as the name of a region, may occur anywhere.
     pub is_secret: bool,
 }
 
@@ -31,7 +34,7 @@ impl fmt::Debug for PossibleSecret {
 }
 
 impl PossibleSecret {
-    /// Creates a value that is a secret if this name or the value itself marks it as one.
+    /// Creates a value. It counts as a secret if its name or the value itself marks it as one.
     pub fn named(name: &str, text: impl Into<String>) -> Self {
         let text = text.into();
         Self { is_secret: is_secret_name(name) || looks_secret(&text), text }
@@ -42,7 +45,7 @@ impl PossibleSecret {
         Self { text: text.into(), is_secret: true }
     }
 
-    /// Returns the values of an environment variable: the whole, and those of a URL in it.
+    /// Returns the value of an environment variable, and the values of a URL in it.
     #[must_use]
     pub fn of_variable(name: &str, value: &str) -> Vec<Self> {
         let mut found = vec![Self::named(name, value)];
@@ -50,8 +53,15 @@ impl PossibleSecret {
         found
     }
 
-    /// Returns the values of a header: the whole, the credentials after a scheme such as `Bearer`,
-    /// and the decoded credentials of `Basic`.
+    /// Returns the value of a header, the credentials after a scheme such as `Bearer`, and the
+    /// decoded credentials of `Basic`.
+    ///
+    /// ```
+    /// use mcp_aql_client::secrets::PossibleSecret;
+    ///
+    /// let found = PossibleSecret::of_header("Authorization", "Bearer tok-1234");
+    /// assert!(found.iter().any(|value| value.text == "tok-1234" && value.is_secret));
+    /// ```
     #[must_use]
     pub fn of_header(name: &str, value: &str) -> Vec<Self> {
         let mut found = vec![Self::named(name, value)];
@@ -69,14 +79,21 @@ impl PossibleSecret {
         found
     }
 
-    /// Returns the values of the first URL in a text: its credentials, and its query parameters. The
-    /// text may begin with something else, such as an option. Each value is returned as written and
-    /// decoded.
+    /// Returns the credentials and the query parameters of the first URL in `text`, each as written
+    /// and decoded. Something else may precede the URL, such as the name of an option.
+    ///
+    /// ```
+    /// use mcp_aql_client::secrets::PossibleSecret;
+    ///
+    /// let found = PossibleSecret::of_url("postgres://me:p%77@host/db");
+    /// assert!(found.iter().any(|value| value.text == "pw" && value.is_secret));
+    /// ```
     #[must_use]
     pub fn of_url(text: &str) -> Vec<Self> {
         let mut found = Vec::new();
         let Some((_, rest)) = text.split_once("://") else { return found };
-        // A `#` ends the host, but some programs accept it in a password.
+        // A `#` ends the host, but some programs accept it in a password, so both readings are
+        // tried.
         let mut users: Vec<_> = [&['/', '?'][..], &['/', '?', '#']]
             .into_iter()
             .filter_map(|ends| rest.split(ends).next()?.rsplit_once('@'))
@@ -96,9 +113,9 @@ impl PossibleSecret {
         found
     }
 
-    /// Returns the values in the arguments of a command: those of options and variables, those after
-    /// `--token`, `Authorization:` and `Bearer`, those of URLs, and texts that look randomly
-    /// generated. An argument may be a command line for a shell.
+    /// Returns the values in the arguments of a command. These are the values of options and
+    /// variables, the words after `--token`, `Authorization:` and `Bearer`, the values of URLs, and
+    /// words that look randomly generated. An argument may itself be a command line for a shell.
     #[must_use]
     pub fn of_command_line<'w>(words: impl IntoIterator<Item = &'w str>) -> Vec<Self> {
         let mut found = Vec::new();
@@ -123,8 +140,8 @@ impl PossibleSecret {
     }
 }
 
-/// Splits an argument such as `--name=value`, `NAME=value` or `Name: value` into its name and its
-/// value. Without a leading `-`, the name must be that of a secret.
+/// Splits an argument such as `--name=value`, `NAME=value` or `Name: value` into name and value. If
+/// it does not begin with `-`, only the name of a secret counts as a name.
 fn pairs(word: &str, is_option: bool) -> impl Iterator<Item = (&str, &str)> {
     let by_sign = word.split_once('=').filter(|(name, _)| is_option || is_secret_name(name));
     let by_colon = word.split_once(':').filter(|(name, value)| {
@@ -135,10 +152,10 @@ fn pairs(word: &str, is_option: bool) -> impl Iterator<Item = (&str, &str)> {
     by_sign.into_iter().chain(by_colon)
 }
 
-/// Returns whether the argument after this one is a secret.
+/// Returns `true` if the next argument is a secret, as after `--token` or `Bearer`.
 fn announces_secret(word: &str) -> bool {
     let is_scheme = is_scheme(word);
-    // An option with a value announces another one only if the value is the name of a header.
+    // After `--mode=token` no secret follows, but after `--header=Authorization:` one does.
     let name = match word.split_once('=') {
         Some((_, value)) => value.strip_suffix(':'),
         None => Some(word),
@@ -146,8 +163,8 @@ fn announces_secret(word: &str) -> bool {
     is_scheme || word.starts_with('-') && name.is_some_and(is_secret_name)
 }
 
-/// Returns a value without quotes, its credentials after a scheme such as `Bearer`, and the value
-/// as written if it has quotes.
+/// Returns a value without quotes, and its credentials after a scheme such as `Bearer`. A quoted
+/// value is also returned as written.
 fn unquoted(value: &str) -> impl Iterator<Item = &str> {
     let bare = value.trim().trim_matches(QUOTES).trim();
     let credentials = bare
@@ -158,12 +175,12 @@ fn unquoted(value: &str) -> impl Iterator<Item = &str> {
     [Some(bare), credentials, written].into_iter().flatten().filter(|text| !text.is_empty())
 }
 
-/// Returns whether a word is an authentication scheme.
+/// Returns `true` if a word is an authentication scheme.
 fn is_scheme(word: &str) -> bool {
     word.eq_ignore_ascii_case("bearer") || word.eq_ignore_ascii_case("basic")
 }
 
-/// Returns the words of a line without quotes.
+/// Splits a line at whitespace outside of quotes, and removes the quotes.
 fn shell_words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quote = None;
@@ -183,12 +200,18 @@ fn shell_words(line: &str) -> Vec<String> {
     words
 }
 
-/// Returns a text unchanged, and without percent-encoding.
+/// Returns a string unchanged and percent-decoded.
 fn as_written_and_decoded(text: &str) -> [String; 2] {
     [text.to_owned(), percent_decoded(text)]
 }
 
-/// Decodes percent-encoding.
+/// Decodes percent-encoding. Invalid UTF-8 is replaced.
+///
+/// ```
+/// use mcp_aql_client::secrets::percent_decoded;
+///
+/// assert_eq!(percent_decoded("a%2Fb"), "a/b");
+/// ```
 #[must_use]
 pub fn percent_decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
@@ -206,7 +229,7 @@ mod tests {
         found.iter().filter(|value| !value.is_secret).map(|value| &*value.text).collect()
     }
 
-    /// The cases of the conformance runner, and of the aggregator, before both shared one rule.
+    /// The cases of the conformance runner and of the aggregator from before both shared one rule.
     #[test]
     fn secrets_in_arguments_are_found() {
         let found = PossibleSecret::of_command_line([

@@ -1,4 +1,4 @@
-//! A small adapter on standard input and output, with deliberate faults.
+//! A small adapter on standard input and output, with deliberate mistakes.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Serves until standard input ends. `faults` are the names of faults.
+/// Serves until standard input ends. `faults` contains the names of the mistakes to make.
 pub(crate) fn serve(faults: &[String]) {
     let is_single = std::env::var("MCP_AQL_ENDPOINT_MODE").as_deref() == Ok("single");
     let has = |name: &str| faults.iter().any(|fault| fault == name);
@@ -52,14 +52,14 @@ pub(crate) fn serve(faults: &[String]) {
 struct Adapter<'a> {
     is_single: bool,
     has: &'a dyn Fn(&str) -> bool,
-    /// The labels of the beds that this process has created, by their identifiers.
+    /// The labels of the beds created by this process, by their identifiers.
     beds: RefCell<BTreeMap<String, Value>>,
-    /// The number of calls of `delete_bed`.
+    /// Number of calls of `delete_bed`.
     removals: Cell<usize>,
 }
 
 impl Adapter<'_> {
-    /// The tool of the operations of a category. Without `garden`, all operations are in one tool.
+    /// Returns the tool for operations of a category. Without `garden`, all operations are in one tool.
     fn tool(&self, category: &str) -> String {
         match (self.is_single, (self.has)("garden")) {
             (true, _) => "mcp_aql".to_owned(),
@@ -158,7 +158,7 @@ impl Adapter<'_> {
         }
     }
 
-    /// The file of a bed, by which a test sees it.
+    /// Returns the file of a bed. It makes the bed visible to a test.
     fn file(id: &str) -> Option<PathBuf> {
         Some(PathBuf::from(std::env::var_os("GARDEN_BEDS")?).join(id))
     }
@@ -188,7 +188,7 @@ impl Adapter<'_> {
         success(&json!({ "bed_id": id }))
     }
 
-    /// The operations of this adapter.
+    /// Returns the names of the operations.
     fn names(&self) -> &'static [&'static str] {
         if (self.has)("verb") {
             return &["introspect", "list_beds", "measure_bed"];
@@ -296,7 +296,7 @@ impl Adapter<'_> {
     }
 }
 
-/// Writes the name of an operation that succeeded to the file of the received requests.
+/// Appends the name of an operation that succeeded to the log of received requests.
 fn log_success(arguments: &Value) {
     let (Some(log), Some(name)) =
         (std::env::var_os("GARDEN_RECEIVED"), arguments["operation"].as_str())

@@ -13,7 +13,7 @@ fn hello() -> Value {
     })
 }
 
-/// An error means that the other side no longer reads.
+/// The result of a write. An error means that the other side no longer reads.
 type Heard = std::io::Result<()>;
 
 fn write(bytes: &[u8]) -> Heard {
@@ -32,7 +32,7 @@ fn hang() -> ! {
     }
 }
 
-/// Serves as this server until the other side stops reading.
+/// Acts as this server until the other side stops reading.
 pub(crate) fn serve(name: &str) {
     match name {
         "dies_at_start" => {
@@ -54,7 +54,7 @@ pub(crate) fn serve(name: &str) {
     for text in std::io::stdin().lines() {
         let Ok(text) = text else { break };
         let Ok(mut request) = serde_json::from_str::<Value>(&text) else {
-            // The JSON-RPC response to a request with an unreadable id.
+            // JSON-RPC requires this response to a request with an unreadable id.
             let error = json!({ "code": -32700, "message": "no JSON" });
             let _ = line(&json!({ "jsonrpc": "2.0", "id": null, "error": error }));
             continue;
@@ -184,7 +184,7 @@ fn answer(name: &str, request: &Value, id: &Value, calls: usize) -> Heard {
                 "pageInfo": { "hasNextPage": true, "endCursor": at },
             });
             let message = text(json!({ "success": true, "data": data })).to_string();
-            // Inserted as text because serializing it twice would be slow.
+            // Insert the long string into the message, because serializing it twice would be slow.
             let long = format!(r#"\"text\":\"{}\""#, "x".repeat(128 << 10));
             return write((message.replace(r#"\"text\":\"\""#, &long) + "\n").as_bytes());
         }
@@ -250,7 +250,7 @@ fn answer(name: &str, request: &Value, id: &Value, calls: usize) -> Heard {
     }
 }
 
-/// An adapter with one operation besides `introspect`.
+/// Returns introspection of an adapter with one operation in addition to `introspect`.
 fn introspected(params: &Value) -> Value {
     let operation = |name: &str| {
         json!({
@@ -273,7 +273,7 @@ fn introspected(params: &Value) -> Value {
     json!({ "success": true, "data": data })
 }
 
-/// Introspection with wrong types in every place.
+/// Returns introspection with a value of the wrong type for every member.
 fn nonsense(arguments: &Value) -> Value {
     let params = &arguments["params"];
     let odd = json!([

@@ -1,5 +1,9 @@
-//! Servers for the tests of the command: `server_fixture garden FAULTS…` is a small adapter, and `server_fixture hostile NAME`
-//! a server that no runner can test.
+//! Servers for the tests of the command.
+//!
+//! ```text
+//! server_fixture garden FAULTS…  a small adapter that makes these mistakes
+//! server_fixture hostile NAME    a server that no runner can test
+//! ```
 
 #![allow(
     clippy::unwrap_used,

@@ -1,12 +1,21 @@
-//! The requests in the examples of an operation: objects, or texts in the notation of JavaScript, which some
-//! adapters use. The check `introspection.details_form` reports such texts.
+//! Reads the parameters of the examples in the details of an operation.
+//!
+//! An example is an object with a `request`, or a string in JavaScript notation as some adapters send it:
+//!
+//! ```text
+//! { operation: "list_beds", bed_type: "raised", params: { size: 2 } }
+//! ```
+//!
+//! The check `introspection.details_form` reports such strings. Their values are still useful for valid calls.
 
 use serde_json::{Map, Value};
 
-/// The maximum length of an example that is a text, in bytes.
+/// Maximum length of an example string, in bytes. Longer strings are ignored.
 const MAX_TEXT_BYTES: usize = 16 << 10;
 
-/// The parameters of an example. Those in `params` take precedence over those beside `operation`.
+/// Returns the parameters of an example.
+///
+/// In a string, members next to `operation` count as parameters; those in `params` take precedence.
 pub(crate) fn params(example: &Value) -> Option<Map<String, Value>> {
     let read;
     let request = match example {
@@ -22,7 +31,11 @@ pub(crate) fn params(example: &Value) -> Option<Map<String, Value>> {
     Some(params)
 }
 
-/// An object in the notation of JavaScript with its names in quotes, as JSON requires.
+/// Converts an object in JavaScript notation to JSON by quoting its member names.
+///
+/// ```text
+/// { bed_type: "raised" }  →  { "bed_type": "raised" }
+/// ```
 fn quoted(text: &str) -> Option<String> {
     if text.len() > MAX_TEXT_BYTES || !text.trim_start().starts_with('{') {
         return None;
@@ -50,7 +63,7 @@ fn quoted(text: &str) -> Option<String> {
     Some(json)
 }
 
-/// The length of a text in quotes, or of the rest if there is no closing quote.
+/// Returns the length of the quoted string at the start of `text`, or the whole length without a closing quote.
 fn string_length(text: &str) -> usize {
     let mut is_escaped = true;
     for (at, letter) in text.char_indices() {

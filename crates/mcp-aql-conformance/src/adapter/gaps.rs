@@ -1,5 +1,7 @@
-//! The parts of an adapter that could not be read. A check that depends on such a part is blocked by the check
-//! that reports the cause; it is not "not applicable".
+//! Parts of an adapter that the runner could not read.
+//!
+//! A check that depends on such a part is blocked by the check that reports the cause. It must not become "not
+//! applicable", because the feature may well exist in the unread part.
 
 use serde_json::Value;
 
@@ -9,26 +11,26 @@ use crate::category::Category;
 
 const DETAILS_FORM: &str = "introspection.details_form";
 
-/// A part of an adapter.
+/// A part of an adapter. The order matters: a check that needs one part also needs those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Part {
     /// The endpoint tools. Without them, the server is not an adapter.
     Tools,
     /// The list of operations.
     Operations,
-    /// An entry of the list, the details of an operation, or a parameter.
+    /// An entry in the list of operations, the details of an operation, or a parameter.
     Details,
-    /// The list of types, or the details of a type.
+    /// The list of types or the details of a type.
     Types,
 }
 
-/// A part that could not be read.
+/// A part that could not be read, and the check that reports it.
 #[derive(Debug, Clone)]
 pub(crate) struct Gap {
     pub(crate) part: Part,
-    /// The check that reports the cause.
+    /// Id of the check that reports the cause.
     pub(crate) by: &'static str,
-    /// The part that could not be read.
+    /// Description of the unread part, for example "the details of `get_bed`".
     pub(crate) why: String,
 }
 
@@ -37,13 +39,13 @@ impl Gap {
         Self { part, by, why: why.into() }
     }
 
-    /// The reason to skip a case because of this gap.
+    /// Returns the reason to skip a case because of this gap.
     pub(crate) fn skip(&self) -> Skip {
         Skip::Blocked { by: self.by, why: self.why.clone() }
     }
 }
 
-/// Checks of tools and of their calls that need no list of operations.
+/// Checks of tools and their calls. They need no list of operations.
 const OF_TOOLS: [&str; 15] = [
     "robustness.arguments_not_object",
     "robustness.cancelled_request",
@@ -62,11 +64,10 @@ const OF_TOOLS: [&str; 15] = [
     "tools.input_schema",
 ];
 
-/// Checks that need nothing but the connection and the list of tools.
+/// Checks that need only the connection and the list of tools.
 const OF_NOTHING: [&str; 3] = ["tools.endpoint", "tools.names", "tools.prefix"];
 
-/// Checks, or areas with a dot, that are not applicable because of something else than introspection of
-/// operations shows.
+/// Checks (or areas, ending in a dot) whose applicability does not depend on introspection of operations.
 const APART: [&str; 8] = [
     "batch.",
     "introspection.concurrency",
@@ -78,7 +79,7 @@ const APART: [&str; 8] = [
     "wire.",
 ];
 
-/// Checks, or areas with a dot, that are not applicable if no call fails with a certain code.
+/// Checks (or areas, ending in a dot) whose applicability depends on a call that fails with a certain code.
 const OF_CODES: [&str; 3] = ["confirmation.", "danger.as_stated", "quotas.exceeded_form"];
 
 /// Checks that compare something with the list of types.
@@ -90,7 +91,7 @@ const OF_TYPES: [&str; 5] = [
     "introspection.types_resolve",
 ];
 
-/// The part without which a check cannot judge anything.
+/// Returns the part that a check needs to judge anything.
 fn needed(check: &str) -> Option<Part> {
     if check.starts_with("wire.") || OF_NOTHING.contains(&check) {
         None
@@ -101,23 +102,23 @@ fn needed(check: &str) -> Option<Part> {
     }
 }
 
-/// Whether the check is one of these, or belongs to one of these areas.
+/// Returns `true` if `check` is one of `ids` or belongs to one of the areas in `ids`.
 fn is_among(check: &str, ids: &[&str]) -> bool {
     ids.iter().any(|id| check.starts_with(id))
 }
 
-/// Whether introspection of operations decides whether a check is applicable.
+/// Returns `true` if introspection of operations decides whether the check is applicable.
 pub(crate) fn depends_on_operations(check: &str) -> bool {
     !is_among(check, &APART)
 }
 
 impl Adapter {
-    /// The reason why no operation of the adapter is known.
+    /// Returns the gap that hides all operations of the adapter, if there is one.
     pub(crate) fn unread(&self) -> Option<&Gap> {
         self.gaps.iter().find(|gap| gap.part <= Part::Operations)
     }
 
-    /// The gap that makes this check impossible.
+    /// Returns the gap that makes this check impossible.
     pub(crate) fn obstacle(&self, check: &str) -> Option<&Gap> {
         let needed = needed(check)?;
         let types = OF_TYPES.contains(&check).then_some(Part::Types);
@@ -126,9 +127,10 @@ impl Adapter {
             .find(|gap| gap.part <= needed || (Some(gap.part) == types && gap.by != check))
     }
 
-    /// The gap that may hide what makes this check applicable.
+    /// Returns the gap that may hide a feature tested by this check. A check with such a doubt must not be "not
+    /// applicable".
     pub(crate) fn doubt(&self, check: &str) -> Option<&Gap> {
-        // Without operations, the replies of the adapter are not known either.
+        // Without operations, the run sees no replies of the adapter either.
         let unread = self.unread().filter(|_| !check.starts_with("wire."));
         unread.or_else(|| {
             let mut gaps = self.gaps.iter();
@@ -139,29 +141,29 @@ impl Adapter {
     }
 }
 
-/// Checks, or areas with a dot, that judge the form of errors, which other checks only need to read.
+/// Checks (or areas, ending in a dot) that judge the form of errors. Other checks only read errors.
 const OF_ERROR_FORMS: [&str; 4] = ["errors.form", "shapes.failure", "shapes.union", "wire."];
 
-/// Whether the check judges the form of errors.
+/// Returns `true` if the check judges the form of errors.
 pub(crate) fn judges_errors(check: &str) -> bool {
     is_among(check, &OF_ERROR_FORMS)
 }
 
-/// Whether the check judges only failures with a readable code.
+/// Returns `true` if the check only judges failures with a readable code.
 pub(crate) fn judges_codes(check: &str) -> bool {
     is_among(check, &["errors.", "limits.details"])
 }
 
-/// Whether the check is not applicable only if no call failed with a certain code.
+/// Returns `true` if the check is only applicable after a call failed with a certain code.
 pub(crate) fn needs_codes(check: &str) -> bool {
     is_among(check, &OF_CODES)
 }
 
-/// The reason why members of `_protocol` cannot be judged: the adapter does not state `_protocol` at all.
+/// The blocking check and its reason for an adapter that does not state `_protocol` at all.
 const NO_PROTOCOL: (&str, &str) =
     ("introspection.protocol_form", "the list of operations has no `_protocol`");
 
-/// Checks, or areas with a dot, that are not applicable if `_protocol` has no such member.
+/// Checks (or areas, ending in a dot) that need a certain member of `_protocol` to be applicable.
 const OF_PROTOCOL: [&str; 9] = [
     "batch.claimed",
     "batch.max_operations",
@@ -174,7 +176,7 @@ const OF_PROTOCOL: [&str; 9] = [
     "sessions.fresh",
 ];
 
-/// The reason why a check of members of `_protocol` is blocked instead of not applicable.
+/// Returns the check and the reason that block a check of `_protocol` members, instead of "not applicable".
 pub(crate) fn doubt_of_protocol(
     adapter: &Adapter,
     check: &str,
@@ -183,7 +185,8 @@ pub(crate) fn doubt_of_protocol(
     is_missing.then_some(NO_PROTOCOL)
 }
 
-/// Whether the adapter states `_protocol`. Otherwise the case is blocked: a missing `_protocol` is one finding.
+/// Returns `true` if the adapter states `_protocol`. Otherwise blocks the case, so a missing `_protocol` is one
+/// finding.
 pub(crate) fn states_protocol(adapter: &Adapter, cases: &Cases) -> bool {
     let is_stated = adapter.protocol().is_object();
     if !is_stated {
@@ -192,7 +195,7 @@ pub(crate) fn states_protocol(adapter: &Adapter, cases: &Cases) -> bool {
     is_stated
 }
 
-/// The part of an operation that could not be read and without which it is never called.
+/// Returns the unread part without which the runner never calls the operation.
 pub(crate) fn of_calls(operation: &Operation) -> Option<Gap> {
     let parameters = operation.details().get("parameters").and_then(Value::as_array);
     let (by, what) = match parameters {
@@ -207,7 +210,7 @@ pub(crate) fn of_calls(operation: &Operation) -> Option<Gap> {
     Some(of_operation(operation, by, what))
 }
 
-/// The part of an operation that could not be read and without which it may change data.
+/// Returns the unread part without which the operation may change data.
 pub(crate) fn of_safety(operation: &Operation) -> Option<Gap> {
     if operation.category.is_none() {
         return Some(of_operation(operation, "introspection.list_form", "the category"));

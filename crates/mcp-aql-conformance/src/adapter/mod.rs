@@ -1,4 +1,4 @@
-//! The model of a learned adapter: its tools, operations, parameters and types.
+//! The model of the tested adapter as introspection describes it: tools, operations, parameters and types.
 
 pub(crate) mod examples;
 pub(crate) mod gaps;
@@ -13,85 +13,82 @@ use crate::category::{Category, Mode};
 use crate::config::Settings;
 use crate::verbs::is_reading;
 
-/// A tool of `tools/list`.
+/// A tool listed by `tools/list`.
 #[derive(Debug, Clone)]
 pub(crate) struct Tool {
-    /// The name.
     pub(crate) name: String,
-    /// The description, which models read.
+    /// Description of the tool for models.
     pub(crate) description: String,
-    /// The whole tool.
+    /// The whole JSON object of the tool.
     pub(crate) raw: Value,
 }
 
 /// A parameter of an operation.
 #[derive(Debug, Clone)]
 pub(crate) struct Parameter {
-    /// The name.
     pub(crate) name: String,
     /// `string`, `integer`, `number`, `boolean`, `array`, `object`, or the name of a type.
     pub(crate) kind: String,
-    /// Whether the parameter is required.
+    /// If `true`, calls without the parameter must fail.
     pub(crate) required: bool,
-    /// The whole definition: `enum`, `minimum`, `items` and so on.
+    /// The whole definition, with `enum`, `minimum`, `items` and so on.
     pub(crate) raw: Map<String, Value>,
 }
 
 impl Parameter {
-    /// Reads a parameter from its definition; `None` if it is malformed.
+    /// Reads a parameter from its definition. Returns `None` if the definition has no name.
     pub(crate) fn read(raw: &Value) -> Option<Self> {
         let raw = raw.as_object()?;
         Some(Self {
             name: text(raw.get("name"))?,
-            // A missing type is a type that the runner does not know.
+            // Keep a parameter without a type: the empty string is treated like an unknown type.
             kind: text(raw.get("type")).unwrap_or_default(),
             required: raw.get("required").and_then(Value::as_bool).unwrap_or_default(),
             raw: raw.clone(),
         })
     }
 
-    /// A member of the definition: `minimum`, `enum`, …
+    /// Returns a member of the definition, for example `minimum` or `enum`.
     pub(crate) fn member(&self, name: &str) -> Option<&Value> {
         self.raw.get(name)
     }
 }
 
-/// An operation, with its details.
+/// An operation with its details.
 #[derive(Debug, Clone)]
 pub(crate) struct Operation {
-    /// The name.
     pub(crate) name: String,
-    /// The category; `None` if introspection has no known one.
+    /// The semantic category, or `None` if introspection states no known one.
     pub(crate) category: Option<Category>,
     /// The endpoint family.
     pub(crate) endpoint: String,
-    /// The tool through which the operation is called.
+    /// Name of the tool that accepts calls of the operation.
     pub(crate) tool: String,
-    /// The description, which models read.
+    /// Description of the operation for models.
     pub(crate) description: String,
     /// The permissions `readOnly` and `destructive`.
     pub(crate) permissions: Option<(bool, bool)>,
-    /// Whether the name begins with a verb that reads, or the configuration says that the operation reads.
+    /// If `true`, the name begins with a verb that reads, or the configuration says that the operation reads.
     pub(crate) has_reading_name: bool,
-    /// Whether the run exercises the operation. It exercises a sample of a large adapter.
+    /// If `true`, the run exercises the operation. A run only exercises a sample of a large adapter.
     pub(crate) is_exercised: bool,
-    /// The parameters.
     pub(crate) parameters: Vec<Parameter>,
-    /// The entry in the list of operations.
+    /// The entry in the list of operations, as sent.
     pub(crate) listed: Value,
-    /// The whole reply with the details.
+    /// The whole reply with the details, as sent.
     pub(crate) reply: Value,
-    /// The details with names in `name`, if the reply has them elsewhere.
+    /// The details with all names in `name`, if the adapter stores names in another member.
     renamed: Option<Value>,
-    /// The parameters of the examples.
+    /// The parameters of each example.
     examples: Vec<Map<String, Value>>,
-    /// The part that could not be read and without which the operation is never called.
+    /// The unread part that prevents all calls of the operation.
     pub(crate) gap: Option<Gap>,
 }
 
 impl Operation {
-    /// Reads an operation from its name, its entry in the list and the reply with its details, whose names
-    /// are in this member.
+    /// Builds an operation from its list entry and the reply with its details.
+    ///
+    /// `name_member` is the member that holds names in this adapter, usually `name`.
     pub(crate) fn read(name: String, listed: &Value, reply: Value, name_member: &str) -> Self {
         let stated = reply.pointer("/data/operation");
         let renamed = stated.and_then(|details| naming::renamed(details, name_member));
@@ -129,46 +126,48 @@ impl Operation {
         }
     }
 
-    /// Determines the part that could not be read, when the tool is known.
+    /// Records which unread part prevents calls. Call this once `tool` is set.
     pub(crate) fn find_gap(&mut self) {
         self.gap = gaps::of_calls(self);
     }
 
-    /// The details with all names in `name`, or null.
+    /// Returns the details with all names in `name`, or null.
     pub(crate) fn details(&self) -> &Value {
         self.renamed.as_ref().unwrap_or_else(|| self.details_as_sent())
     }
 
-    /// The details as introspection returns them, or null.
+    /// Returns the details as the adapter sent them, or null.
     pub(crate) fn details_as_sent(&self) -> &Value {
         self.reply.pointer("/data/operation").unwrap_or(&Value::Null)
     }
 
-    /// The values of a parameter in the examples of the operation.
+    /// Returns the values that the examples of the operation have for a parameter.
     pub(crate) fn examples_of<'a>(&'a self, parameter: &'a str) -> impl Iterator<Item = &'a Value> {
         self.examples.iter().filter_map(move |params| params.get(parameter))
     }
 
-    /// Whether the operation changes nothing. The category, the permissions, the name and the other details
-    /// must agree.
+    /// Returns `true` if the operation changes nothing. For safety, the category, the permissions, the name and the
+    /// other details must all agree on that.
     pub(crate) fn is_read(&self) -> bool {
         self.has_reading_name && self.is_stated_to_read()
     }
 
-    /// Whether only the name keeps an operation from being one that reads.
+    /// Returns `true` if the name is the only reason why the operation does not count as reading.
     pub(crate) fn lacks_reading_name(&self) -> bool {
         !self.has_reading_name && self.is_stated_to_read()
     }
 
-    /// The categories besides READ that the list, the details or the tool state. Only one of them may be
-    /// right, so that calls need permission for all.
+    /// Returns the categories other than READ stated by the list, the details or the tool.
+    ///
+    /// Introspection may contradict itself, and any of these categories may be the right one. Calls therefore need
+    /// permission for all of them.
     pub(crate) fn changing_categories(&self) -> impl Iterator<Item = Category> {
         let details = naming::stated_categories(self.details());
         let stated = details.chain(naming::stated_categories(&self.listed));
         stated.chain(naming::of_tool(&self.tool)).filter(|category| *category != Category::Read)
     }
 
-    /// Whether the categories, the permissions and the danger level agree that the operation only reads.
+    /// Returns `true` if the categories, the permissions and the danger level agree that the operation only reads.
     fn is_stated_to_read(&self) -> bool {
         let says = |name: &str| self.details().get(name).filter(|reported| !reported.is_null());
         let is_risky = ["danger_level", "danger"]
@@ -182,51 +181,51 @@ impl Operation {
             && self.changing_categories().next().is_none()
     }
 
-    /// Returns a parameter by its name.
+    /// Returns the parameter with this name.
     pub(crate) fn parameter(&self, name: &str) -> Option<&Parameter> {
         self.parameters.iter().find(|parameter| parameter.name == name)
     }
 
-    /// The required parameters.
+    /// Returns the required parameters.
     pub(crate) fn required(&self) -> impl Iterator<Item = &Parameter> {
         self.parameters.iter().filter(|parameter| parameter.required)
     }
 }
 
-/// A type, with its details.
+/// A type with its details.
 #[derive(Debug, Clone)]
 pub(crate) struct Type {
-    /// The name.
     pub(crate) name: String,
-    /// The entry in the list of types.
+    /// The entry in the list of types, as sent.
     pub(crate) listed: Value,
-    /// The whole reply with the details.
+    /// The whole reply with the details, as sent.
     pub(crate) reply: Value,
-    /// The details with names in `name`, if the reply has them elsewhere.
+    /// The details with all names in `name`, if the adapter stores names in another member.
     renamed: Option<Value>,
 }
 
 impl Type {
-    /// Reads a type from its name, its entry in the list and the reply with its details, whose names are in
-    /// this member.
+    /// Builds a type from its list entry and the reply with its details.
+    ///
+    /// `name_member` is the member that holds names in this adapter, usually `name`.
     pub(crate) fn read(name: String, listed: Value, reply: Value, name_member: &str) -> Self {
         let stated = reply.pointer("/data/type");
         let renamed = stated.and_then(|details| naming::renamed(details, name_member));
         Self { name, listed, renamed, reply }
     }
 
-    /// The details with all names in `name`, or null.
+    /// Returns the details with all names in `name`, or null.
     pub(crate) fn details(&self) -> &Value {
         self.renamed.as_ref().unwrap_or_else(|| self.details_as_sent())
     }
 
-    /// The details as introspection returns them, or null.
+    /// Returns the details as the adapter sent them, or null.
     pub(crate) fn details_as_sent(&self) -> &Value {
         self.reply.pointer("/data/type").unwrap_or(&Value::Null)
     }
 }
 
-/// Parameters with a meaning in the protocol.
+/// Names of parameters with a meaning in the protocol.
 pub(crate) const STANDARD_PARAMETERS: [&str; 12] = [
     "fields",
     "filter",
@@ -242,39 +241,37 @@ pub(crate) const STANDARD_PARAMETERS: [&str; 12] = [
     "include_items",
 ];
 
-/// The self-description of an adapter in one mode.
+/// The self-description of an adapter in one endpoint mode.
 #[derive(Debug, Clone)]
 pub(crate) struct Adapter {
     /// The result of `initialize`.
     pub(crate) hello: Value,
-    /// All tools.
+    /// All registered tools, including those of other adapters in the same server.
     pub(crate) tools: Vec<Tool>,
-    /// The reason why there may be more tools.
+    /// If set, `tools` may be incomplete, for this reason.
     pub(crate) unread_tools: Option<String>,
-    /// The endpoint tools under test; in mode `all`, those of one mode.
+    /// The tested endpoint tools. In mode `all`, these are the tools of one of the two modes.
     pub(crate) endpoints: Vec<Tool>,
-    /// The mode under test.
+    /// The tested endpoint mode.
     pub(crate) mode: Mode,
-    /// Whether the adapter serves both modes at once.
+    /// If `true`, the adapter serves both modes at once.
     pub(crate) serves_all: bool,
-    /// The tool that answers `introspect`.
+    /// Name of the tool that answers `introspect`.
     pub(crate) introspect: String,
-    /// The reply to `introspect operations`.
+    /// The reply to `introspect` with the query `operations`.
     pub(crate) operations_reply: Value,
-    /// The reply to `introspect types`.
+    /// The reply to `introspect` with the query `types`.
     pub(crate) types_reply: Value,
-    /// The operations.
     pub(crate) operations: Vec<Operation>,
-    /// The types.
     pub(crate) types: Vec<Type>,
-    /// The member of operations that holds their names.
+    /// The member that holds the name in an entry of the list of operations, usually `name`.
     pub(crate) name_member: String,
     /// The parts that could not be read.
     pub(crate) gaps: Vec<Gap>,
 }
 
 impl Adapter {
-    /// Marks the operations that read according to the settings.
+    /// Marks the operations that only read according to the settings.
     pub(crate) fn apply_reading_names(&mut self, settings: &Settings) {
         let file = &settings.file;
         for operation in &mut self.operations {
@@ -284,7 +281,7 @@ impl Adapter {
         }
     }
 
-    /// Whether all families of the tools belong to the CRUDE profile.
+    /// Returns `true` if all endpoint families belong to the CRUDE profile.
     pub(crate) fn is_crude(&self) -> bool {
         let is_category = |family: &str| Category::ALL.iter().any(|it| it.family() == family);
         self.mode == Mode::Semantic
@@ -293,13 +290,13 @@ impl Adapter {
             })
     }
 
-    /// `_protocol` of the list of operations, or null.
+    /// Returns `_protocol` from the list of operations, or null.
     pub(crate) fn protocol(&self) -> &Value {
         self.operations_reply.pointer("/data/_protocol").unwrap_or(&Value::Null)
     }
 
-    /// The maximum number of concurrent requests in the adapter's concurrency category (REQ-CON-01,
-    /// REQ-CON-04), up to this one.
+    /// Returns how many requests the runner may send concurrently: at most `most`, and at most what the adapter's
+    /// concurrency category allows (REQ-CON-01, REQ-CON-04).
     pub(crate) fn at_once(&self, most: usize) -> usize {
         let protocol = self.protocol();
         if protocol.get("concurrency").is_some_and(|category| category == "serialized") {
@@ -310,65 +307,72 @@ impl Adapter {
         stated.clamp(1, most)
     }
 
-    /// A boolean of `_protocol.capabilities`.
+    /// Returns a boolean member of `_protocol.capabilities`.
     pub(crate) fn capability(&self, name: &str) -> Option<bool> {
         self.protocol().pointer("/capabilities")?.get(name)?.as_bool()
     }
 
-    /// Returns an operation by its name.
+    /// Returns the operation with this name.
     pub(crate) fn operation(&self, name: &str) -> Option<&Operation> {
         self.operations.iter().find(|operation| operation.name == name)
     }
 
-    /// The operations that the run exercises.
+    /// Returns the operations that the run exercises.
     pub(crate) fn exercised(&self) -> impl Iterator<Item = &Operation> {
         self.operations.iter().filter(|operation| operation.is_exercised)
     }
 
-    /// The exercised READ operations except `introspect`.
+    /// Returns the exercised READ operations except `introspect`.
     pub(crate) fn reads(&self) -> impl Iterator<Item = &Operation> {
         self.exercised().filter(|operation| operation.is_read() && operation.name != "introspect")
     }
 
-    /// The prefixes of other adapters in the same server.
+    /// Returns the tool name prefixes of other adapters in the same server.
     pub(crate) fn others(&self) -> BTreeSet<&str> {
         let own = tool_parts(&self.introspect).map(|(prefix, _)| prefix);
         let prefixes = self.tools.iter().filter_map(|tool| Some(tool_parts(&tool.name)?.0));
         prefixes.filter(|prefix| Some(*prefix) != own).collect()
     }
 
-    /// Whether `introspect` documents this query.
+    /// Returns `true` if `introspect` documents this value of its parameter `query`.
     pub(crate) fn documents_query(&self, query: &str) -> bool {
         let parameter = self.operation("introspect").and_then(|it| it.parameter("query"));
         let words = parameter.and_then(|parameter| parameter.member("enum")?.as_array());
         words.is_some_and(|words| words.iter().any(|word| word == query))
     }
 
-    /// The operations of a category.
+    /// Returns the operations of a category.
     pub(crate) fn of(&self, category: Category) -> impl Iterator<Item = &Operation> {
         self.operations.iter().filter(move |operation| operation.category == Some(category))
     }
 
-    /// All parameters, each with its operation.
+    /// Returns all parameters, each with its operation.
     pub(crate) fn parameters(&self) -> impl Iterator<Item = (&Operation, &Parameter)> {
         self.operations.iter().flat_map(|operation| {
             operation.parameters.iter().map(move |parameter| (operation, parameter))
         })
     }
 
-    /// The name of the server.
+    /// Returns the name of the server, or `unnamed`.
     pub(crate) fn name(&self) -> &str {
         self.hello.pointer("/serverInfo/name").and_then(Value::as_str).unwrap_or("unnamed")
     }
 
-    /// The version of the server.
+    /// Returns the version of the server, or `unknown`.
     pub(crate) fn version(&self) -> &str {
         self.hello.pointer("/serverInfo/version").and_then(Value::as_str).unwrap_or("unknown")
     }
 }
 
-/// The parts of the name of an endpoint tool: `mcp_aql`, or `mcp_aql_read` with its family, after a prefix.
-/// The whole name is `^(.+_)?mcp_aql(?:_([a-z0-9_]+))?$` (REQ-MCP-20).
+/// Splits the name of an endpoint tool into its prefix and its family.
+///
+/// A name matches `^(.+_)?mcp_aql(?:_([a-z0-9_]+))?$` (REQ-MCP-20).
+///
+/// ```text
+/// mcp_aql            →  ("", None)
+/// mcp_aql_read       →  ("", Some("read"))
+/// notes_mcp_aql_read →  ("notes_", Some("read"))
+/// ```
 pub(crate) fn tool_parts(name: &str) -> Option<(&str, Option<&str>)> {
     let start = name.rfind("mcp_aql")?;
     let (prefix, rest) = name.split_at_checked(start)?;
@@ -389,7 +393,7 @@ pub(crate) fn tool_parts(name: &str) -> Option<(&str, Option<&str>)> {
     }
 }
 
-/// Returns a text value as an owned string.
+/// Returns a string value as an owned string.
 pub(crate) fn text(value: Option<&Value>) -> Option<String> {
     value?.as_str().map(str::to_owned)
 }

@@ -1,23 +1,26 @@
-//! Lenient reading of introspection: names under other members, categories and tools that only follow from
-//! other members. Checks of forms report the deviations; the other checks need not fail because of them.
+//! Lenient reading of introspection.
+//!
+//! Some adapters store names in another member than `name`, or leave out categories and tools that follow from other
+//! members. The checks of forms report these deviations once. Lenient reading keeps the other checks from failing
+//! because of them.
 
 use serde_json::{Map, Value};
 
 use crate::adapter::{Tool, tool_parts};
 use crate::category::Category;
 
-/// The member that holds a name.
+/// The member that should hold a name.
 pub(crate) const NAME: &str = "name";
-/// Members of entries and details that hold no name.
+/// String members of entries and details that never hold a name.
 const NO_NAMES: [&str; 6] =
     ["description", "endpoint", "kind", "mcpTool", "semantic_category", "type"];
-/// Members of parameters that hold a name in adapters that use another member than `name`.
+/// Members that hold the name of a parameter in adapters without `name`.
 const PARAMETER_NAMES: [&str; 6] =
     ["parameter", "parameter_name", "param", "param_name", "key", "id"];
-/// The maximum number of members of an entry that are looked up as its name.
+/// Maximum number of members of an entry that the runner tries as its name.
 const MAX_CANDIDATES: usize = 4;
 
-/// The members of a list's entry that may hold its name, the most likely first.
+/// Returns candidates for the name of a list entry, most likely first: each member with its value.
 pub(crate) fn candidates(entry: &Value) -> Vec<(&str, &str)> {
     let is_word = |text: &str| !text.is_empty() && !text.contains(char::is_whitespace);
     let members = entry.as_object().into_iter().flatten();
@@ -37,14 +40,14 @@ pub(crate) fn candidates(entry: &Value) -> Vec<(&str, &str)> {
     found
 }
 
-/// The name of a list's entry: `name`, or the other member that holds the names of this list.
+/// Returns the name of a list entry: its `name`, or `member` if the list uses that one for names.
 pub(crate) fn name_of<'v>(entry: &'v Value, member: &str) -> Option<&'v str> {
     let name = |member: &str| entry.get(member).and_then(Value::as_str);
     name(NAME).or_else(|| name(member)).filter(|name| !name.is_empty())
 }
 
-/// A copy of the details of an operation or a type in which every name is in `name`. `None` if nothing has
-/// to be renamed.
+/// Returns a copy of the details of an operation or a type with every name in `name`, or `None` if all names are there
+/// already.
 pub(crate) fn renamed(details: &Value, member: &str) -> Option<Value> {
     let mut copy = details.clone();
     let object = copy.as_object_mut()?;
@@ -61,7 +64,7 @@ pub(crate) fn renamed(details: &Value, member: &str) -> Option<Value> {
     is_changed.then_some(copy)
 }
 
-/// Moves the first of these members into `name` if the object has no name. Returns whether it did.
+/// Moves the first of these members into `name` if the object has no name. Returns `true` if it moved one.
 fn rename(object: &mut Map<String, Value>, members: &[&str]) -> bool {
     if object.get(NAME).is_some_and(Value::is_string) {
         return false;
@@ -74,20 +77,20 @@ fn rename(object: &mut Map<String, Value>, members: &[&str]) -> bool {
     true
 }
 
-/// The category of an operation: the stated one, or the one whose name the endpoint family has.
+/// Returns the stated category of an operation, or the category with the name of the endpoint family.
 pub(crate) fn category(stated: Option<&str>, endpoint: &str) -> Option<Category> {
     stated.and_then(parse).or_else(|| parse(endpoint))
 }
 
-/// The categories that a list's entry or the details of an operation state: by name, by the endpoint family,
-/// and by the family of the tool.
+/// Returns all categories that a list entry or the details of an operation state: directly, as the endpoint family, or
+/// as the family of the tool.
 pub(crate) fn stated_categories(stated: &Value) -> impl Iterator<Item = Category> {
     let member = |name: &str| stated.get(name).and_then(Value::as_str);
     let words = ["semantic_category", "endpoint"].map(member);
     words.into_iter().flatten().filter_map(parse).chain(member("mcpTool").and_then(of_tool))
 }
 
-/// The category whose name the family of a tool has.
+/// Returns the category with the name of the tool's family.
 pub(crate) fn of_tool(tool: &str) -> Option<Category> {
     tool_parts(tool).and_then(|(_, family)| parse(family?))
 }
@@ -96,8 +99,10 @@ fn parse(word: &str) -> Option<Category> {
     Category::parse(&word.trim().to_ascii_uppercase())
 }
 
-/// The tool through which an operation is called: the stated one if it is registered, or the only tool, or
-/// the tool of the endpoint family or the category. An unregistered tool is returned if none of these exists.
+/// Determines the tool that accepts calls of an operation.
+///
+/// Returns the stated tool if it is registered, else the only endpoint tool, else the tool of the endpoint family or of
+/// the category. If none of these exists, returns the stated name although it is not registered.
 pub(crate) fn tool(
     stated: &str,
     endpoint: &str,

@@ -1,4 +1,4 @@
-//! Calls that checks of several areas make: with valid parameters, and with parameters that must be rejected.
+//! Calls shared by several areas of checks, with valid parameters or with parameters to reject.
 
 use serde_json::{Map, Value};
 
@@ -8,8 +8,8 @@ use crate::cases::{Cases, Finding};
 use crate::pages;
 use crate::run::Run;
 
-/// Returns the READ operations with this parameter. Without such operations, the adapter does not have the
-/// feature.
+/// Returns the READ operations with this parameter. If there are none, the adapter lacks the feature, and the check is
+/// not applicable.
 pub(super) fn having<'a>(run: &'a Run, parameter: &str, cases: &Cases) -> Vec<&'a Operation> {
     cases.some_or_not_applicable(
         run.adapter.reads().filter(|operation| operation.parameter(parameter).is_some()),
@@ -22,7 +22,7 @@ pub(super) fn valid(run: &Run, operation: &Operation, cases: &Cases) -> Option<M
     cases.ok_or_skip(run.valid(operation))
 }
 
-/// Returns the parameters of a valid call with these added. Skips the case if no valid call is known.
+/// Returns the parameters of a valid call extended by `more`. Skips the case if no valid call is known.
 pub(super) fn valid_with(
     run: &Run,
     operation: &Operation,
@@ -34,8 +34,10 @@ pub(super) fn valid_with(
     Some(params)
 }
 
-/// Returns the parameters of a valid call, or of one that names missing items. Skips the case if neither is
+/// Returns the parameters of a valid call, or of a call for items that do not exist. Skips the case if neither is
 /// known.
+///
+/// Use this if your check only needs a reply, and not a success.
 pub(super) fn valid_or_missing(
     run: &Run,
     operation: &Operation,
@@ -44,7 +46,7 @@ pub(super) fn valid_or_missing(
     cases.ok_or_skip(run.valid(operation).or_else(|_| run.with_missing_ids(operation)))
 }
 
-/// Calls an operation with these parameters, which are added to valid ones.
+/// Calls an operation with valid parameters extended by `more`.
 pub(super) async fn call_with(
     run: &Run,
     operation: &Operation,
@@ -54,7 +56,10 @@ pub(super) async fn call_with(
     run.call(operation, valid_with(run, operation, more, cases)?, cases).await
 }
 
-/// Calls an operation that may have to reject these parameters, which are added to valid ones.
+/// Calls an operation with valid parameters extended by `more`, expecting that the adapter may reject `more`.
+///
+/// Use this instead of `call_with` for mistakes in `more`. It skips the case if an adapter that wrongly accepts the
+/// call could change data without permission.
 pub(super) async fn refused_with(
     run: &Run,
     operation: &Operation,
@@ -64,14 +69,15 @@ pub(super) async fn refused_with(
     run.refused_call(operation, valid_with(run, operation, more, cases)?, cases).await
 }
 
-/// Whether a call was rejected for its parameters. A failure without a readable code counts as a rejection:
-/// that form is the finding of another check.
+/// Returns `true` if a call was rejected for its parameters.
+///
+/// A failure without a readable code counts as a rejection, because another check reports the malformed error.
 pub(super) fn is_refused(exchange: &Exchange) -> bool {
     exchange.is_rejected() && exchange.code().is_none_or(|code| code.starts_with("VALIDATION_"))
 }
 
-/// Checks that an operation rejects these parameters, which are added to valid ones. Returns `None` if the
-/// call could not be made.
+/// Checks that an operation rejects `more` in addition to valid parameters. Returns `None` if the call could not be
+/// made.
 pub(super) async fn expect_refused(
     run: &Run,
     operation: &Operation,

@@ -27,11 +27,11 @@ pub(super) const CHECKS: &[Check] = checks![
         "`introspect` with `adapter_info` states the trust level";
 ];
 
-/// The trust levels.
+/// The trust levels of the protocol.
 const TRUST: Form =
     Form::OneOf(&["untested", "generated", "validated", "community_reviewed", "certified"]);
 
-/// Whether the adapter documents any gate.
+/// Returns `true` if the adapter documents any gate.
 pub(super) fn has_gates(run: &Run, stated: &DangerLevels) -> bool {
     ["confirmation", "dangerous_operations"]
         .iter()
@@ -40,7 +40,7 @@ pub(super) fn has_gates(run: &Run, stated: &DangerLevels) -> bool {
         || run.adapter.operations.iter().any(|operation| stated.is_reported(operation))
 }
 
-/// Whether the query `danger`, if it exists, was answered.
+/// Returns `true` if the query `danger` was answered or does not exist.
 fn is_answered(stated: &DangerLevels, cases: &Cases) -> bool {
     let is_answered = stated.reply.as_ref().is_none_or(|reply| reply.body().is_some());
     if !is_answered {
@@ -177,7 +177,7 @@ async fn gated(run: &Run, cases: &Cases) {
     }
 }
 
-/// Expects that an operation on a created item is held until it is confirmed.
+/// Expects the adapter to hold an operation on a created item until it is confirmed.
 async fn expect_gated(
     run: &Run,
     kind: &Resource,
@@ -204,7 +204,7 @@ async fn expect_gated(
         ));
     }
     let is_asked = code == "CONFIRMATION_REQUIRED";
-    // Only a missing confirmation is stated as the reason.
+    // If introspection gives confirmation as the only reason to hold the call, a permission error is wrong.
     let is_only_confirmed = stated.says_confirmed(operation)
         && stated.permission(operation).is_some_and(|permission| permission == "confirm");
     let is_held = is_asked || (code.starts_with("PERMISSION_") && !is_only_confirmed);
@@ -213,7 +213,7 @@ async fn expect_gated(
         let after = after.data().and_then(|data| kind.object(data));
         after.and_then(|after| kind.identity(after)).is_some_and(|id| same(&id, &thing.id))
     } else {
-        // Only the reply shows whether the operation ran.
+        // Without a READ operation, only the reply shows whether the operation ran.
         true
     };
     cases.expect(is_held && is_there, || {

@@ -1,5 +1,6 @@
-//! Cases that are data: calls in `cases/calls.json` and messages in `cases/messages.json`, which other runners can
-//! read as well. `cases/README.md` describes the files.
+//! Checks whose cases are data: calls in `cases/calls.json` and messages in `cases/messages.json`.
+//!
+//! Other conformance runners can read these files as well. `cases/README.md` describes them.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -13,7 +14,7 @@ use crate::cases::{Cases, Finding};
 use crate::forms::{self, Form};
 use crate::run::Run;
 
-/// The length of the name that replaces `${long_name}`, in bytes.
+/// Length of the name that replaces `${long_name}`, in bytes.
 const LONG_NAME_BYTES: usize = 2_000;
 
 static CALLS: LazyLock<Vec<CallCase>> =
@@ -34,7 +35,16 @@ fn read<T: serde::de::DeserializeOwned>(text: &str) -> Result<Vec<T>, serde_json
     Ok(serde_json::from_str::<CaseFile<T>>(text)?.checks)
 }
 
-/// Calls of a tool and the reply that each must get.
+/// Calls of a tool with the reply that each must get.
+///
+/// ```json
+/// {
+///   "check": "routing.missing_operation",
+///   "tools": "each",
+///   "arguments": [{}, { "params": {} }],
+///   "expect": { "outcome": "refusal" }
+/// }
+/// ```
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CallCase {
@@ -46,7 +56,7 @@ struct CallCase {
     fix: String,
 }
 
-/// The tools that receive a call.
+/// Selects the tools that receive a call.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Tools {
@@ -56,16 +66,16 @@ enum Tools {
     Introspect,
 }
 
-/// The reply that a call must get. All members must hold.
+/// The reply that a call must get. All given members must match.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Expectation {
     outcome: ExpectedOutcome,
-    /// The code of the failure.
+    /// Error code of the failure.
     code: Option<String>,
-    /// A part of the message of the failure.
+    /// Part of the error message.
     message: Option<String>,
-    /// Values in `data`, by JSON pointer.
+    /// Expected values in `data`, by JSON pointer.
     #[serde(default)]
     data: BTreeMap<String, Value>,
 }
@@ -73,19 +83,19 @@ struct Expectation {
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum ExpectedOutcome {
-    /// `{"success": true, …}`.
+    /// A success: `{"success": true, …}`.
     Success,
-    /// `{"success": false, "error": …}`, and the error has a code.
+    /// A failure with an error code: `{"success": false, "error": …}`.
     Failure,
-    /// A failure whose error has `code` and `message` only.
+    /// A failure whose error has only `code` and `message`.
     BareFailure,
-    /// A failure, a tool result with `isError` and without `success`, or a JSON-RPC error: an MCP library may
-    /// reject requests that violate the tool's schema.
+    /// A rejection in any form: a failure, a tool result with `isError` and without `success`, or a JSON-RPC error. An
+    /// MCP library may reject requests that violate the tool's schema.
     Refusal,
 }
 
 impl Expectation {
-    /// The form of the reply, if the outcome is one form.
+    /// Returns the form of the reply, if the outcome requires a single form.
     const fn form(&self) -> Option<&'static Form> {
         match self.outcome {
             ExpectedOutcome::BareFailure => Some(&forms::BARE_FAILURE),
@@ -113,7 +123,12 @@ impl Expectation {
     }
 }
 
-/// Replaces the placeholders in a text of a call.
+/// Replaces the placeholders in a string.
+///
+/// ```text
+/// ${absent_operation} → the name of an operation that does not exist
+/// ${long_name}        → aaa… (2,000 characters)
+/// ```
 fn filled(text: &str, run: &Run) -> String {
     text.replace("${absent_operation}", &run.absent_operation())
         .replace("${long_name}", &"a".repeat(LONG_NAME_BYTES))
@@ -145,7 +160,7 @@ pub(super) async fn calls(run: &Run, check: &str, cases: &Cases) {
             let Some(exchange) = run.refused(tool, arguments, cases).await else { return };
             let finding = |expected| Finding::of(&exchange, tool, expected, &*case.fix);
             let expected = filled(&case.expected, run);
-            // A success in place of a failure is one deviation, although all of its members differ.
+            // A success instead of a failure is one deviation, although all of its members differ.
             if let (Some(form), Some(body)) = (case.expect.form(), exchange.body())
                 && !exchange.succeeded()
                 && !form.fits(body)
@@ -159,24 +174,23 @@ pub(super) async fn calls(run: &Run, check: &str, cases: &Cases) {
     }
 }
 
-/// Messages, each of which must not end the adapter. If there is a `method`, they are requests that must be
-/// rejected.
+/// Messages that the adapter must survive. With a `method`, they are requests that it must reject.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MessageCase {
     check: String,
-    /// Whole messages.
+    /// Whole lines to send.
     #[serde(default)]
     pub(super) lines: Vec<String>,
-    /// The method of the requests.
+    /// Method of the requests in `params`.
     pub(super) method: Option<String>,
-    /// The parameters of each request as JSON text, which may have duplicate names.
+    /// Parameters of each request as a JSON string, because they may contain duplicate names.
     #[serde(default)]
     pub(super) params: Vec<String>,
     pub(super) fix: String,
 }
 
-/// The messages of a check.
+/// Returns the messages of a check.
 pub(super) fn messages(check: &str) -> impl Iterator<Item = &'static MessageCase> {
     MESSAGES.iter().filter(move |case| case.check == check)
 }
@@ -190,7 +204,8 @@ mod tests {
     use super::*;
     use crate::checks::{self, errors};
 
-    /// Compares a file of `cases` with what the runner uses. With `UPDATE=1` in the environment, writes it.
+    /// Compares a file in `cases` with what the runner uses. Set `UPDATE=1` in the environment to write the file
+    /// instead.
     fn compare(name: &str, current: &Value) {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases").join(name);
         let text = format!("{}\n", serde_json::to_string_pretty(current).expect("it is JSON"));

@@ -24,8 +24,10 @@ pub(super) const CHECKS: &[Check] = checks![
         "READ operations do not change stored data";
 ];
 
-/// Runs a case for each resource with a DELETE operation. No other check runs at the same time, because an
-/// adapter may give the identifier of a deleted item to the next one, which could belong to another check.
+/// Runs a case for each resource with a DELETE operation.
+///
+/// No other check may run at the same time: an adapter may reuse the identifier of a deleted item for the next item,
+/// and that one could belong to another check.
 async fn each_deletable<'r, F: Future<Output = Option<()>>>(
     run: &'r Run,
     cases: &Cases,
@@ -33,7 +35,7 @@ async fn each_deletable<'r, F: Future<Output = Option<()>>>(
 ) {
     let jobs: Vec<_> = run.kinds(Role::Delete, cases).into_iter().map(case).collect();
     let jobs = jobs.into_iter().map(|job| async {
-        // `None` stands for a case that was skipped with its reason.
+        // `None` means that the case was skipped with its reason.
         let _ = job.await;
     });
     do_all(jobs).await;
@@ -51,7 +53,7 @@ async fn removed<'r>(
     remove(run, thing, cases).await
 }
 
-/// Deletes an item.
+/// Deletes an item. Returns it with the exchange.
 async fn remove<'r>(
     run: &'r Run,
     thing: CreatedItem<'r>,
@@ -180,7 +182,7 @@ async fn only_named_of(run: &Run, kind: &Resource, cases: &Cases) -> Option<()> 
     Some(())
 }
 
-/// A list of stored items: their resource, if it is known, the operation, and the items.
+/// A list of stored items: their resource if known, the operation, and the items.
 type List<'r> = (Option<&'r Resource>, &'r Operation, pages::Items<'r>);
 
 /// Reads all lists of stored items.
@@ -196,7 +198,7 @@ async fn lists<'r>(run: &'r Run, cases: &Cases) -> Vec<List<'r>> {
     let has_any = !lists.is_empty();
     let mut found = Vec::new();
     for (kind, list) in lists {
-        // Operations that do not return a collection are read directly.
+        // Leave out operations that do not return a collection.
         let Some(exchange) = run.call(list, Map::new(), cases).await else { continue };
         if exchange.data().and_then(pages::items).is_none() {
             continue;
@@ -212,7 +214,7 @@ async fn lists<'r>(run: &'r Run, cases: &Cases) -> Vec<List<'r>> {
     found
 }
 
-/// Whether two items are the same, with the same version.
+/// Returns `true` if two items are the same and have the same version.
 fn is_unchanged(kind: &Resource, names: &[String], before: &Value, after: &Value) -> bool {
     kind.identity(before) == kind.identity(after)
         && names.iter().map(String::as_str).chain(VERSIONS).all(|name| {
@@ -228,7 +230,7 @@ async fn reads_change_nothing(run: &Run, cases: &Cases) {
     }
     let mut asked = Vec::new();
     for operation in run.adapter.reads() {
-        // Two rounds make counters that the first round changed visible.
+        // The second round reveals counters that the first round changed.
         for _ in 0..2 {
             let Ok(params) = run.valid(operation) else { continue };
             let Some(exchange) = run.call(operation, params, cases).await else { continue };

@@ -26,7 +26,8 @@ pub(super) const CHECKS: &[Check] = checks![
         "VALIDATION_PAYLOAD_TOO_LARGE states the exceeded limit, the actual value and the unit";
 ];
 
-/// One of the five limits.
+/// One of the five limits of the protocol.
+/// If you add a limit, add its names to [`words`](Self::words) and its bounds to [`range`](Self::range).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Limit {
     Request,
@@ -39,7 +40,7 @@ enum Limit {
 impl Limit {
     const ALL: [Self; 5] = [Self::Request, Self::Response, Self::Text, Self::List, Self::Depth];
 
-    /// `limit_type`, the member of `_protocol.limits`, and `unit`.
+    /// Returns `limit_type`, the member of `_protocol.limits`, and `unit`.
     const fn words(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Request => ("request_size", "max_request_size", "bytes"),
@@ -50,7 +51,7 @@ impl Limit {
         }
     }
 
-    /// The minimum and maximum that the protocol allows.
+    /// Returns the minimum and the maximum that the protocol allows for this limit.
     const fn range(self) -> (usize, usize) {
         match self {
             Self::Request | Self::Text => (64 << 10, 10 << 20),
@@ -64,8 +65,13 @@ impl Limit {
         self.words().0
     }
 
-    /// The limit that the adapter states in `_protocol`, if any. Values outside the range are ignored:
-    /// `introspection.limits_in_range` reports them.
+    /// Returns the limit stated in `_protocol`, if any.
+    ///
+    /// Values outside the allowed range are ignored, because `introspection.limits_in_range` reports them.
+    ///
+    /// ```json
+    /// { "limits": { "max_string_length": 1048576, "max_nesting_depth": 16 } }
+    /// ```
     fn stated(self, run: &Run) -> Option<usize> {
         let limits = run.adapter.protocol().get("limits");
         let stated = limits.and_then(|limits| limits.get(self.words().1)?.as_u64())?;
@@ -73,22 +79,23 @@ impl Limit {
         usize::try_from(stated).ok().filter(|stated| (least..=most).contains(stated))
     }
 
-    /// The value that the adapter must accept.
+    /// Returns the largest value that the adapter must accept.
     fn least(self, run: &Run) -> usize {
         self.stated(run).unwrap_or(self.range().0)
     }
 
-    /// The maximum value that the adapter may accept.
+    /// Returns the largest value that the adapter may accept.
     fn most(self, run: &Run) -> usize {
         self.stated(run).unwrap_or(self.range().1)
     }
 }
 
-/// The tolerance for differences in measuring: adapters may re-encode the request, in bytes.
+/// Tolerance for differences in measuring, in bytes. Adapters may re-encode the request.
 const MARGIN: usize = 2_048;
 
-/// Returns a harmless callable operation and its parameters, preferably not `introspect`, whose failures
-/// have no details. `wants` selects the parameter for the payload.
+/// Returns a harmless callable operation, its parameters, and the parameter for the payload selected by `wants`.
+///
+/// Prefers other operations to `introspect`, because its failures have no details.
 fn carrier(
     run: &Run,
     wants: impl Fn(&Parameter) -> bool,
@@ -114,7 +121,7 @@ fn carrier(
 /// A member of requests that adapters measure but do not interpret.
 const LEFT_ALONE: &str = "_conformance_probe";
 
-/// Creates a call with a payload in this parameter, or beside all parameters.
+/// Creates a call with a payload in this parameter, or next to all parameters if there is none.
 fn call(
     (operation, params, parameter): &(&Operation, Map<String, Value>, Option<&Parameter>),
     payload: Value,
@@ -129,19 +136,24 @@ fn is_too_large(exchange: &Exchange) -> bool {
     exchange.code() == Some("VALIDATION_PAYLOAD_TOO_LARGE") || exchange.was_too_long()
 }
 
-/// Whether the reply reports this limit, or reports no limit at all.
+/// Returns `true` if the reply rejects the payload for its size, and names either this limit or none.
+///
+/// ```json
+/// { "code": "VALIDATION_PAYLOAD_TOO_LARGE", "message": "…", "details": {
+///     "limit_type": "string_length", "limit_value": 65536, "actual_value": 65537, "unit": "bytes" } }
+/// ```
 fn is_beyond(exchange: &Exchange, limit: Limit) -> bool {
     let reported =
         exchange.failure().and_then(|failure| failure.details.get("limit_type")?.as_str());
     is_too_large(exchange) && reported.is_none_or(|reported| reported == limit.name())
 }
 
-/// The subject of a finding.
+/// Returns the subject of a finding.
 fn subject(exchange: &Exchange, limit: Limit) -> String {
     format!("{}: {}", exchange.operation(), limit.name())
 }
 
-/// Checks that a payload within the limit is not rejected for its size. Other failures are fine.
+/// Checks that a payload within the limit is not rejected for its size. Other failures are acceptable.
 async fn within(run: &Run, limit: Limit, tool: &str, arguments: Value, cases: &Cases) {
     let Some(exchange) = run.refused(tool, arguments, cases).await else { return };
     let is_unheard = matches!(exchange.reply, Reply::Protocol { .. });
@@ -156,8 +168,9 @@ async fn within(run: &Run, limit: Limit, tool: &str, arguments: Value, cases: &C
     });
 }
 
-/// Checks that a payload beyond the limit is rejected for its size first. With `is_large`, the whole
-/// request may exceed its own limit, so that a rejection does not prove this limit.
+/// Checks that a payload beyond the limit is rejected for its size.
+///
+/// Set `is_large` if the whole request may exceed its own limit. A rejection then does not prove this limit.
 async fn beyond(
     run: &Run,
     limit: Limit,
@@ -169,7 +182,7 @@ async fn beyond(
     if is_large && is_too_large(&exchange) && !is_beyond(&exchange, limit) {
         return;
     }
-    // The list of texts may exceed another limit first.
+    // The list of strings may exceed another limit first.
     let is_refused = match limit {
         Limit::Request => is_too_large(&exchange),
         _ => is_beyond(&exchange, limit),
@@ -192,7 +205,7 @@ async fn beyond(
 async fn request_size(run: &Run, cases: &Cases) {
     let _turn = run.heavy().await;
     let Some(carrier) = carrier(run, |_| false) else { return };
-    // The texts and their list stay within the other limits.
+    // The strings and their list stay within the other limits.
     let filled = |size: usize| {
         let piece = (Limit::Text.least(run) / 2).clamp(1, 16 << 10);
         let empty = call(&carrier, json!([])).to_string().len();
@@ -250,7 +263,7 @@ async fn array_elements(run: &Run, cases: &Cases) {
 
 async fn nesting_depth(run: &Run, cases: &Cases) {
     let Some(carrier) = carrier(run, |parameter| parameter.kind == "object") else { return };
-    // The arguments are the first level, `params` is the second.
+    // The arguments are the first level, and `params` is the second.
     let nested = |levels: usize| {
         let mut value = json!({});
         for _ in 3..levels {
@@ -260,12 +273,12 @@ async fn nesting_depth(run: &Run, cases: &Cases) {
     };
     let (least, most) = (Limit::Depth.least(run), Limit::Depth.most(run));
     let tool = &carrier.0.tool;
-    // Two levels less and more, because adapters may count from the MCP request or from `params`.
+    // Allow two levels of difference, because adapters may count from the MCP request or from `params`.
     within(run, Limit::Depth, tool, nested(least.saturating_sub(2)), cases).await;
     beyond(run, Limit::Depth, tool, (nested(most + 2), false), cases).await;
 }
 
-/// Whether the adapter rejects requests that are nested more deeply than the protocol allows.
+/// Returns `true` if the adapter rejects requests nested more deeply than the protocol allows.
 pub(super) async fn enforces_depth(run: &Run) -> bool {
     let unheard = Cases::default();
     nesting_depth(run, &unheard).await;

@@ -1,4 +1,8 @@
-//! The table of all checks by area. A check's id is `area.rule`; the area is the report's category.
+//! The table of all checks, one module per area. The id of a check is `area.rule`, and reports are grouped by area.
+//!
+//! To add a check, you write its function and an entry in the table `CHECKS` of its area. The phase in the entry
+//! depends on the calls of the function: you use `Reads` if they change nothing, `Changes` if they change items created
+//! by the check, and `Alone` only if other checks must not run at the same time.
 
 mod aggregates;
 mod batch;
@@ -42,7 +46,7 @@ use crate::config::{Exclusion, Settings};
 use crate::results::RunResults;
 use crate::run::Run;
 
-/// The requirement level of a check, which decides whether a finding is a failure or a warning.
+/// The requirement level of a check. It decides whether a finding is a failure or a warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Keyword {
@@ -53,7 +57,7 @@ pub enum Keyword {
 }
 
 impl Keyword {
-    /// The keyword in the capitals of RFC 2119.
+    /// Returns the keyword in capitals, as in RFC 2119.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Must => "MUST",
@@ -62,23 +66,23 @@ impl Keyword {
     }
 }
 
-/// A check. [`checks`](crate::checks) returns all of them.
+/// A check. You get a list of all checks from [`checks`](crate::checks).
 pub struct Check {
-    /// The id, `area.rule`.
+    /// Unique id of the form `area.rule`, for example `wire.only_messages`. You select a check by its id.
     pub id: &'static str,
     /// The checked rule in one sentence.
     pub title: &'static str,
-    /// The ids of the requirements that the check covers.
+    /// Ids of the covered requirements. You can also select checks by these ids.
     pub requirements: &'static [&'static str],
-    /// The consequence of a finding.
+    /// The requirement level. It decides whether a finding is a failure or a warning.
     pub keyword: Keyword,
-    /// The conformance level that the check belongs to, 1 or 2.
+    /// The conformance level of the check, 1 or 2.
     pub level: u8,
     pub(crate) body: Body,
 }
 
 impl Check {
-    /// The area: the part of the id before the dot.
+    /// Returns the area of the check, the part of its id before the dot. You can select all checks of an area.
     pub fn category(&self) -> &'static str {
         self.id.split('.').next().unwrap_or(self.id)
     }
@@ -92,16 +96,16 @@ impl fmt::Debug for Check {
 
 type Active = for<'a> fn(&'a Run, &'a Cases) -> BoxFuture<'a, ()>;
 
-/// The function of a check with its phase and input.
+/// The function of a check. The variant is the phase in which it runs, and determines its input.
 pub(crate) enum Body {
     /// Examines the learned adapter without calls.
     Learned(fn(&Run, &Cases)),
-    /// Makes calls that change nothing, concurrently with other checks.
+    /// Makes calls that change nothing. Runs concurrently with other checks.
     Reads(Active),
-    /// Makes calls that change items that the check created. Runs concurrently with other checks, after
-    /// those that only read.
+    /// Makes calls that change items created by the check. Runs concurrently with other checks of this kind, after all
+    /// checks that only read.
     Changes(Active),
-    /// Uses connections of its own, one check at a time, after all others.
+    /// Runs alone on connections of its own, after all others.
     Alone(Active),
     /// Examines every call of every check.
     Every(fn(&Run, &Exchange, &Cases)),
@@ -111,8 +115,13 @@ pub(crate) enum Body {
     Modes(fn(&RunResults, &Settings, &Cases)),
 }
 
-/// The table of an area's checks. An entry has the keyword, the level, the id, the phase with the function,
-/// the covered requirements, and the title.
+/// Defines the table of an area's checks.
+///
+/// An entry has the keyword, the level, the id, the phase with the function, the covered requirements, and the title:
+///
+/// ```text
+/// Must 1 "wire.only_messages" => Seen(only_messages), ["REQ-MCP-09"], "The adapter sends only messages";
+/// ```
 macro_rules! checks {
     ($(
         $keyword:ident $level:literal $id:literal => $phase:ident($function:path),
@@ -130,7 +139,7 @@ macro_rules! checks {
 }
 use checks;
 
-/// The body of a check. Async functions are wrapped into ones that return a boxed future.
+/// Builds the body of a check. Async functions are wrapped to return a boxed future.
 macro_rules! body {
     (Reads $function:path) => {
         $crate::checks::Body::Reads(|run, cases| Box::pin($function(run, cases)))
@@ -195,8 +204,10 @@ pub(crate) fn selected(settings: &Settings) -> impl Iterator<Item = &'static Che
     })
 }
 
-/// Returns the checks that run in each mode. If all selected ones only observe the calls of others, every check of
-/// the requested level runs; the report contains the selected ones.
+/// Returns the checks that run in each mode.
+///
+/// Selected checks may only observe the calls of others. In that case every check of the requested level runs, but the
+/// report only contains the selected ones.
 pub(crate) fn running(settings: &Settings) -> Vec<&'static Check> {
     let in_modes = |check: &&Check| !matches!(check.body, Body::Modes(_));
     let wanted: Vec<_> = selected(settings).filter(in_modes).collect();
@@ -208,7 +219,7 @@ pub(crate) fn running(settings: &Settings) -> Vec<&'static Check> {
 }
 
 impl Check {
-    /// The reason why the configuration excludes the check, if it does.
+    /// Returns the reason if the configuration excludes the check.
     pub(crate) fn left_out(&self, settings: &Settings) -> Option<String> {
         let named = |left_out: &&Exclusion| left_out.check.as_deref() == Some(self.id);
         settings.file.skip.iter().find(named).map(|left_out| left_out.reason.clone())

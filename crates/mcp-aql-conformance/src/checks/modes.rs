@@ -1,4 +1,4 @@
-//! Checks of the endpoint modes: semantic mode with a tool per family, and single mode with one tool.
+//! Checks of the endpoint modes: semantic mode with one tool per family, and single mode with one tool.
 
 use std::collections::BTreeSet;
 
@@ -31,13 +31,13 @@ pub(super) const CHECKS: &[Check] = checks![
 /// The environment variable that selects the mode.
 const VARIABLE: &str = "MCP_AQL_ENDPOINT_MODE";
 
-/// The adapter as learned in this mode.
+/// Returns the adapter as learned in this mode.
 fn seen(whole: &RunResults, mode: Mode) -> Option<&Adapter> {
     let mut adapters = whole.surfaces.iter().map(|surface| &surface.adapter);
     adapters.find(|adapter| adapter.mode == mode)
 }
 
-/// The mode that could not be learned.
+/// Returns a mode that could not be learned.
 fn unseen(whole: &RunResults) -> Option<Mode> {
     [Mode::Semantic, Mode::Single].into_iter().find(|mode| seen(whole, *mode).is_none())
 }
@@ -46,12 +46,12 @@ fn no_way_to(mode: Mode) -> Skip {
     Skip::NoFixture(format!("{mode} mode: configure how to reach it under [modes.{mode}]"))
 }
 
-/// The reasons why other modes could not be learned.
+/// Returns the reasons why modes could not be learned.
 fn reasons(whole: &RunResults) -> Vec<String> {
     whole.unlearned.iter().map(|(_, why)| why.to_string()).collect()
 }
 
-/// Whether the mode was not learned because the time limit was reached.
+/// Returns `true` if a mode was not learned because the time limit was reached.
 fn is_late(why: &LearnError) -> bool {
     matches!(why, LearnError::NoResponse(NoResponse::TimedOut(_) | NoResponse::SlowStart(_)))
 }
@@ -72,7 +72,7 @@ fn both(whole: &RunResults, _: &Settings, cases: &Cases) {
     ));
 }
 
-/// The parts of an operation that must not depend on the mode.
+/// Returns the parts of an operation that must not depend on the mode.
 fn lasting(operation: &Operation) -> Value {
     let member = |name: &str| {
         let mut value = operation.details().get(name).cloned().unwrap_or_default();
@@ -139,7 +139,7 @@ fn stated(whole: &RunResults, _: &Settings, cases: &Cases) {
 }
 
 fn env(whole: &RunResults, settings: &Settings, cases: &Cases) {
-    // Modes that are reached in another way are not selected by the variable.
+    // A mode configured under `modes` has its own target and is not selected by the variable.
     let is_by_env =
         |asked: &Option<Mode>| asked.is_some_and(|mode| !settings.file.modes.contains_key(&mode));
     for surface in whole.surfaces.iter().filter(|surface| is_by_env(&surface.asked)) {

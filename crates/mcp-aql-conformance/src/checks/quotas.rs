@@ -1,4 +1,4 @@
-//! Checks of rate limits and quotas: their status and the failures of stopped calls.
+//! Checks of rate limits and quotas: their status, and the failures of rejected calls.
 
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ const METRICS: &[&str] = &[
 ];
 
 const STEP: Form = Form::Either(&[Form::AtLeast(0.0), Form::Text, Form::Null]);
-/// An amount. Money is text because it must be exact.
+/// An amount. Money is a string, because it must be exact.
 const AMOUNT: Form = Form::Either(&[Form::AtLeast(0.0), Form::Text]);
 
 const LIMIT: Form = Form::Open(&[

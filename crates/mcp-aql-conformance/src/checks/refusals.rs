@@ -1,19 +1,19 @@
-//! The names and values that the refusal of a mistaken call gives for the next call.
+//! Finds the hints for the next call in the rejection of a mistaken call: names, types and allowed values.
 
 use serde_json::Value;
 
 use crate::call::{Exchange, Failure};
 
-/// The maximum number of allowed values that a refusal is expected to list.
+/// Maximum number of allowed values that a rejection is expected to list.
 const MAX_LISTED_VALUES: usize = 12;
-/// The minimum length of a value that counts as listed inside a longer word, such as its plural.
+/// Minimum length of a value that counts as listed inside a longer word, such as its plural.
 const MIN_PART_LETTERS: usize = 4;
 
-/// A type of JSON in messages.
+/// A JSON type and the words for it in messages.
 struct JsonType {
-    /// The words for the type, in the singular.
+    /// Words for the type, in the singular.
     words: &'static [&'static str],
-    /// A value of the type.
+    /// Returns a value of the type.
     sample: fn() -> Value,
 }
 
@@ -31,7 +31,7 @@ const JSON_TYPES: [JsonType; 5] = [
     },
 ];
 
-/// Whether a text contains these words, not as a part of longer words.
+/// Returns `true` if `text` contains `words`, and not only as part of longer words.
 pub(super) fn has_word(text: &str, words: &str) -> bool {
     let is_part = |letter: Option<char>| letter.is_some_and(|it| it.is_alphanumeric() || it == '_');
     !words.is_empty()
@@ -42,7 +42,9 @@ pub(super) fn has_word(text: &str, words: &str) -> bool {
         })
 }
 
-/// A name with two letters swapped; `None` for names that are too short for a recognizable mistake.
+/// Returns a name with two letters swapped, for example `ttile` for `title`.
+///
+/// Returns `None` if the name is too short for a recognizable mistake.
 pub(super) fn misspelt(name: &str) -> Option<String> {
     const MIN_LETTERS: usize = 4;
     let mut letters: Vec<char> = name.chars().collect();
@@ -55,7 +57,7 @@ pub(super) fn misspelt(name: &str) -> Option<String> {
     Some(letters.into_iter().collect())
 }
 
-/// The refusal of a call for its parameters: a failure with one of the codes `VALIDATION_…`.
+/// The rejection of a call for its parameters: a failure with one of the codes `VALIDATION_…`.
 pub(super) struct Refusal<'a> {
     pub(super) failure: Failure<'a>,
     /// The message, and the names and values of all details, one per line.
@@ -63,7 +65,7 @@ pub(super) struct Refusal<'a> {
 }
 
 impl<'a> Refusal<'a> {
-    /// Returns the refusal in a reply, if it is one.
+    /// Returns the rejection in a reply, if the reply is one.
     pub(super) fn of(exchange: &'a Exchange) -> Option<Self> {
         let failure = exchange.failure().filter(|it| it.code.starts_with("VALIDATION_"))?;
         let mut text = failure.message.to_owned();
@@ -71,13 +73,13 @@ impl<'a> Refusal<'a> {
         Some(Self { failure, text })
     }
 
-    /// Whether the message or the details contain this name.
+    /// Returns `true` if the message or the details contain this name.
     pub(super) fn mentions(&self, name: &str) -> bool {
         has_word(&self.text, name)
     }
 
-    /// Whether the message or the details contain one of the words for a type of JSON that the condition
-    /// accepts, the name of the documented type, or the word JSON.
+    /// Returns `true` if the message or the details state a valid type: a word for a JSON type accepted by the
+    /// condition, the name of the documented type, or the word JSON.
     pub(super) fn states_type(&self, documented: &str, accepts: impl Fn(&Value) -> bool) -> bool {
         let text = self.text.to_lowercase();
         let is_named = |words: &[&str]| {
@@ -88,7 +90,7 @@ impl<'a> Refusal<'a> {
             || JSON_TYPES.iter().any(|of| accepts(&(of.sample)()) && is_named(of.words))
     }
 
-    /// Whether the message or the details say that the value must not be a text.
+    /// Returns `true` if the message or the details say that the value must not be a string.
     pub(super) fn rejects_text(&self) -> bool {
         let text = self.text.to_lowercase();
         [
@@ -104,8 +106,9 @@ impl<'a> Refusal<'a> {
         .any(|words| text.contains(words))
     }
 
-    /// Whether the message or the details contain the allowed values, also as parts of longer words. Of a
-    /// long list, one value is enough, or the advice to call `introspect`.
+    /// Returns `true` if the message or the details list the allowed values, also as parts of longer words.
+    ///
+    /// If the list is long, one value or the advice to call `introspect` is sufficient.
     pub(super) fn lists(&self, values: &[Value]) -> bool {
         let text = self.text.to_lowercase();
         let has = |value: &Value| match value {
@@ -125,15 +128,15 @@ impl<'a> Refusal<'a> {
         }
     }
 
-    /// Whether the refusal concerns another parameter than this one, by its details.
+    /// Returns `true` if the rejection concerns another parameter than this one, according to its details.
     pub(super) fn is_about_other(&self, name: &str) -> bool {
         let named = self.failure.details.get("param_name").and_then(Value::as_str);
         named.is_some_and(|named| !has_word(named, name))
     }
 }
 
-/// Whether a stated type names only types of JSON that the condition rejects. A text without the name of a
-/// type states nothing.
+/// Returns `true` if a stated type only names JSON types that the condition rejects. A statement without the name of a
+/// type is not wrong.
 pub(super) fn states_wrong_type(stated: &str, accepts: impl Fn(&Value) -> bool) -> bool {
     let stated = stated.to_lowercase();
     let mut named = stated
@@ -146,7 +149,7 @@ pub(super) fn states_wrong_type(stated: &str, accepts: impl Fn(&Value) -> bool) 
     named.peek().is_some() && !named.any(|sample| accepts(&sample))
 }
 
-/// Appends the texts and numbers of a value, and the names of its members, each on a line.
+/// Appends the strings and numbers of a value and the names of its members, each on its own line.
 fn collect(value: &Value, text: &mut String) {
     match value {
         Value::Object(members) => {

@@ -1,4 +1,4 @@
-//! Checks of the safety loop, in which agents report their steps and people approve them.
+//! Checks of the safety loop: agents report their steps, and people approve them.
 
 use serde_json::{Map, Value, json};
 
@@ -40,7 +40,7 @@ const MODES: [&str; 4] = ["enforcing", "monitoring", "logging", "disabled"];
 const CODE: &str = "conf_code-of-nobody-0123456789abcdefghijk";
 const CHALLENGE: &str = "0f0e0d0c-0b0a-4908-8706-050403020100";
 
-/// Whether the adapter has a safety loop. If not, the check is not applicable.
+/// Returns `true` if the adapter has a safety loop. Otherwise marks the check as not applicable.
 fn has_loop(run: &Run, cases: &Cases) -> bool {
     let mode = mode(run);
     let has_any = OPERATIONS.iter().any(|name| run.adapter.operation(name).is_some());
@@ -105,12 +105,12 @@ fn step_parameters(run: &Run, cases: &Cases) {
     }
 }
 
-/// Calls an operation of the loop if it exists.
+/// Calls an operation of the safety loop if it exists.
 async fn call(run: &Run, name: &str, params: Value, cases: &Cases) -> Option<Exchange> {
     let operation = run.adapter.operation(name)?;
     let mut all = Map::new();
     for (name, value) in params.as_object().into_iter().flatten() {
-        // The protocol has both spellings.
+        // The protocol uses both spellings.
         let documented = match name.as_str() {
             "next_action_hint" if operation.parameter(name).is_none() => "nextActionHint",
             name => name,
@@ -120,14 +120,14 @@ async fn call(run: &Run, name: &str, params: Value, cases: &Cases) -> Option<Exc
     run.call(operation, all, cases).await
 }
 
-/// The name of a new agent.
+/// Returns the name of a new agent.
 fn agent(run: &Run, what: &str) -> String {
     let session =
         run.adapter.protocol().get("session_id").and_then(Value::as_str).unwrap_or_default();
     format!("conformance_{what}_{}_{session}", run.resources().next_number())
 }
 
-/// Skips the case and returns true if a call failed for another reason than the missing approval.
+/// If a call failed for another reason than the missing approval, skips the case and returns `true`.
 fn skips_other(exchange: &Exchange, cases: &Cases) -> bool {
     let Some(code) = exchange.code() else { return false };
     let is_held = code == "CONFIRMATION_REQUIRED"
@@ -142,7 +142,7 @@ fn skips_other(exchange: &Exchange, cases: &Cases) -> bool {
     !is_held
 }
 
-/// The directive in the reply to a step: `data` itself, or a member of it.
+/// Returns the directive in the reply to a step: `data` itself or a member of it.
 fn directive(data: &Value) -> Option<&Value> {
     let is_one = |value: &Value| value.get("continue").is_some() || value.get("factors").is_some();
     let named = data.get("autonomy").or_else(|| data.get("directive"));
@@ -232,7 +232,7 @@ fn directive_form(run: &Run, exchange: &Exchange, cases: &Cases) {
     });
 }
 
-/// Submits unknown codes. The calls are few and late because adapters block frequent attempts.
+/// Submits unknown codes. The calls are few and late, because adapters block frequent attempts.
 async fn tries(run: &Run, cases: &Cases) -> Vec<Exchange> {
     let mut tried = Vec::new();
     let confirmed = json!({ "confirmation_token": CODE });
@@ -262,7 +262,7 @@ async fn wrong_code(run: &Run, cases: &Cases) {
 }
 
 fn no_echo(run: &Run, exchange: &Exchange, cases: &Cases) {
-    /// The minimum length of a tested code in bytes. Shorter ones may occur in any text.
+    /// Minimum length of a tested code in bytes. Shorter codes may occur in any message.
     const MIN_CODE_BYTES: usize = 12;
     if !has_loop(run, cases)
         || !matches!(exchange.operation(), "confirm_operation" | "verify_challenge")

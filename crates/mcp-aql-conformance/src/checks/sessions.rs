@@ -29,11 +29,13 @@ pub(super) const CHECKS: &[Check] = checks![
         "Progress notifications reach only the session that requested them";
 ];
 
-/// The maximum number of operations that are tried with identifiers of missing items. The search for operations
-/// that require confirmation, which other checks share, tries all of them with items of the run.
+/// Maximum number of operations tried with identifiers of missing items.
+///
+/// Afterwards, a search shared with other checks looks for operations that require confirmation. It tries all
+/// operations with items of the run.
 const MAX_TRIED_OPERATIONS: usize = 8;
 
-/// The maximum number of waits for progress, and their duration.
+/// Maximum number of waits for progress, and the duration of each.
 const MAX_PROGRESS_WAITS: usize = 20;
 const PROGRESS_WAIT_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -102,15 +104,17 @@ struct GatedCall<'a> {
 }
 
 impl GatedCall<'_> {
-    /// The arguments of the same call with the token.
+    /// Returns the arguments of the same call with the token.
     fn confirmed(&self) -> Value {
         let params = confirmed(self.operation, self.params.clone(), &self.token);
         arguments(&self.operation.name, params)
     }
 }
 
-/// Requests a token over this connection with identifiers of missing items, so that the operation changes
-/// nothing if it runs. If the adapter looks for the item first, it is an item of the run.
+/// Requests a token over this connection, with identifiers of missing items so that the operation changes nothing if it
+/// runs.
+///
+/// If the adapter looks for the item before it asks for confirmation, the call identifies an item of the run.
 async fn gated<'a>(run: &'a Run, connection: &Connection, cases: &Cases) -> Option<GatedCall<'a>> {
     let order = [Category::Delete, Category::Update, Category::Execute];
     let named = order
@@ -141,7 +145,7 @@ async fn gated<'a>(run: &'a Run, connection: &Connection, cases: &Cases) -> Opti
             return Some(GatedCall { operation, params, token });
         }
     }
-    // Without a permission or a reply, the search would not find more.
+    // Without permission or a reply, the search would not find more.
     if let Some(why @ (Skip::NotAllowed(_) | Skip::LeftOut(_) | Skip::CutShort(_))) = skipped {
         cases.skip(why);
         return None;
@@ -157,13 +161,13 @@ async fn gated<'a>(run: &'a Run, connection: &Connection, cases: &Cases) -> Opti
     None
 }
 
-/// The token of a reply that requires confirmation.
+/// Returns the token of a reply that requires confirmation.
 fn token_in(exchange: &Exchange) -> Option<String> {
     let failure = exchange.failure().filter(|it| it.code == "CONFIRMATION_REQUIRED")?;
     failure.details.get("confirmation_token").and_then(Value::as_str).map(str::to_owned)
 }
 
-/// Whether a token was rejected.
+/// Returns `true` if a token was rejected.
 fn is_turned_down(exchange: &Exchange) -> bool {
     exchange
         .code()
@@ -229,7 +233,7 @@ async fn meta_identity(run: &Run, cases: &Cases) {
     run.give_back(second);
 }
 
-/// The progress notifications of a connection.
+/// Returns the progress notifications of a connection.
 fn progress(connection: &Connection) -> Vec<Value> {
     let method = json!("notifications/progress");
     let mut messages = connection.take_notifications();
@@ -242,7 +246,7 @@ async fn no_progress_across(run: &Run, cases: &Cases) {
         let flag = operation.details().pointer("/lifecycle/progress_reporting");
         flag.and_then(Value::as_bool) == Some(true)
     };
-    // Executions that other checks started may report progress too.
+    // Executions of other checks may report progress, too.
     let mut operations = run.adapter.of(Category::Execute).filter(|it| it.is_exercised);
     let Some(operation) = operations.find(reports) else {
         return cases.not_applicable("no EXECUTE operation documents `progress_reporting`");
@@ -258,7 +262,7 @@ async fn no_progress_across(run: &Run, cases: &Cases) {
     let Some(second) = another(run, cases).await else { return run.give_back(first) };
     let meta = json!({ "progressToken": "conformance-first" });
     let exchange = run.send_with(&first, &operation.tool, call, Some(meta)).await;
-    // Waits for progress up to the maximum time.
+    // Wait for progress up to the maximum time.
     for _ in 0..MAX_PROGRESS_WAITS {
         if !progress(&first).is_empty() {
             break;

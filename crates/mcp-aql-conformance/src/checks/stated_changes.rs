@@ -1,4 +1,6 @@
-//! Changes of stored values that the descriptions of a field state.
+//! Reads from the descriptions of a field how an adapter changes values before it stores them.
+//!
+//! Checks that compare submitted and stored values accept these differences.
 
 use serde_json::Value;
 
@@ -6,21 +8,27 @@ use crate::adapter::Parameter;
 use crate::items::{self, same};
 use crate::shape::Shape;
 
-/// The maximum length of lists that are compared as sets: the comparison takes quadratic time.
+/// Maximum length of lists compared as sets. The comparison takes quadratic time.
 const MAX_SET_ENTRIES: usize = 1_000;
 
-/// The statements in the descriptions of a field about the difference between a submitted and a stored value.
+/// Differences between submitted and stored values announced by the descriptions of a field.
+///
+/// ```text
+/// The title. It is trimmed.                 →  trims
+/// Labels, stored in lower case.             →  changes_case
+/// A set: in any order, without duplicates.  →  is_set
+/// ```
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct StatedChanges {
-    /// Surrounding white space of a text is removed.
+    /// If `true`, surrounding white space of a string is removed.
     trims: bool,
-    /// Repeated white space in a text is reduced.
+    /// If `true`, repeated white space in a string is reduced.
     reduces_spaces: bool,
-    /// The letters of a text get the same case.
+    /// If `true`, all letters of a string get the same case.
     changes_case: bool,
-    /// A text becomes a slug, of which only the letters and digits agree.
+    /// If `true`, a string becomes a slug. Only the letters and digits agree.
     makes_slugs: bool,
-    /// A list is a set: without duplicates, without an order, or in an order of its own.
+    /// If `true`, a list is a set: duplicates are removed, and the order may change.
     is_set: bool,
 }
 
@@ -76,11 +84,11 @@ const SETS: [&str; 14] = [
     "deduplicated",
 ];
 
-/// The words of a sentence in lower case.
+/// The words of a sentence in lowercase.
 struct Sentence<'t>(Vec<&'t str>);
 
 impl Sentence<'_> {
-    /// Whether the sentence has this phrase, without a negation shortly before it.
+    /// Returns `true` if the sentence has this phrase without a negation shortly before it.
     fn says(&self, phrase: &str) -> bool {
         const NEGATIONS: [&str; 3] = ["not", "never", "nor"];
         const MAX_DISTANCE: usize = 3;
@@ -98,7 +106,7 @@ impl Sentence<'_> {
 }
 
 impl StatedChanges {
-    /// Reads the description of a parameter and that of the field of the same name in the item's type.
+    /// Reads the descriptions of a parameter and of the field with the same name in the item's type.
     pub(super) fn of(parameter: Option<&Parameter>, field: Option<&items::Field<'_>>) -> Self {
         let of_parameter = parameter.and_then(|it| it.member("description")?.as_str());
         let mut changes = Self::default();
@@ -110,8 +118,11 @@ impl StatedChanges {
         changes
     }
 
-    /// A text with this word that adapters often alter, if the shape accepts any text: with capitals, spaces around and
-    /// inside, and characters beyond ASCII, which slugs do not have. Changes that are not stated show in it.
+    /// Returns a string with this word that adapters often alter: with capitals, spaces around and inside, and
+    /// characters beyond ASCII.
+    ///
+    /// The string reveals changes that no description announces. Returns `None` if the shape restricts strings by more
+    /// than their length.
     pub(super) fn hard_text(self, word: &str, shape: Shape<'_>) -> Option<Value> {
         let is_text = ["string", "string or null"].contains(&shape.word());
         if !is_text || !shape.is_free_text() {
@@ -123,6 +134,10 @@ impl StatedChanges {
         texts.into_iter().flatten().map(Value::String).find(|text| shape.accepts(text))
     }
 
+    /// Adds the changes stated in a description.
+    ///
+    /// Sentences are read one by one, because some words only state a change together with others of the same sentence,
+    /// for example "spaces" and "removed".
     fn read(&mut self, description: &str) {
         let description = description.to_lowercase();
         for sentence in description.split(['.', ';', '\n']) {
@@ -134,6 +149,7 @@ impl StatedChanges {
             self.trims |= sentence.says_any(&TRIMMING)
                 || sentence.says("without surrounding")
                 || (has_spaces && sentence.says_any(&REMOVING));
+            // The word "normalized" alone may refer to spaces or to the case.
             self.reduces_spaces |=
                 (has_spaces && sentence.says_any(&REDUCING)) || (is_normalized && !has_case);
             self.changes_case |= sentence.says_any(&CHANGING_CASE)
@@ -146,14 +162,14 @@ impl StatedChanges {
         }
     }
 
-    /// Whether a stored value is equivalent to the submitted one.
+    /// Returns `true` if the changes explain the difference between a stored value and the submitted one.
     pub(super) fn allow(self, sent: &Value, stored: &Value) -> bool {
         let (sent, stored) = (self.plain(sent), self.plain(stored));
         let sets = sent.as_array().zip(stored.as_array()).filter(|_| self.is_set);
         same(&sent, &stored) || sets.is_some_and(|(sent, stored)| is_same_set(sent, stored))
     }
 
-    /// A value without what the changes affect.
+    /// Normalizes a value: removes the differences that the changes may cause.
     fn plain(self, value: &Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.plain_text(text)),
@@ -178,7 +194,7 @@ impl StatedChanges {
     }
 }
 
-/// Whether two lists are the same set: they have equal entries, and the second list has no duplicates.
+/// Returns `true` if two lists are the same set: they have equal entries, and `other` has no duplicates.
 pub(super) fn is_same_set(one: &[Value], other: &[Value]) -> bool {
     if one.len().max(other.len()) > MAX_SET_ENTRIES {
         return false;

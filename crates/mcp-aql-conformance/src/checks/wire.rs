@@ -1,4 +1,4 @@
-//! Checks of the messages on the wire.
+//! Checks of the JSON-RPC messages and MCP tool results on the wire.
 
 use serde_json::Value;
 
@@ -29,7 +29,8 @@ pub(super) const CHECKS: &[Check] = checks![
         "`isError` is true for internal failures and false for recoverable failures and successes";
 ];
 
-/// The codes that the protocol lists as recoverable.
+/// Error codes that the protocol lists as recoverable. A result with one of them must not set `isError`.
+/// If the protocol adds such a code, you only list it here.
 const RECOVERABLE: [&str; 9] = [
     "NOT_FOUND_RESOURCE",
     "NOT_FOUND_OPERATION",
@@ -60,6 +61,12 @@ fn json_rpc_form(run: &Run, cases: &Cases) {
     );
 }
 
+/// Reports the second of two responses to one request, for example:
+///
+/// ```json
+/// { "jsonrpc": "2.0", "id": 7, "result": { "content": [] } }
+/// { "jsonrpc": "2.0", "id": 7, "result": { "content": [] } }
+/// ```
 fn unexpected_response(run: &Run, cases: &Cases) {
     none_of(
         run.seen().unexpected,
@@ -69,7 +76,7 @@ fn unexpected_response(run: &Run, cases: &Cases) {
     );
 }
 
-/// Expects that no message was counted in these statistics.
+/// Expects that these statistics contain no message.
 fn none_of(samples: Samples, expected: &str, fix: &str, cases: &Cases) {
     cases.expect(samples.count == 0, || {
         Finding::shown("messages of the adapter", samples.first, expected, fix)
@@ -88,14 +95,16 @@ fn answers(run: &Run, exchange: &Exchange, cases: &Cases) {
     });
 }
 
-/// The reason for cases that depend on the reply to an unreadable request.
+/// Reason to block cases that depend on the reply to an unreadable request.
 pub(super) const NO_REPLY: &str = "the adapter does not answer requests that it cannot read";
 
-/// The id of the check that reports all requests without a reply that the adapter may be unable to read.
+/// Id of the check that reports all unreadable requests without a reply.
 pub(super) const UNREADABLE: &str = "wire.unreadable_requests";
 
-/// JSON-RPC 2.0 requires a response to every request, also if the request cannot be parsed; REQ-ENC-01 names the
-/// failure. The silence has one cause, so it is one finding.
+/// Reports the unreadable requests to which the adapter did not reply.
+///
+/// JSON-RPC 2.0 requires a response to every request, also if the request cannot be parsed. REQ-ENC-01 names the
+/// failure. All missing replies have one cause, so they are one finding.
 fn unreadable_requests(run: &Run, cases: &Cases) {
     let requests = run.unreadable();
     for _ in 0..requests.answered {
@@ -158,6 +167,11 @@ fn one_text_item(_: &Run, exchange: &Exchange, cases: &Cases) {
     });
 }
 
+/// Reports tool calls that fail with a JSON-RPC error instead of a result:
+///
+/// ```json
+/// { "jsonrpc": "2.0", "id": 7, "error": { "code": -32602, "message": "no such bed" } }
+/// ```
 fn protocol_errors(run: &Run, exchange: &Exchange, cases: &Cases) {
     let is_endpoint = run.adapter.endpoints.iter().any(|tool| tool.name == exchange.tool);
     if !is_endpoint || !fits_tool_schema(&exchange.arguments) || exchange.no_response().is_some() {

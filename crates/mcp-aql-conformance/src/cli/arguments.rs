@@ -1,4 +1,4 @@
-//! The arguments of the command line and the run that they describe.
+//! The arguments of the command line, and the run that they describe.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -200,8 +200,8 @@ impl RunArguments {
         Ok((target, settings))
     }
 
-    /// The arguments that repeat the run with other checks. Values of headers are omitted, because they may
-    /// be secrets.
+    /// Returns the arguments that repeat the run with other checks. Values of headers are omitted, because they may be
+    /// secrets.
     pub(crate) fn invocation(&self) -> Vec<String> {
         let mut words = Vec::new();
         let mut add = |name: &str, value: String| words.extend([name.to_owned(), value]);

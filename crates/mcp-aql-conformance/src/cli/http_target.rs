@@ -1,10 +1,10 @@
-//! The target at a URL.
+//! The target of `--url`.
 
 use std::sync::Arc;
 
 use mcp_aql_conformance::{ConfigError, File, Target, UrlTarget};
 
-/// Creates the target with the headers of the file and of the command line.
+/// Creates the target with the headers of the configuration file and of the command line.
 pub(super) fn at_url(
     url: &str,
     file: &File,

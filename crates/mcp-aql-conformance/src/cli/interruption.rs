@@ -1,4 +1,4 @@
-//! Runs that a signal interrupts.
+//! Runs that end early because of a signal.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,14 +11,16 @@ use super::output::{plain, print_notice};
 use super::progress;
 use super::signals::interrupted;
 
-/// The time for an interrupted run to end, including the time to close the adapter.
+/// Time for an interrupted run to end, including the time to close the adapter.
 const END_TIMEOUT: Duration = Duration::from_secs(12);
 
-/// The first signal to a run.
+/// Completes at the first signal to a run.
 pub(super) type FirstSignal = Pin<Box<dyn Future<Output = ()>>>;
 
-/// Runs the checks. After Ctrl-C or SIGTERM, the run removes what it created, a message says what stays behind,
-/// and the report has the results so far. A second signal ends the run at once, without a report.
+/// Runs the checks until they finish or a signal arrives.
+///
+/// After Ctrl-C or SIGTERM, the run removes what it created, and the report has the results so far. A message lists
+/// items left behind. A second signal ends the run at once, without a report.
 pub(super) async fn run(runner: &Runner, may_create: bool) -> Option<Report> {
     let report = interruptible(may_create, |first| runner.run_until(first)).await?;
     if report.interrupted {
@@ -28,8 +30,9 @@ pub(super) async fn run(runner: &Runner, may_create: bool) -> Option<Report> {
     Some(report)
 }
 
-/// Does something that removes what it created and ends soon after the first signal. Returns `None` if a second
-/// signal or a time limit ended it.
+/// Does work that cleans up after itself and ends soon after the first signal.
+///
+/// Returns `None` if a second signal or the time limit ended it.
 pub(super) async fn interruptible<F: Future>(
     may_create: bool,
     work: impl FnOnce(FirstSignal) -> F,
@@ -53,7 +56,7 @@ pub(super) async fn interruptible<F: Future>(
         }
     };
     tokio::select! {
-        // The handler of the first signal is installed before the adapter is started.
+        // Poll the signals first, so their handlers are installed before the adapter is started.
         biased;
         () = at_once => {
             progress::clear();
@@ -66,7 +69,7 @@ pub(super) async fn interruptible<F: Future>(
     }
 }
 
-/// Says what an interrupted run left behind, before the report does.
+/// Prints what an interrupted run left behind, before the report is written.
 fn say_what_is_left(report: &Report, may_create: bool) {
     if !report.left_behind.is_empty() {
         let left = report.left_behind.iter().map(|left| format!("\n  {}", plain(left)));

@@ -43,7 +43,7 @@ pub(crate) fn list(
         let requirements = requirements.join(", ");
         let is_first = id.split('.').next() != Some(category);
         category = id.split('.').next().unwrap_or_default();
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = match format {
             ListFormat::Markdown => {
                 if is_first {
@@ -85,7 +85,7 @@ impl RequirementEntry {
         }
     }
 
-    /// The checks in this form, or that there is none.
+    /// Returns the checks rendered by `form`, or "no check".
     fn checks_or_none(&self, form: impl Fn(&str) -> String) -> String {
         match self.checks.as_slice() {
             [] => "no check".to_owned(),
@@ -110,7 +110,7 @@ pub(crate) fn requirements_with_checks(format: ListFormat) -> Result<String, Str
     }
     for entry in &entries {
         let RequirementEntry { id, rank, place, url, .. } = entry;
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = match format {
             ListFormat::Markdown => {
                 let checks = entry.checks_or_none(|id| format!("`{id}`"));

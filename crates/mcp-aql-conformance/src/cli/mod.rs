@@ -32,14 +32,14 @@ use signals::interrupted;
 /// The target of a run and its settings.
 type TargetAndSettings = (Arc<dyn Target>, Settings);
 
-/// The outcome of the process (REQ-CNF-12).
+/// How the process ends. Determines the exit code (REQ-CNF-12).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CommandOutcome {
     /// The command succeeded.
     Success,
-    /// The exit code of a report.
+    /// A report was written. The value is its exit code.
     Judged(u8),
-    /// The command could not be executed.
+    /// The command could not be executed, for example because of wrong arguments.
     Refused,
     /// A signal interrupted the process.
     Interrupted,
@@ -51,13 +51,13 @@ impl CommandOutcome {
             Self::Success => 0,
             Self::Judged(code) => code,
             Self::Refused => 3,
-            // 128 + SIGINT, the convention of shells.
+            // 128 + SIGINT is the convention of shells.
             Self::Interrupted => 130,
         }
     }
 }
 
-/// Runs the command line.
+/// Runs the command line and returns the exit code of the process.
 pub(crate) fn main() -> ExitCode {
     let ended = match Arguments::try_parse() {
         Ok(arguments) => run(arguments.command).unwrap_or_else(|why| {
@@ -65,7 +65,7 @@ pub(crate) fn main() -> ExitCode {
             CommandOutcome::Refused
         }),
         Err(error) => {
-            // Help and version are not errors and go to standard output. A failed write is ignored.
+            // Help and version are not errors and go to standard output. Ignore a failed write.
             let _ = error.print();
             if error.use_stderr() { CommandOutcome::Refused } else { CommandOutcome::Success }
         }
@@ -73,7 +73,7 @@ pub(crate) fn main() -> ExitCode {
     ExitCode::from(ended.code())
 }
 
-/// Runs a command. Errors are messages for the user.
+/// Runs a command. An error is a message for the user.
 fn run(command: Command) -> Result<CommandOutcome, String> {
     match command {
         Command::Test { asked, selection, plan: true, files, output } => {
@@ -167,7 +167,7 @@ fn test(
         if let Some(baseline) = &baseline {
             report.accept(baseline);
         }
-        // The baseline of an interrupted run would accept everything that was not tested.
+        // The baseline of an interrupted run would accept everything left untested.
         if let Some(file) = files.write_baseline.as_ref().filter(|_| !report.interrupted) {
             output::write(Some(file), &output::json(&Baseline::of(&report))?)?;
         }
@@ -191,12 +191,12 @@ fn plan(
         let plan = runner.plan().await;
         output.write_plan(&plan)?;
         check_trace(&runner, files)?;
-        // The exit code of a run that finds no adapter.
+        // Same exit code as a run that finds no adapter.
         Ok(if plan.modes.is_empty() { CommandOutcome::Judged(1) } else { CommandOutcome::Success })
     })
 }
 
-/// The target and the settings of a run; `None` if no check is selected.
+/// Returns the target and the settings of a run, or `None` if no check is selected.
 fn settings(
     asked: &RunArguments,
     selection: &SelectionArguments,
@@ -209,7 +209,7 @@ fn settings(
     Ok(settings.map(|settings| (target, settings)))
 }
 
-/// A runner that writes the trace, if one is wanted.
+/// Creates a runner. It writes a trace if the arguments name a file for it.
 fn traced(
     (target, settings): TargetAndSettings,
     asked: &RunArguments,
@@ -222,7 +222,7 @@ fn traced(
     Ok(runner.trace(created))
 }
 
-/// Returns an error if the trace could not be written, like other files that the command writes.
+/// Returns an error if the trace could not be written, as for all files that the command writes.
 fn check_trace(runner: &Runner, files: &TestFiles) -> Result<(), String> {
     match (&files.trace, runner.trace_error()) {
         (Some(file), Some(error)) => Err(format!("cannot write `{}`: {error}", file.display())),
@@ -230,7 +230,7 @@ fn check_trace(runner: &Runner, files: &TestFiles) -> Result<(), String> {
     }
 }
 
-/// Whether a run with these settings may create items that outlive it.
+/// Returns `true` if a run with these settings may create items that outlive it.
 fn may_create(settings: &Settings) -> bool {
     Category::ALL.iter().any(|it| *it != Category::Read && settings.allows(*it))
 }
@@ -243,14 +243,13 @@ fn write_report(report: &Report, output: &Output) -> Result<CommandOutcome, Stri
     Ok(CommandOutcome::Judged(report.exit_code()))
 }
 
-/// Runs a future that creates nothing until it ends or the process is interrupted, and then ends all child
-/// processes.
+/// Runs a future that creates nothing until it ends or the process is interrupted. Then ends all child processes.
 fn in_the_end(
     work: impl Future<Output = Result<CommandOutcome, String>>,
 ) -> Result<CommandOutcome, String> {
     block_on(async {
         tokio::select! {
-            // Install signal handlers before starting the adapter.
+            // Install the signal handlers before the adapter is started.
             biased;
             () = interrupted() => {
                 progress::clear();
@@ -262,7 +261,7 @@ fn in_the_end(
     })
 }
 
-/// Runs a future and ends all child processes afterwards.
+/// Runs a future, then ends all child processes.
 fn block_on(
     work: impl Future<Output = Result<CommandOutcome, String>>,
 ) -> Result<CommandOutcome, String> {

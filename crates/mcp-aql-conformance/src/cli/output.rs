@@ -9,9 +9,9 @@ use mcp_aql_conformance::Report;
 use mcp_aql_conformance::files::{self, open_to_write};
 use mcp_aql_conformance::report::{Baseline, Plan};
 
-/// The maximum number of obstacles in the summary; the report has all of them.
+/// Maximum number of obstacles in the summary. The report has all of them.
 const MAX_OBSTACLES: usize = 5;
-/// The maximum size of a report file, in bytes.
+/// Maximum size of a report file, in bytes.
 const MAX_REPORT_BYTES: u64 = 256 << 20;
 
 /// The formats of a report.
@@ -45,12 +45,12 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Whether the output already contains the summary.
+    /// Returns `true` if the output already contains the summary.
     pub(crate) fn says_all(&self) -> bool {
         self.output.is_none() && self.format == Format::Text
     }
 
-    /// Checks before a run that the report can be written.
+    /// Checks that the report can be written. Call this before the run, so a long run does not end without a report.
     pub(crate) fn check(&self) -> Result<(), String> {
         check(self.output.as_deref())
     }
@@ -69,7 +69,7 @@ impl Output {
         write(self.output.as_deref(), &text)
     }
 
-    /// Checks before a plan is made that it can be written.
+    /// Checks that the plan can be written. Call this before the plan is made.
     pub(crate) fn check_plan(&self) -> Result<(), String> {
         match self.format {
             Format::Text | Format::Json => self.check(),
@@ -87,7 +87,7 @@ impl Output {
     }
 }
 
-/// Whether standard output is a terminal and colors are not disabled.
+/// Returns `true` if standard output is a terminal and colors are not disabled.
 fn likes_colour() -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     std::io::stdout().is_terminal()
@@ -117,18 +117,18 @@ pub(crate) fn check(file: Option<&Path>) -> Result<(), String> {
         return cannot(&error);
     }
     if is_new {
-        // Remove the probe, so that an interrupted run leaves no empty report.
+        // Remove the probe, so an interrupted run leaves no empty report.
         let _ = std::fs::remove_file(file);
     }
     Ok(())
 }
 
-/// Creates a file, or empties it.
+/// Creates a file or truncates an existing one.
 pub(crate) fn create(file: &Path) -> std::io::Result<File> {
     open_to_write(file, OpenOptions::new().write(true).create(true).truncate(true))
 }
 
-/// Writes a text to a file or to standard output.
+/// Writes a string to a file or to standard output, with a final newline.
 pub(crate) fn write(file: Option<&Path>, text: &str) -> Result<(), String> {
     let mut text = std::borrow::Cow::Borrowed(text);
     if !text.ends_with('\n') {
@@ -151,7 +151,7 @@ pub(crate) fn write(file: Option<&Path>, text: &str) -> Result<(), String> {
     }
 }
 
-/// Reads a text from a file, or from standard input for `-`.
+/// Reads a string from a file, or from standard input for `-`.
 pub(crate) fn read(file: &Path) -> Result<String, String> {
     let wrong = |error: std::io::Error| format!("cannot read `{}`: {error}", file.display());
     let mut text = String::new();
@@ -163,7 +163,7 @@ pub(crate) fn read(file: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// Reads a report that was saved as JSON.
+/// Reads a report saved as JSON.
 pub(crate) fn read_report(file: &Path) -> Result<Report, String> {
     Report::from_json(&read(file)?).map_err(|error| {
         format!("`{}` is not a report of `test --format json`: {error}", file.display())
@@ -181,7 +181,7 @@ pub(crate) fn print_notice(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
-/// The summary of a report in a few lines.
+/// Summarizes a report in a few lines.
 pub(crate) fn last_lines(report: &Report) -> String {
     let mut lines = Vec::new();
     if !report.is_reached() {
@@ -217,12 +217,12 @@ pub(crate) fn last_lines(report: &Report) -> String {
     lines.join("\n")
 }
 
-/// Replaces control characters in a text of several lines.
+/// Replaces control characters in a string of several lines.
 pub(crate) fn plain_lines(text: &str) -> String {
     text.lines().map(plain).collect::<Vec<_>>().join("\n")
 }
 
-/// Shortens a text of the adapter to one line without control characters.
+/// Shortens a string from the adapter to one line without control characters, so it cannot control the terminal.
 pub(crate) fn plain(text: &str) -> String {
     const MAX_LINE_CHARS: usize = 400;
     let shown = |letter| if mcp_aql_text::is_hidden(letter) { ' ' } else { letter };

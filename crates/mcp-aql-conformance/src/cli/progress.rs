@@ -8,10 +8,10 @@ use mcp_aql_conformance::Progress;
 
 use super::output::plain;
 
-/// The minimum interval between two updates of the line.
+/// Minimum interval between two updates of the line.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Shows the progress on standard error if that is a terminal.
+/// Shows the progress on standard error, but only on a terminal.
 pub(crate) struct ProgressLine {
     is_seen: bool,
     shown: Mutex<LineState>,
@@ -70,7 +70,7 @@ pub(crate) fn clear() {
 
 fn rewrite(line: &str) {
     let mut stderr = std::io::stderr().lock();
-    // A failed write is ignored.
+    // Ignore a failed write, because the line is only informative.
     let _ = write!(stderr, "\r\x1b[2K{line}");
     let _ = stderr.flush();
 }

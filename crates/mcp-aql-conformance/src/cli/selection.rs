@@ -8,7 +8,7 @@ use mcp_aql_conformance::{Mode, Settings, Verdict, checks};
 
 use super::output;
 
-/// The maximum number of names in an error message.
+/// Maximum number of names in an error message.
 const MAX_NAMES: usize = 12;
 
 /// The selected checks and modes. Several selections of checks add up.
@@ -42,8 +42,9 @@ fn mode(text: &str) -> Result<Mode, String> {
 }
 
 impl SelectionArguments {
-    /// Applies the selection. Returns `None` if the report of `--rerun-failed` has no findings, and nothing
-    /// else is selected.
+    /// Applies the selection to the settings.
+    ///
+    /// Returns `None` if the report of `--rerun-failed` has no findings and nothing else is selected.
     pub(crate) fn apply(&self, settings: Settings) -> Result<Option<Settings>, String> {
         let mut settings = settings.spec_version(&self.spec);
         if let Some(mode) = self.mode {
@@ -76,7 +77,7 @@ impl SelectionArguments {
         let report = output::read_report(file)?;
         let is_alone =
             self.categories.is_empty() && self.checks.is_empty() && self.requirements.is_empty();
-        // Nothing was tested, so that every check of that run may have findings.
+        // Nothing was tested, so every check of that run may have findings.
         let is_untested = !report.is_reached();
         if is_untested && is_alone && report.selection.is_empty() {
             return Ok(Some(settings));
@@ -91,7 +92,7 @@ impl SelectionArguments {
         Ok((!is_empty).then_some(settings))
     }
 
-    /// The id, if there is such a check.
+    /// Returns the id if there is such a check.
     fn known_check(id: &str) -> Result<&str, String> {
         if checks().any(|check| check.id == id) {
             return Ok(id);

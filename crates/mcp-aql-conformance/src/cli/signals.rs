@@ -1,4 +1,4 @@
-//! The signals that interrupt a run.
+//! Waits for the signals that interrupt a run.
 
 #[cfg(not(unix))]
 use std::future::pending as terminated;
@@ -9,7 +9,7 @@ use self::unix::terminated;
 /// Waits for Ctrl-C or SIGTERM.
 pub(super) async fn interrupted() {
     let by_hand = async {
-        // If signal handlers are unavailable, the default action of the system applies.
+        // Without signal handlers, wait forever: the default action of the system applies.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }

@@ -1,4 +1,4 @@
-//! The target at a URL, in a build without HTTP.
+//! Stand-in for the target of `--url` in a build without HTTP.
 
 use std::sync::Arc;
 

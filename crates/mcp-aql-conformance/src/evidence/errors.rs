@@ -1,4 +1,4 @@
-//! The evidence of error messages and constraints.
+//! Evidence about error messages and violated constraints.
 
 use serde_json::{Map, Value, json};
 
@@ -56,7 +56,7 @@ impl Collector<'_> {
         self.list("error_tests", found, &cases, "no operation could be called")
     }
 
-    /// Calls an operation through the tool of another family.
+    /// Calls each operation through the tool of another family. The adapter must reject the call.
     async fn elsewhere(&self, found: &mut Vec<Value>, cases: &Cases) {
         let run = self.run;
         for operation in &run.adapter.operations {
@@ -71,7 +71,7 @@ impl Collector<'_> {
         }
     }
 
-    /// Reads missing items.
+    /// Calls READ operations with identifiers of missing items.
     async fn not_found(&self, found: &mut Vec<Value>, cases: &Cases) {
         let run = self.run;
         for operation in run.adapter.reads() {
@@ -88,11 +88,12 @@ impl Collector<'_> {
         }
     }
 
-    /// Collects the failures of values that violate documented constraints, and of rejected writes.
+    /// Collects failures caused by values outside the documented constraints, in addition to the rejected writes in
+    /// `found`.
     pub(super) async fn constraint_tests(&mut self, mut found: Vec<Value>) -> Value {
         let run = self.run;
         let cases = Cases::default();
-        // DELETE and EXECUTE operations are not called.
+        // DELETE and EXECUTE operations are left out: a wrongly accepted value would have an effect.
         let tried = run.adapter.operations.iter().filter(|operation| {
             let is_write = matches!(operation.category, Some(Category::Create | Category::Update));
             (operation.is_read() || is_write) && run.forbids(operation).is_none()
@@ -121,7 +122,7 @@ impl Collector<'_> {
     }
 }
 
-/// The constraint's name in introspection.
+/// Returns the name of the constraint in introspection.
 const fn word_of(fault: Fault) -> &'static str {
     match fault {
         Fault::Type => "type",

@@ -1,4 +1,4 @@
-//! The evidence of items that are created, read and changed.
+//! Evidence from items: created, read back, and changed.
 
 use serde_json::{Map, Value, json};
 
@@ -8,31 +8,31 @@ use crate::cases::Cases;
 use crate::items::{CreatedItem, same};
 use crate::resources::{Resource, Role};
 
-/// The evidence from created items.
+/// Evidence from the items created for the bundle.
 #[derive(Default)]
 pub(super) struct CreatedItems {
-    /// `round_trip_tests`.
+    /// Cases for `round_trip_tests`.
     pub(super) round_trips: Vec<Value>,
-    /// `update_preservation_tests`.
+    /// Cases for `update_preservation_tests`.
     pub(super) preserved: Vec<Value>,
-    /// Writes that had to fail, for `constraint_tests`.
+    /// Writes that the adapter had to reject, for `constraint_tests`.
     pub(super) refused: Vec<Value>,
     /// Defaults of created items, for `optional_defaults`.
     pub(super) defaults: Vec<Value>,
-    /// The reasons for missing items.
+    /// Reasons why items are missing.
     pub(super) made: Cases,
-    /// The reasons for missing changes.
+    /// Reasons why changes are missing.
     pub(super) updated: Cases,
 }
 
 impl CreatedItems {
-    /// The reasons for missing changes, including missing items.
+    /// Returns the reasons for missing changes. If there are none, returns the reasons for missing items.
     pub(super) fn unchanged(&self) -> &Cases {
         if self.updated.results().skipped.is_empty() { &self.made } else { &self.updated }
     }
 }
 
-/// The reply of a READ operation, the path of the item in it, and the item.
+/// An item read back from the adapter: the reply, the path of the item in it, and the item.
 struct ReadReply {
     reply: Value,
     path: String,
@@ -51,8 +51,10 @@ impl ReadReply {
         Some(Self { reply: exchange.received(), path, object })
     }
 
-    /// The paths of these fields with their expected values. Values in another notation, such as instants,
-    /// are expected in the notation of the reply because the bundle is compared literally.
+    /// Returns the paths of these fields with their expected values.
+    ///
+    /// The protocol's runner compares the bundle literally. A value that equals the reply in another notation, such as
+    /// an instant with another offset, is therefore written as in the reply.
     fn fields<'f>(
         &self,
         fields: impl Iterator<Item = (&'f String, &'f Value)>,
@@ -68,7 +70,9 @@ impl ReadReply {
 }
 
 impl Collector<'_> {
-    /// Creates an item of each resource with all fields and one with the required ones, reads them, and
+    /// Collects the evidence for each resource.
+    ///
+    /// For each one, creates an item with all fields and one with the required fields only. Reads both, and then
     /// changes the first field by field.
     pub(super) async fn things(&mut self) -> CreatedItems {
         let mut things = CreatedItems::default();
@@ -96,7 +100,7 @@ impl Collector<'_> {
     async fn round_trip(&self, kind: &Resource, things: &mut CreatedItems) {
         let Some(thing) = self.run.make(kind, &things.made).await else { return };
         let Some(looked) = self.look(&thing, &things.made).await else { return };
-        // Parameters of the creation that are not fields are not returned.
+        // Some parameters only control the CREATE operation and are missing in the item.
         let sent = thing
             .sent
             .iter()
@@ -110,12 +114,12 @@ impl Collector<'_> {
         self.preserved(&thing, looked, things).await;
     }
 
-    /// Whether the item has a documented field of this name.
+    /// Returns `true` if the item has a documented field with this name.
     fn is_field(&self, kind: &Resource, name: &str) -> bool {
         kind.changeable(self.run).iter().any(|field| field.name == name)
     }
 
-    /// Changes each field and compares the others, then tries fields that must not change.
+    /// Changes each field and compares the other fields. Then tries to change fields that updates must keep.
     async fn preserved(
         &self,
         thing: &CreatedItem<'_>,
@@ -184,8 +188,8 @@ impl Collector<'_> {
         }
     }
 
-    /// Whether introspection documents that a field cannot be changed: the type of `input` lacks it, or a
-    /// description says so.
+    /// Returns `true` if introspection documents that a field cannot be changed. Either the type of `input` lacks the
+    /// field, or a description says so.
     fn is_documented(&self, kind: &Resource, name: &str) -> bool {
         let Some(update) = kind.operation(&self.run.adapter, Role::Update) else { return false };
         let names_fields = || {
@@ -214,7 +218,7 @@ impl Collector<'_> {
             })
     }
 
-    /// Creates an item with the required parameters only, which shows the defaults of the others.
+    /// Creates an item with the required parameters only. The values of the other fields are their defaults.
     async fn defaults(&self, kind: &Resource, things: &mut CreatedItems) {
         let Some(create) = kind.operation(&self.run.adapter, Role::Create) else { return };
         if self.run.forbids(create).is_some() {

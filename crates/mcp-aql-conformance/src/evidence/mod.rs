@@ -1,7 +1,7 @@
-//! The evidence that the protocol's own conformance runner reads, collected from a running adapter
-//! (REQ-CNF-06).
+//! Collects the evidence bundle for the protocol's own conformance runner from a running adapter (REQ-CNF-06).
 //!
-//! The protocol's runner passes empty groups, so empty groups are errors here, with the reason.
+//! The protocol's runner accepts empty groups as passed. This module reports an error for an empty group instead,
+//! with the reason why it is empty.
 
 mod errors;
 mod items;
@@ -20,7 +20,7 @@ use crate::run::Run;
 use crate::runner::{Progress, Runner};
 use crate::wire::Tap;
 
-/// Returned when the evidence could not be collected.
+/// The error for evidence that could not be collected.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum EvidenceError {
@@ -30,19 +30,19 @@ pub enum EvidenceError {
     /// The adapter could not be learned.
     #[error("{0}")]
     LearnError(String),
-    /// Parts of the evidence are missing. Each line names one and the reason.
+    /// Parts of the evidence are missing. Each string names one part and the reason.
     #[error("the evidence would not be whole:{}", .0.iter().map(|gap| format!("\n- {gap}")).collect::<String>())]
     Incomplete(Vec<String>),
 }
 
-/// The evidence being collected, and its gaps.
+/// Collects the evidence and records its gaps.
 struct Collector<'a> {
     run: &'a Run,
     gaps: Vec<String>,
 }
 
 impl Collector<'_> {
-    /// Records a missing part with the reasons for the skipped cases.
+    /// Records a missing part, with the reasons of the skipped cases or else with the reason `otherwise`.
     fn gap(&mut self, what: impl Into<String>, cases: &Cases, otherwise: &str) {
         let skipped = cases.results().skipped;
         let why: Vec<_> = skipped.keys().map(crate::cases::Skip::reason).collect();
@@ -50,7 +50,7 @@ impl Collector<'_> {
         self.gaps.push(format!("{}: {why}", what.into()));
     }
 
-    /// Returns a list and records a gap if it is empty.
+    /// Returns the values as a JSON array. Records a gap if there are none.
     fn list(&mut self, name: &str, found: Vec<Value>, cases: &Cases, otherwise: &str) -> Value {
         if found.is_empty() {
             self.gap(format!("`{name}` would be empty"), cases, otherwise);
@@ -60,22 +60,35 @@ impl Collector<'_> {
 }
 
 impl Runner {
-    /// Collects the evidence bundle for the protocol's own conformance runner: introspection, and replies
-    /// to calls. Operations that change data are only called if the settings allow them. Created items are
-    /// removed if the settings allow that; the others are reported as [`Progress::LeftBehind`].
+    /// Collects the evidence bundle for the protocol's own conformance runner: introspection, and replies to calls.
+    ///
+    /// Operations that change data are only called if the settings allow them. Afterwards, created items are removed if
+    /// the settings allow that. The remaining ones are reported as [`Progress::LeftBehind`].
+    ///
+    /// ```no_run
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use mcp_aql_conformance::{CommandTarget, Runner, Settings};
+    ///
+    /// let target = CommandTarget::new("tasks", ["--db", "test.db"]);
+    /// let bundle = Runner::new(target, Settings::default().allow_all()).evidence().await?;
+    /// std::fs::write("evidence.json", bundle.to_string())?;
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// [`EvidenceError`] if the adapter cannot be learned or a part of the bundle would be empty. It names
-    /// the part and the missing permission or fixture.
+    /// Returns [`EvidenceError`] if the adapter cannot be learned or a part of the bundle would be empty. The error
+    /// names the part and the missing permission or fixture.
     pub async fn evidence(&self) -> Result<Value, EvidenceError> {
         self.with_all_operations().evidence_of_all().await
     }
 
-    /// Collects the evidence like [`evidence`](Self::evidence) until this future completes. In that case, the
-    /// created items are removed, as far as the settings and the time allow.
+    /// Like [`evidence`](Self::evidence), but stops when `interruption` completes.
+    ///
+    /// After an interruption, the run still removes the created items if the settings and the remaining time allow it.
     ///
     /// # Errors
-    /// Those of [`evidence`](Self::evidence), and [`EvidenceError::Interrupted`].
+    /// Returns the errors of [`evidence`](Self::evidence), and [`EvidenceError::Interrupted`].
     pub async fn evidence_until(
         &self,
         interruption: impl Future<Output = ()>,
@@ -107,7 +120,7 @@ impl Runner {
             bundle = collect(&run, &modes, self.settings().level).await;
         };
         let interrupted = self.until_interrupted(&run, collecting, || ()).await;
-        // At the end, because collecting creates items.
+        // Clean up last, because collecting the evidence creates items.
         let mut left_behind = self.clear_up(&run).await;
         if !left_behind.is_empty() {
             left_behind.iter_mut().for_each(|left| self.secrets().mask(left));
@@ -130,7 +143,7 @@ impl Runner {
         }
     }
 
-    /// The name of the other mode if the adapter serves it too.
+    /// Returns the name of the other mode if the adapter serves it, too.
     async fn other_mode(
         &self,
         adapter: &Adapter,
@@ -149,7 +162,7 @@ impl Runner {
     }
 }
 
-/// The bundle's name of a mode: `crude` only if the tools are the five of the CRUDE profile.
+/// Returns the name of the adapter's mode in the bundle. `crude` requires exactly the tools of the CRUDE profile.
 fn word_of(adapter: &Adapter) -> String {
     let families = || adapter.endpoints.iter().filter_map(|tool| tool_parts(&tool.name)?.1);
     let is_crude = |family| Category::ALL.into_iter().any(|known| known.family() == family);
@@ -216,7 +229,7 @@ impl Collector<'_> {
                 "no resource has both a CREATE and an UPDATE operation",
             ),
         });
-        // The runner reads these groups for level 2 only.
+        // The protocol's runner reads these groups for level 2 only.
         if level >= 2 {
             let groups = [
                 ("constraint_tests", self.constraint_tests(things.refused).await),
@@ -231,7 +244,7 @@ impl Collector<'_> {
         bundle
     }
 
-    /// Collects introspection: unchanged lists, and details without their envelope.
+    /// Collects the lists of introspection unchanged, and the details of operations without their envelope.
     fn introspection(&mut self) -> Value {
         let adapter = &self.run.adapter;
         let mut details = Vec::new();

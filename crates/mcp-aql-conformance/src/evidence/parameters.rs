@@ -1,4 +1,4 @@
-//! The evidence of accepted, required and rejected parameters.
+//! Evidence about accepted, required and rejected parameters.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use crate::cases::Cases;
 use crate::shape::{Fault, Shape};
 use crate::values;
 
-/// The reply to an unknown parameter.
+/// The reply to a call with an unknown parameter.
 pub(super) struct Unknown {
     pub(super) operation: String,
     pub(super) parameter: String,
@@ -19,21 +19,21 @@ pub(super) struct Unknown {
 }
 
 impl Unknown {
-    /// The form of the bundle.
+    /// Returns the case in the format of the bundle.
     pub(super) fn case(&self) -> Value {
         json!({
             "operation": self.operation, "parameter": self.parameter, "response": self.reply.received(),
         })
     }
 
-    /// Whether another reply rejects a parameter in the same way as unknown.
+    /// Returns `true` if `reply` rejects `parameter` in the same way as this reply rejects the unknown one.
     fn refuses(&self, reply: &Exchange, parameter: &str) -> bool {
         match (self.reply.failure(), reply.failure()) {
             (Some(own), Some(failure)) => {
                 failure.code == own.code && names(failure.message, parameter)
             }
-            // Lenient adapters ignore unknown parameters with a warning. Other warnings may have other
-            // causes, such as a deprecated parameter.
+            // Lenient adapters ignore unknown parameters with a warning. Only a warning with the same code counts:
+            // others may have another cause, such as a deprecated parameter.
             (None, None) => warnings(reply).any(|(code, message)| {
                 warnings(&self.reply).any(|own| own.0 == code) && names(message, parameter)
             }),
@@ -45,7 +45,7 @@ impl Unknown {
     }
 }
 
-/// The codes and messages of a reply's warnings.
+/// Returns the codes and messages of a reply's warnings.
 fn warnings(reply: &Exchange) -> impl Iterator<Item = (&str, &str)> {
     let warnings = reply.body().and_then(|body| body.get("warnings")?.as_array());
     warnings.into_iter().flatten().filter_map(|warning| {
@@ -53,7 +53,7 @@ fn warnings(reply: &Exchange) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// Whether a text contains this name as a word.
+/// Returns `true` if a string contains this name as a word.
 fn names(text: &str, name: &str) -> bool {
     text.split(|each: char| !each.is_ascii_alphanumeric() && each != '_').any(|word| word == name)
 }
@@ -64,8 +64,10 @@ fn with(mut params: Map<String, Value>, name: &str, value: Value) -> Map<String,
 }
 
 impl Collector<'_> {
-    /// Parameters with which an operation changes nothing: the required ones for a READ operation; with
-    /// identifiers of missing items for other allowed operations; none otherwise.
+    /// Returns parameters with which the operation changes nothing, so they are safe to send.
+    ///
+    /// A READ operation gets its required parameters. Other allowed operations get identifiers of missing items. All
+    /// others get no parameters.
     pub(super) fn harmless(&self, operation: &Operation) -> Map<String, Value> {
         let params = match (operation.is_read(), self.run.forbids(operation)) {
             (_, Some(_)) => return Map::new(),
@@ -83,14 +85,14 @@ impl Collector<'_> {
         let cases = Cases::default();
         for operation in &self.run.adapter.operations {
             let parameter = self.run.absent_parameter(operation);
-            // An operation without required parameters would run if it accepted the name.
+            // An operation without required parameters runs if it accepts the unknown name.
             let params = with(self.harmless(operation), &parameter, json!("x"));
             let is_whole = operation.required().all(|required| params.contains_key(&required.name));
             let reply = self.run.refused_call(operation, params, &cases).await;
             let Some(reply) = reply else { continue };
             let is_reported =
                 reply.failure().is_some_and(|failure| names(failure.message, &parameter));
-            // If required parameters are missing, the reply may concern these.
+            // If required parameters are missing, the reply may be about them.
             if is_reported || is_whole {
                 found.push(Unknown { operation: operation.name.clone(), parameter, reply });
             }
@@ -98,7 +100,7 @@ impl Collector<'_> {
         found
     }
 
-    /// Omits each required parameter, with all others present if that is harmless.
+    /// Omits each required parameter in turn. Sends the others if that is harmless.
     pub(super) async fn missing_required(&mut self) -> Value {
         let mut found = Vec::new();
         for operation in &self.run.adapter.operations {
@@ -114,7 +116,7 @@ impl Collector<'_> {
                 let reported =
                     reported.is_some_and(|failure| names(failure.message, &parameter.name));
                 match reply {
-                    // If other parameters are missing as well, the reply may concern these.
+                    // If other parameters are missing as well, the reply may be about them.
                     Some(reply) if reported || is_whole => found.push(json!({
                         "operation": operation.name, "parameter": parameter.name, "response": reply.received(),
                     })),
@@ -136,7 +138,7 @@ impl Collector<'_> {
         self.list(name, found, &cases, "no operation has a required parameter")
     }
 
-    /// Finds the parameters that each operation accepts.
+    /// Determines the parameters that each operation accepts.
     pub(super) async fn accepted_parameters(&mut self, unknown: &[Unknown]) -> Value {
         let mut accepted = Map::new();
         for operation in &self.run.adapter.operations {
@@ -167,7 +169,7 @@ impl Collector<'_> {
         Value::Object(accepted)
     }
 
-    /// Whether a documented parameter is accepted; `None` if that cannot be tested.
+    /// Returns `true` if the operation accepts a documented parameter, or `None` if that cannot be tested.
     async fn accepts(
         &self,
         operation: &Operation,
@@ -187,12 +189,12 @@ impl Collector<'_> {
             let reply = run.call(operation, params, cases).await?;
             return Some(!is_refused(&reply));
         }
-        // Operations that change data must not run, so a required parameter is omitted, …
+        // An operation that changes data must not run. A call therefore omits a required parameter, …
         let others = operation.required().any(|other| other.name != parameter.name);
         let params = if others && !parameter.required {
             with(Map::new(), &parameter.name, value?)
         } else if parameter.required {
-            // … namely this one, whose absence the operation reports if it knows the parameter, …
+            // … namely the tested one. An operation that knows the parameter reports its absence, …
             let reply = run.refused_call(operation, Map::new(), cases).await?;
             let failure = reply.failure()?;
             if names(failure.message, &parameter.name)
@@ -203,20 +205,20 @@ impl Collector<'_> {
             let wrong = self.wrong(parameter)?;
             with(Map::new(), &parameter.name, wrong)
         } else {
-            // … or an operation without required parameters gets an invalid value.
+            // … or, for an operation without required parameters, has an invalid value.
             with(Map::new(), &parameter.name, self.wrong(parameter)?)
         };
         let reply = run.refused_call(operation, params, cases).await?;
         Some(!is_refused(&reply))
     }
 
-    /// A value of a wrong type for the parameter.
+    /// Returns a value of a wrong type for the parameter.
     fn wrong(&self, parameter: &Parameter) -> Option<Value> {
         let shape = Shape::of(&self.run.adapter, parameter);
         shape.wrong().into_iter().find(|wrong| wrong.fault == Fault::Type).map(|wrong| wrong.value)
     }
 
-    /// Parameters of the protocol that are accepted without being documented.
+    /// Returns the parameters of the protocol that the operation accepts without documenting them.
     async fn undocumented(&self, operation: &Operation, refusal: &Unknown) -> Vec<Value> {
         let mut found = Vec::new();
         let cases = Cases::default();
@@ -241,8 +243,8 @@ impl Collector<'_> {
         found
     }
 
-    /// Collects defaults that are visible in replies: of created items, and of the applied controls of READ
-    /// operations.
+    /// Collects the defaults visible in replies: defaults of created items, and the controls that READ operations
+    /// report as applied.
     pub(super) async fn optional_defaults(&mut self, things: &CreatedItems) -> Value {
         let mut found = things.defaults.clone();
         let cases = Cases::default();
@@ -281,7 +283,7 @@ impl Collector<'_> {
     }
 }
 
-/// The path of an object below `path` with a member of this name. Lists are not searched.
+/// Searches the objects below `path` for a member with this name and returns its path. Does not search lists.
 fn path_to(reply: &Value, name: &str, path: &str) -> Option<String> {
     let object = path.split('.').try_fold(reply, |value, part| value.get(part))?.as_object()?;
     if object.get(name).is_some_and(|value| !value.is_object() && !value.is_array()) {

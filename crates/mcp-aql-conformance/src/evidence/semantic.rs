@@ -1,4 +1,4 @@
-//! The evidence of introspection by clients, and of a batch.
+//! Evidence about introspection as clients use it, and about a batch.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::cases::Cases;
 use crate::run::arguments;
 
 impl Collector<'_> {
-    /// Sends a batch of two READ operations.
+    /// Sends a batch of an `introspect` call and a READ operation.
     pub(super) async fn batch_example(&mut self) -> Value {
         let run = self.run;
         let cases = Cases::default();
@@ -36,10 +36,10 @@ impl Collector<'_> {
         }
     }
 
-    /// Collects the description of each operation, and compares the name, the tool, the category and the
-    /// parameters that introspection returns with the lists and the tools.
+    /// Collects the description of each operation, and compares its details in introspection with the lists and the
+    /// tools: the name, the tool, the category and the parameters.
     ///
-    /// No model is involved: the text is the adapter's reply, which a model would read.
+    /// No model is called. The evidence is the reply of the adapter that a model would read.
     pub(super) async fn semantic_tests(&mut self) -> Value {
         let run = self.run;
         let (mut found, cases) = (Vec::new(), Cases::default());
@@ -74,7 +74,7 @@ fn into_map(value: Value) -> serde_json::Map<String, Value> {
     }
 }
 
-/// The first sentence of a description.
+/// Returns the first sentence of a description.
 fn first_sentence(description: &str) -> &str {
     let line = description.lines().next().unwrap_or_default();
     line.split_once(". ").map_or(line, |(first, _)| first)

@@ -1,12 +1,12 @@
-//! Finds links that other users of the machine have made in folders that they can change.
+//! Detects links that other users of the machine created in directories writable by others.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-/// Returns `true` if others can make files in a folder, and a link in it belongs to another user.
+/// Returns `true` if others can create files in the directory and the link belongs to another user.
 ///
-/// This is the rule of Linux's `protected_symlinks`, for every folder that others can change. A checkout of mode 0775,
-/// with links of its owner, is not rejected.
+/// This is the rule of Linux's `protected_symlinks`, applied to every directory that others can change. Links in a
+/// checkout with mode 0775 are accepted if they belong to the owner of the directory.
 pub(super) fn is_foreign_link(link: &Path, folder: &Path) -> bool {
     let (Ok(link), Ok(folder)) = (link.symlink_metadata(), folder.metadata()) else { return false };
     let own_user = rustix::process::geteuid().as_raw();

@@ -1,8 +1,8 @@
-//! Stands in for permissions on systems that do not have those of Unix.
+//! Replaces the check of link owners on systems without Unix permissions.
 
 use std::path::Path;
 
-/// Returns `false`: a folder has no such permissions.
+/// Returns `false`, because directories have no Unix permissions here.
 pub(super) fn is_foreign_link(_: &Path, _: &Path) -> bool {
     false
 }

@@ -1,4 +1,4 @@
-//! The cause of a finding: what stays the same in the messages of cases that differ only in their subjects.
+//! Computes the cause of a finding: the part of its messages shared by cases that differ only in their subjects.
 
 use std::collections::BTreeSet;
 
@@ -6,11 +6,12 @@ use serde_json::Value;
 
 use super::{Finding, MAX_MESSAGE_BYTES};
 
-/// The shortest word of a subject that is replaced in messages. Shorter words would match by accident.
+/// Minimum length of a subject's word to be removed from messages. Shorter words would match by accident.
 const MIN_TERM_CHARS: usize = 2;
 
-/// Returns a short text that is equal for findings with the same cause. It is stable between runs, so that
-/// baselines can refer to it.
+/// Returns a short hash. Findings with the same cause have the same hash.
+///
+/// The hash is stable between runs, because baselines refer to it.
 pub(super) fn fingerprint(finding: &Finding) -> String {
     let terms = terms(finding);
     let mut key = skeleton(start(&finding.fix), &terms);
@@ -29,12 +30,12 @@ pub(super) fn fingerprint(finding: &Finding) -> String {
     shared(&key)
 }
 
-/// The short text for a cause that this text identifies.
+/// Returns the hash of a cause that several checks share, identified by `key`.
 pub(super) fn shared(key: &str) -> String {
     format!("{:016x}", fnv(key.as_bytes()))
 }
 
-/// The words that identify the subject: those of its name and the texts of the request.
+/// Returns the words that identify the subject: the words of its name, and the strings of the request.
 fn terms(finding: &Finding) -> BTreeSet<String> {
     let mut terms = BTreeSet::new();
     let mut add = |text: &str| {
@@ -51,25 +52,27 @@ fn terms(finding: &Finding) -> BTreeSet<String> {
     terms
 }
 
-/// Returns the first [`MAX_MESSAGE_BYTES`] characters. Some checks send strings of several megabytes, and splitting all of
-/// their words took a third of the time of a run.
+/// Returns the first [`MAX_MESSAGE_BYTES`] characters.
+///
+/// Some checks send strings of several megabytes. Splitting all of their words took a third of the time of a run.
 fn start(text: &str) -> &str {
     let end = text.char_indices().nth(MAX_MESSAGE_BYTES).map(|(end, _)| end);
     text.get(..end.unwrap_or(text.len())).unwrap_or(text)
 }
 
-/// Whether a character is part of a word: a name in snake case, camel case or kebab case is one word.
+/// Returns `true` if a character is part of a word. A name in snake case, camel case or kebab case is one word.
 fn is_of_word(each: char) -> bool {
     each.is_alphanumeric() || each == '_' || each == '-'
 }
 
-/// The words of a text.
+/// Returns the words of a string.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|each: char| !is_of_word(each)).filter(|word| !word.is_empty())
 }
 
-/// Removes from a message what depends on the case: numbers, quoted values, and the words of the subject. Plain
-/// English words stay outside of code, because they occur there by accident.
+/// Removes the parts of a message that depend on the case: numbers, quoted values, and the words of the subject.
+///
+/// Outside of code, plain English words are kept, because they may equal a word of the subject by accident.
 fn skeleton(message: &str, terms: &BTreeSet<String>) -> String {
     let mut kept = String::new();
     let mut rest = message;
@@ -99,7 +102,7 @@ fn skeleton(message: &str, terms: &BTreeSet<String>) -> String {
     kept
 }
 
-/// The length of a JSON value in brackets, or of the rest if it does not end.
+/// Returns the length of the JSON value in brackets at the start of a string, or the whole length if it does not end.
 fn nested_length(text: &str) -> usize {
     let (mut depth, mut in_quotes, mut is_escaped) = (0_usize, false, false);
     for (at, each) in text.char_indices() {
@@ -120,13 +123,13 @@ fn nested_length(text: &str) -> usize {
     text.len()
 }
 
-/// The length of a text in quotes, or of the opening quote if there is no closing one.
+/// Returns the length of the quoted string at the start, or of the opening quote if the closing one is missing.
 fn quoted_length(text: &str) -> usize {
     let end = text.char_indices().skip(1).find(|(_, each)| *each == '"');
     end.map_or(1, |(at, _)| at + 1)
 }
 
-/// A JSON pointer without the indexes of lists.
+/// Replaces the list indexes of a JSON pointer by `*`.
 fn steps(path: &str) -> String {
     let is_index = |step: &str| step.bytes().all(|byte| byte.is_ascii_digit()) && !step.is_empty();
     path.split('/')
@@ -135,7 +138,7 @@ fn steps(path: &str) -> String {
         .join("/")
 }
 
-/// The hash FNV-1a. It is the same in every version of the runner, unlike the standard library's.
+/// Computes the FNV-1a hash. Unlike the hash of the standard library, it is the same in every version of the runner.
 fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -166,7 +169,7 @@ mod tests {
         assert_eq!(of("a", "at most 20 items"), of("a", "at most 7 items"));
         assert_ne!(of("a", "a failure"), of("a", "a success"));
         assert_ne!(of("a", "`/error` is missing"), of("a", "`/data` is missing"));
-        // Brackets and quotes that do not end.
+        // Unclosed brackets and quotes must not cause a panic.
         for text in ["[[", "\"", "{\"", "]}", "é\"é", "\\"] {
             let _ = of(text, text);
         }
@@ -206,7 +209,7 @@ mod tests {
 
     #[test]
     fn fingerprint_is_stable() {
-        // Baselines contain this text.
+        // Baselines contain this hash.
         assert_eq!(fingerprint(&finding("get_bed", "`get_bed` in the list")).len(), 16);
         assert_eq!(format!("{:016x}", fnv(b"a")), "af63dc4c8601ec8c");
     }

@@ -1,25 +1,24 @@
-//! The parts of a received value that matter for a finding.
+//! Cuts a received value to the parts that matter for a finding.
 
 use serde_json::{Map, Value};
 
 use super::{Finding, shorten};
 use crate::json_size::length_up_to;
 
-/// Values up to this length are shown as a whole, in bytes of JSON.
+/// Maximum length of a value shown whole, in bytes of JSON.
 const MAX_WHOLE_BYTES: usize = 300;
-/// The maximum length of a member that is shown beside the parts that matter.
+/// Maximum length of a member shown next to the parts that matter, in bytes of JSON.
 const MAX_MEMBER_BYTES: usize = 90;
-/// The maximum length of a text in an excerpt.
+/// Maximum length of a string in an excerpt, in bytes.
 const MAX_EXCERPT_TEXT_BYTES: usize = 240;
-/// The number of shown items of a list without differences.
+/// Number of items shown of a list without differences.
 const MAX_ITEMS: usize = 2;
-/// The depth of an excerpt without differences.
+/// Depth of an excerpt without differences.
 const MAX_DEPTH: usize = 2;
-/// The maximum number of compared parts, so that searching in large replies takes bounded time.
+/// Maximum number of compared parts. The limit bounds the time for searching large replies.
 const MAX_COMPARED: usize = 20_000;
 
-/// Cuts the received value to the parts that matter: the members that differ, or else those that the
-/// messages name.
+/// Cuts the received value to the members with differences. Without any, keeps the members named in the messages.
 pub(super) fn cut(finding: &mut Finding) {
     for difference in &mut finding.differences {
         if let Some(received) = &mut difference.received {
@@ -42,7 +41,9 @@ pub(super) fn cut(finding: &mut Finding) {
     }
 }
 
-/// The pointer to a part of a value; `None` if the value does not contain it, or if that is unclear.
+/// Returns the JSON pointer to a part of a value.
+///
+/// Returns `None` for a scalar, and for a part not found within [`MAX_COMPARED`] comparisons.
 pub(super) fn pointer_to(part: &Value, whole: &Value) -> Option<String> {
     if part == whole {
         return Some(String::new());
@@ -79,7 +80,7 @@ fn search(part: &Value, whole: &Value, path: &mut String, compared: &mut usize) 
     }
 }
 
-/// The steps of a JSON pointer.
+/// Returns the unescaped steps of a JSON pointer.
 fn steps(path: &str) -> Vec<String> {
     path.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect()
 }
@@ -124,7 +125,7 @@ fn around(value: &Value, paths: &[&[String]]) -> Value {
     }
 }
 
-/// Adds a note about hidden items.
+/// Appends a note about hidden items.
 fn push_hidden(kept: &mut Vec<Value>, hidden: &mut usize) {
     if *hidden > 0 {
         kept.push(Value::String(format!("… ({})", counted(*hidden, "item"))));
@@ -132,7 +133,7 @@ fn push_hidden(kept: &mut Vec<Value>, hidden: &mut usize) {
     }
 }
 
-/// Keeps the beginning of a value and the members with these names.
+/// Keeps the members with these names and the beginning of everything else.
 fn outline(value: &Value, names: &[&str], depth: usize) -> Value {
     if length_up_to(MAX_MEMBER_BYTES, value).is_some() {
         return value.clone();
@@ -162,7 +163,11 @@ fn outline(value: &Value, names: &[&str], depth: usize) -> Value {
     }
 }
 
-/// The value if it is short, and its size in words otherwise.
+/// Returns the value if it is short, and otherwise a description of its size.
+///
+/// ```text
+/// {"a": …, "b": …}  →  "… (object with 2 members)"
+/// ```
 fn collapsed(value: &Value, most: usize) -> Value {
     if length_up_to(most, value).is_some() {
         return value.clone();
@@ -250,7 +255,7 @@ mod tests {
         assert_eq!(pointer_to(&json!({ "c": 1 }), &whole).as_deref(), Some("/a~1b/0"));
         assert_eq!(pointer_to(&whole, &whole).as_deref(), Some(""));
         assert_eq!(pointer_to(&json!({ "c": 2 }), &whole), None);
-        // Scalars occur by accident.
+        // Scalars are equal by accident too often to be located.
         assert_eq!(pointer_to(&Value::Null, &whole), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Findings: violations of requirements, and what makes two of them alike.
+//! Findings: violations of requirements, and merging findings with the same cause.
 
 mod cause;
 mod excerpt;
@@ -9,24 +9,26 @@ use serde_json::Value;
 use crate::call::Exchange;
 use crate::secrets::Secrets;
 
-/// The maximum length of a reported text, in bytes.
+/// Maximum length of a reported string, in bytes.
 pub(crate) const MAX_TEXT_BYTES: usize = 500;
-/// The maximum length of the runner's own messages, in bytes. They may quote many short texts.
+/// Maximum length of the runner's own messages, in bytes. They may quote many short strings.
 pub(crate) const MAX_MESSAGE_BYTES: usize = 10_000;
-/// The maximum number of reported elements of a list or an object.
+/// Maximum number of reported elements of a list or an object.
 const MAX_ELEMENTS: usize = 100;
-/// The maximum number of further subjects that a finding names; all are counted.
+/// Maximum number of further subjects named by a finding. All cases are counted.
 const MAX_ALIKE: usize = 10;
 
-/// The expectation of a member that the form does not have.
+/// Expectation reported for a member that the form does not have.
 pub(crate) const NO_SUCH_MEMBER: &str = "no such member";
 
-/// A violation of a requirement. [`Report::checks`](crate::Report::checks) lists all findings. Cases of one
-/// check with the same cause are one finding.
+/// A violation of a requirement.
+///
+/// You find all findings in [`Report::checks`](crate::Report::checks). Cases of one check with the same cause are
+/// merged into one finding.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
-    /// The modes in which it was found.
+    /// Modes in which the violation was found.
     #[serde(
         default,
         alias = "mode",
@@ -34,53 +36,53 @@ pub struct Finding {
         skip_serializing_if = "Vec::is_empty"
     )]
     pub modes: Vec<String>,
-    /// The operation, parameter, type or tool of the first case.
+    /// Operation, parameter, type or tool of the first case.
     pub subject: String,
-    /// The subjects of further cases with the same cause; `count` has the number of all cases.
+    /// Subjects of further cases with the same cause. The list is shortened; `count` counts all cases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alike: Vec<String>,
-    /// The number of cases with this cause.
+    /// Number of cases with this cause.
     #[serde(default = "one")]
     pub count: usize,
-    /// The request that was sent, if any.
+    /// The sent request, or null if the check sent none.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub sent: Value,
-    /// The reply, or the value that introspection shows, cut to the parts that matter.
+    /// The reply, or the value in introspection, cut to the parts that matter.
     pub received: Value,
-    /// The members of `received` that differ from what was expected, if the check compares members.
+    /// Members of `received` with unexpected values, if the check compares members.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<Difference>,
     /// The expected reply or value.
     pub expected: String,
-    /// A suggestion for the adapter's author.
+    /// Suggestion for the author of the adapter.
     #[serde(alias = "mend")]
     pub fix: String,
-    /// Identifies the cause within the check, in this and in later reports.
+    /// Identifies the cause within the check, in this report and in later ones.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub cause: String,
-    /// The command that repeats the check.
+    /// Command that repeats the check.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub repeat: String,
-    /// The reason why a baseline accepts the finding, if it does.
+    /// Reason why a baseline accepts the finding, or `None` if none does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepted: Option<String>,
 }
 
-/// A member that differs from what was expected.
+/// A member with an unexpected value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Difference {
-    /// The JSON pointer of the member in `received`; empty for the whole value.
+    /// JSON pointer of the member in `received`, or an empty string for the whole value.
     pub path: String,
-    /// The expected value in words.
+    /// Description of the expected value.
     pub expected: String,
-    /// The received value; `None` if the member is missing.
+    /// The received value, or `None` if the member is missing.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub received: Option<Value>,
 }
 
 impl Finding {
-    /// Creates a finding about something that introspection or the list of tools shows.
+    /// Creates a finding about content of introspection or of the list of tools.
     pub(crate) fn shown(
         subject: impl Into<String>,
         received: impl Into<Value>,
@@ -113,8 +115,9 @@ impl Finding {
         Self { sent: exchange.sent(), ..Self::shown(subject, exchange.received(), expected, fix) }
     }
 
-    /// Adds the members in which a part of the received value differs. Their paths begin at that part. If the
-    /// expectation repeats them in brackets, the brackets are removed.
+    /// Adds the members in which `part` of the received value differs. The paths of the differences start at `part`.
+    ///
+    /// If the expectation repeats `description` in brackets, the brackets are removed.
     pub(crate) fn with_differences(
         mut self,
         part: &Value,
@@ -130,7 +133,7 @@ impl Finding {
         self
     }
 
-    /// Masks the secrets in all texts.
+    /// Masks the secrets in all strings.
     pub(crate) fn mask(&mut self, secrets: &Secrets) {
         let own = [&mut self.subject, &mut self.expected, &mut self.fix];
         for text in own.into_iter().chain(&mut self.alike) {
@@ -144,21 +147,21 @@ impl Finding {
         }
     }
 
-    /// Sets a cause that findings of several checks share. The text identifies it.
+    /// Sets a cause shared by findings of several checks. `shared` identifies it.
     #[must_use]
     pub(crate) fn caused_by(mut self, shared: &str) -> Self {
         self.cause = cause::shared(shared);
         self
     }
 
-    /// Determines the cause, unless the finding shares one with findings of other checks.
+    /// Computes the cause, unless the finding already shares one with findings of other checks.
     pub(crate) fn identify(&mut self) {
         if self.cause.is_empty() {
             self.cause = cause::fingerprint(self);
         }
     }
 
-    /// Cuts all texts and values to what is reported.
+    /// Cuts all strings and values to their reported length.
     pub(crate) fn abridge(&mut self) {
         excerpt::cut(self);
         abridge(&mut self.sent);
@@ -168,7 +171,7 @@ impl Finding {
         }
     }
 
-    /// Adds cases with the same cause.
+    /// Adds the cases of another finding with the same cause.
     pub(crate) fn absorb(&mut self, other: Self) {
         self.count += other.count;
         for mode in other.modes {
@@ -185,7 +188,7 @@ impl Finding {
     }
 }
 
-/// Merges findings with the same cause. The order of the first ones is kept.
+/// Merges findings with the same cause. Each cause keeps the position of its first finding.
 pub(crate) fn merge(findings: impl IntoIterator<Item = Finding>) -> Vec<Finding> {
     let mut merged: Vec<Finding> = Vec::new();
     for finding in findings {
@@ -197,7 +200,11 @@ pub(crate) fn merge(findings: impl IntoIterator<Item = Finding>) -> Vec<Finding>
     merged
 }
 
-/// Shortens a text of more than `longest` bytes to its beginning and its length.
+/// Shortens a string of more than `longest` bytes to its beginning and a note of its length.
+///
+/// ```text
+/// "aaaaaaaaaaaa…"  →  "aaaa… (20000 bytes)"
+/// ```
 pub(crate) fn shorten(text: &mut String, longest: usize) {
     let bytes = text.len();
     if bytes > longest {
@@ -207,7 +214,7 @@ pub(crate) fn shorten(text: &mut String, longest: usize) {
     }
 }
 
-/// Shortens long texts, lists and objects. Checks of limits send very long ones.
+/// Shortens long strings, lists and objects. Checks of limits send very long ones.
 fn abridge(value: &mut Value) {
     match value {
         Value::String(text) => shorten(text, MAX_TEXT_BYTES),
@@ -244,7 +251,7 @@ const fn one() -> usize {
     1
 }
 
-/// Deserializes a list of texts, or the single text of older reports.
+/// Deserializes a list of strings, or the single string of older reports.
 fn one_or_several<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -259,7 +266,7 @@ fn one_or_several<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Stri
     })
 }
 
-/// Deserializes a member whose null is a value.
+/// Deserializes a member in which null is a value. Serde would read null as `None`.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }

@@ -1,4 +1,4 @@
-//! The forms of introspection's answers.
+//! The forms of introspection replies.
 
 use super::{CODE, Form, Member, is_snake_case, is_version, may, must};
 use crate::category::Category;
@@ -7,10 +7,10 @@ fn is_category(text: &str) -> bool {
     Category::parse(text).is_some()
 }
 
-/// A category of operations.
+/// A semantic category of operations.
 const CATEGORY: Form = Form::That(is_category, "CREATE, READ, UPDATE, DELETE or EXECUTE");
 
-/// The kinds of types.
+/// A kind of types.
 const KIND: Form = Form::OneOf(&["enum", "object", "scalar", "union"]);
 
 /// An entry of the list of operations (REQ-INT-03).
@@ -21,7 +21,7 @@ pub(crate) const LISTED_OPERATION: Form = Form::Object(&[
     must("description", Form::Text),
 ]);
 
-/// `_protocol` (REQ-INT-04, REQ-INT-05, REQ-INT-07, REQ-INT-30). Further members are allowed.
+/// The `_protocol` member (REQ-INT-04, REQ-INT-05, REQ-INT-07, REQ-INT-30). Further members are allowed.
 pub(crate) const PROTOCOL: Form = Form::Open(&[
     must("version", Form::That(is_version, "a version such as 1.0.0 or 1.0.0-draft")),
     may("conformance", Form::Text),
@@ -55,8 +55,8 @@ const LIMITS: &[Member] = &[
     may("max_nesting_depth", Form::Whole(1)),
 ];
 
-/// The details of an operation (REQ-INT-09, REQ-INT-10, REQ-INT-12, REQ-INT-14, REQ-INT-15). Other checks
-/// cover `parameters` and optional members.
+/// The details of an operation (REQ-INT-09, REQ-INT-10, REQ-INT-12, REQ-INT-14, REQ-INT-15). Other checks cover
+/// `parameters` and the optional members.
 pub(crate) const OPERATION: Form = Form::Object(&[
     must("name", Form::Word),
     must("semantic_category", CATEGORY),
@@ -76,14 +76,14 @@ pub(crate) const OPERATION: Form = Form::Object(&[
     may("lifecycle", Form::Any),
 ]);
 
-/// A type in a list, and the result type of an operation.
+/// A type in a list, or the result type of an operation.
 pub(crate) const TYPE_INFO: Form =
     Form::Object(&[must("name", Form::Word), must("kind", KIND), may("description", Form::Text)]);
 
 const EXAMPLE: Form =
     Form::Object(&[must("request", Form::Open(&[])), may("description", Form::Text)]);
 
-/// A parameter, and a field of a type (REQ-INT-13).
+/// A parameter, or a field of a type (REQ-INT-13).
 pub(crate) const PARAMETER: Form = Form::Object(&[
     must("name", Form::Word),
     must("type", Form::Word),
@@ -101,7 +101,7 @@ pub(crate) const PARAMETER: Form = Form::Object(&[
     may("sensitive", Form::Flag),
 ]);
 
-/// `computed_fields`.
+/// The `computed_fields` member.
 pub(crate) const COMPUTED_FIELDS: Form = Form::List(&Form::Object(&[
     must("name", Form::That(is_snake_case, "a name in snake_case, without `_computed.`")),
     must("type", Form::Word),
@@ -110,7 +110,7 @@ pub(crate) const COMPUTED_FIELDS: Form = Form::List(&Form::Object(&[
     may("sortable", Form::Flag),
 ]));
 
-/// `aggregation_support`.
+/// The `aggregation_support` member.
 pub(crate) const AGGREGATION_SUPPORT: Form = Form::Object(&[
     must("supported", Form::Flag),
     may("default_mode", Form::OneOf(&["summary_only", "include_items"])),
@@ -119,7 +119,7 @@ pub(crate) const AGGREGATION_SUPPORT: Form = Form::Object(&[
     may("numeric_fields", Form::List(&Form::Word)),
 ]);
 
-/// `relationship_capabilities`.
+/// The `relationship_capabilities` member.
 pub(crate) const RELATIONSHIP_CAPABILITIES: Form = Form::Object(&[
     must("supported", Form::Flag),
     may("directions", Form::List(&Form::OneOf(&["incoming", "outgoing", "both"]))),
@@ -127,7 +127,7 @@ pub(crate) const RELATIONSHIP_CAPABILITIES: Form = Form::Object(&[
     may("max_depth", Form::Whole(1)),
 ]);
 
-/// `lifecycle`.
+/// The `lifecycle` member.
 pub(crate) const LIFECYCLE: Form = Form::Object(&[
     must("states", Form::Some(&Form::Word)),
     may("supports_cancel", Form::Flag),
@@ -135,7 +135,7 @@ pub(crate) const LIFECYCLE: Form = Form::Object(&[
     may("progress_reporting", Form::Flag),
 ]);
 
-/// The details of a type, by its kind (REQ-INT-18).
+/// Returns the form of a type's details for this kind of type (REQ-INT-18), or `None` for an unknown kind.
 pub(crate) fn type_details(kind: &str) -> Option<&'static Form> {
     match kind {
         "enum" => Some(&ENUM),
@@ -167,7 +167,7 @@ const UNION: Form = Form::Object(&[
     must("members", Form::List(&Form::Word)),
 ]);
 
-/// A failure of `introspect`, without details (REQ-INT-28).
+/// A failure of `introspect` without details (REQ-INT-28).
 pub(crate) const BARE_FAILURE: Form = Form::Object(&[
     must("success", Form::Just(false)),
     must("error", Form::Object(&[must("code", CODE), must("message", Form::Word)])),

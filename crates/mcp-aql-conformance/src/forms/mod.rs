@@ -1,5 +1,12 @@
-//! Declarative forms of JSON values: required and optional members with their types. Unlike JSON schemas,
-//! objects are closed by default, like the protocol's forms.
+//! Declarative forms of JSON values: required and optional members with their types.
+//!
+//! Unlike in JSON Schema, objects are closed by default, because the forms of the protocol are closed.
+//!
+//! ```text
+//! const ERROR: Form = Form::Object(&[must("code", CODE), must("message", Form::Word)]);
+//!
+//! { "code": "NOT_FOUND" }  →  `/message` is missing
+//! ```
 
 mod introspection;
 #[cfg(test)]
@@ -18,19 +25,19 @@ pub(crate) use self::introspection::{
     PARAMETER, PROTOCOL, RELATIONSHIP_CAPABILITIES, TYPE_INFO, type_details,
 };
 
-/// The maximum number of faults that a message lists.
+/// Maximum number of deviations listed in a message.
 const MAX_FAULTS: usize = 5;
 
-/// The form of a value.
+/// The form of a JSON value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Form {
     /// Any value, including null.
     Any,
     /// `true` or `false`.
     Flag,
-    /// One boolean.
+    /// Exactly this boolean.
     Just(bool),
-    /// A null.
+    /// Null.
     Null,
     /// A number.
     Number,
@@ -40,11 +47,11 @@ pub(crate) enum Form {
     Whole(u64),
     /// A string.
     Text,
-    /// A string that is not empty.
+    /// A non-empty string.
     Word,
     /// One of these strings.
     OneOf(&'static [&'static str]),
-    /// A string that satisfies the predicate, with a description.
+    /// A string accepted by the predicate, with a description of the condition.
     That(fn(&str) -> bool, &'static str),
     /// A list of items of this form.
     List(&'static Form),
@@ -52,15 +59,15 @@ pub(crate) enum Form {
     Some(&'static Form),
     /// An object with these members and no others.
     Object(&'static [Member]),
-    /// An object with these members, and any others.
+    /// An object with these members. Other members are allowed.
     Open(&'static [Member]),
-    /// An object with any names and members of this form.
+    /// An object with any names. All members have this form.
     Each(&'static Form),
-    /// One of these forms.
+    /// A value with one of these forms.
     Either(&'static [Form]),
 }
 
-/// A member of an object.
+/// A member of an object form.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Member {
     name: &'static str,
@@ -69,7 +76,7 @@ pub(crate) struct Member {
 }
 
 impl Form {
-    /// The names of the required and of the optional members of an object.
+    /// Returns the names of the required members and of the optional members of an object form.
     pub(crate) fn members(&self) -> (Vec<&'static str>, Vec<&'static str>) {
         let (Self::Object(members) | Self::Open(members)) = self else { return Default::default() };
         let (required, optional): (Vec<&Member>, Vec<&Member>) =
@@ -79,12 +86,12 @@ impl Form {
     }
 }
 
-/// A required member.
+/// Declares a required member.
 pub(crate) const fn must(name: &'static str, form: Form) -> Member {
     Member { name, form, is_required: true }
 }
 
-/// An optional member.
+/// Declares an optional member.
 pub(crate) const fn may(name: &'static str, form: Form) -> Member {
     Member { name, form, is_required: false }
 }
@@ -92,9 +99,9 @@ pub(crate) const fn may(name: &'static str, form: Form) -> Member {
 /// A deviation of a value from its form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FormViolation {
-    /// The JSON pointer, such as `/parameters/0/type`; empty for the value itself.
+    /// JSON pointer to the deviation, such as `/parameters/0/type`, or an empty string for the value itself.
     pub(crate) path: String,
-    /// The expected form.
+    /// Description of the expected form.
     pub(crate) expected: String,
     pub(crate) kind: FaultKind,
 }
@@ -111,7 +118,7 @@ pub(crate) enum FaultKind {
 }
 
 impl FormViolation {
-    /// The fault as a difference of a finding, with the value from which its path starts.
+    /// Converts the deviation to a difference of a finding. `value` is the root of its path.
     fn difference(&self, value: &Value) -> Difference {
         Difference {
             path: self.path.clone(),
@@ -145,19 +152,19 @@ impl fmt::Display for FormViolation {
 }
 
 impl Form {
-    /// Returns all deviations in the order of the value.
+    /// Returns all deviations of a value, in the order of its members.
     pub(crate) fn faults(&self, value: &Value) -> Vec<FormViolation> {
         let mut faults = Vec::new();
         self.look(value, "", &mut faults);
         faults
     }
 
-    /// Whether a value has this form.
+    /// Returns `true` if a value has this form.
     pub(crate) fn fits(&self, value: &Value) -> bool {
         self.faults(value).is_empty()
     }
 
-    /// Counts a passed case if the value has this form, and adds a finding for each cause of faults otherwise.
+    /// Counts a passed case if the value has this form. Otherwise adds one finding for each cause of deviations.
     pub(crate) fn check(
         &self,
         value: &Value,
@@ -223,7 +230,7 @@ impl Form {
     }
 }
 
-/// Checks the members of an object. Returns whether the value is an object.
+/// Checks the members of an object. Returns `false` if the value is not an object.
 fn look_at_members(
     members: &[Member],
     is_closed: bool,
@@ -258,12 +265,12 @@ fn look_at_members(
     true
 }
 
-/// A name as a step of a JSON pointer.
+/// Escapes a name for use in a JSON pointer.
 fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// Converts a non-negative integer, including `3.0`.
+/// Converts a non-negative integer, including notations such as `3.0`.
 fn whole(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| {
         let number = value.as_f64()?;
@@ -271,7 +278,7 @@ fn whole(value: &Value) -> Option<u64> {
     })
 }
 
-/// Describes the faults in a message.
+/// Describes deviations in a message.
 pub(crate) fn describe_faults(faults: &[FormViolation]) -> String {
     let mut text =
         faults.iter().take(MAX_FAULTS).map(FormViolation::to_string).collect::<Vec<_>>().join("; ");
@@ -312,19 +319,19 @@ impl fmt::Display for Form {
     }
 }
 
-/// Whether a text is a valid name of operations and parameters: `^[a-z][a-z0-9_]*$`.
+/// Returns `true` if a string is a valid name of operations and parameters: `^[a-z][a-z0-9_]*$`.
 pub(crate) fn is_snake_case(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_lowercase())
         && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'))
 }
 
-/// Whether a text is a code: `^[A-Z][A-Z0-9_]*$`.
+/// Returns `true` if a string is a valid error or warning code: `^[A-Z][A-Z0-9_]*$`.
 pub(crate) fn is_code(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_uppercase())
         && text.bytes().all(|byte| matches!(byte, b'A'..=b'Z' | b'0'..=b'9' | b'_'))
 }
 
-/// Whether a text is a protocol version: `^\d+\.\d+\.\d+(-[a-zA-Z0-9.-]+)?$`.
+/// Returns `true` if a string is a protocol version: `^\d+\.\d+\.\d+(-[a-zA-Z0-9.-]+)?$`.
 pub(crate) fn is_version(text: &str) -> bool {
     let (numbers, label) = match text.split_once('-') {
         Some((numbers, label)) => (numbers, Some(label)),
@@ -346,9 +353,9 @@ fn is_instant(text: &str) -> bool {
 /// A date with a time and an offset.
 pub(crate) const INSTANT: Form = Form::That(is_instant, "an instant such as 2031-05-06T07:08:09Z");
 
-/// A code of an error or a warning.
+/// The code of an error or a warning.
 pub(crate) const CODE: Form = Form::That(is_code, "a code such as VALIDATION_INVALID_TYPE");
-/// `error` of a failure.
+/// The `error` member of a failure.
 pub(crate) const ERROR: Form = Form::Object(&[
     must("code", CODE),
     must("message", Form::Word),

@@ -1,12 +1,13 @@
-//! Forms as JSON Schemas, for `cases/forms.json`.
+//! Converts forms to JSON Schemas, for `cases/forms.json`.
 
 use serde_json::{Map, Value, json};
 
 use super::{Form, Member};
 
 impl Form {
-    /// Returns a JSON Schema of draft 2020-12 that accepts the values of this form. The condition of
-    /// [`Form::That`] is its description.
+    /// Returns a JSON Schema of draft 2020-12 that accepts the values of this form.
+    ///
+    /// A schema cannot express the predicate of [`Form::That`]. Its condition becomes a description.
     pub(crate) fn schema(&self) -> Value {
         match self {
             Self::Any => json!({}),

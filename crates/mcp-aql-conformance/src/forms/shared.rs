@@ -1,24 +1,26 @@
-//! Faults with one cause that several forms show. The findings about them share the cause, so that a report
-//! contains it once.
+//! Finds deviations with one cause in several forms.
+//!
+//! An adapter that names a member wrongly does so in many replies. The findings share the cause, so a report contains
+//! it once.
 
 use super::{FaultKind, FormViolation};
 
-/// Members that both an entry of the list of operations and the details of an operation must have.
+/// Members required both in entries of the list of operations and in the details of an operation.
 const OF_OPERATIONS: [&str; 2] = ["/semantic_category", "/endpoint"];
 
-/// A cause that does not depend on the form that shows it.
+/// A cause independent of the form in which it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SharedCause {
     /// A required member has another name, such as `element_name` instead of `name`.
     OtherName { required: String, actual: String },
-    /// A member for metadata, whose name begins with an underscore, where the form has none.
+    /// An unexpected metadata member, with a name that begins with an underscore.
     Metadata(String),
-    /// A member that every description of an operation lacks.
+    /// A member missing from every description of an operation.
     OfOperations(String),
 }
 
 impl SharedCause {
-    /// The text that identifies the cause.
+    /// Returns a string that identifies the cause.
     pub(super) fn key(&self) -> String {
         match self {
             Self::OtherName { required, actual } => format!("{actual} instead of {required}"),
@@ -27,7 +29,7 @@ impl SharedCause {
         }
     }
 
-    /// A suggestion, if that of the form does not fit.
+    /// Returns a suggestion, or `None` if the suggestion of the form fits.
     pub(super) fn fix(&self) -> Option<String> {
         match self {
             Self::OtherName { required, actual } => {
@@ -38,8 +40,9 @@ impl SharedCause {
     }
 }
 
-/// The faults by their causes, in the order of the first fault. Faults without a shared cause are grouped by the
-/// member of the whole value that contains them.
+/// Groups deviations by their causes, in the order of the first deviation of each group.
+///
+/// Deviations without a shared cause are grouped by the top-level member that contains them.
 pub(super) fn by_cause(
     faults: Vec<FormViolation>,
 ) -> Vec<(Option<SharedCause>, Vec<FormViolation>)> {
@@ -58,7 +61,7 @@ pub(super) fn by_cause(
     groups
 }
 
-/// The first step of a fault's path.
+/// Returns the first step of a deviation's path.
 fn member(fault: &FormViolation) -> &str {
     fault.path.split('/').nth(1).unwrap_or_default()
 }
@@ -87,8 +90,12 @@ fn cause(fault: &FormViolation, faults: &[FormViolation]) -> Option<SharedCause>
     }
 }
 
-/// Whether a member's name is another spelling of the required one, or ends with it: `element_name` stands for
-/// `name`, and `mcp_tool` for `mcpTool`.
+/// Returns `true` if a name is another spelling of the required name or ends with it.
+///
+/// ```text
+/// element_name  →  name
+/// mcp_tool      →  mcpTool
+/// ```
 fn stands_for(actual: &str, required: &str) -> bool {
     let letters = |name: &str| name.replace(['_', '-'], "").to_lowercase();
     letters(actual).ends_with(&letters(required))

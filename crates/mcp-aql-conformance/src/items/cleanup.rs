@@ -1,4 +1,4 @@
-//! Removal of the items that the run created.
+//! Removes the items that the run created.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,27 +15,27 @@ use crate::resources::{LedgerEntry, Role};
 use crate::run::{Run, arguments};
 use crate::wire::Connection;
 
-/// The maximum number of removals per session, because adapters limit the confirmations of a session.
+/// Maximum number of removals per session. Adapters limit the confirmations of a session.
 const REMOVALS_PER_SESSION: usize = 100;
-/// The minimum time for the removal after the time limit of the run.
+/// Minimum time reserved for removals after the time limit of the run.
 const REMOVAL_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The interval between attempts to remove an item from an adapter that limits the rate of calls.
+/// Interval between attempts to remove an item from an adapter with a rate limit.
 const REMOVAL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The names of remaining items by their resource and the reason.
+/// Names of the remaining items, by resource and reason.
 type RemainingItems = BTreeMap<(String, String), Vec<String>>;
 
 impl Run {
-    /// Removes the run's items as far as allowed. Returns the remaining ones with the reasons.
+    /// Removes the items of the run if allowed. Returns descriptions of the remaining ones with the reasons.
     pub(crate) async fn clear_up(&self) -> Vec<String> {
         self.prolong(REMOVAL_TIMEOUT.max(self.removal_time() * 2));
         let mut made = self.resources().left();
-        // Later items may depend on earlier ones.
+        // Later items may depend on earlier ones, so remove them first.
         made.reverse();
         let mut left = RemainingItems::new();
         for part in made.chunks(REMOVALS_PER_SESSION) {
-            // A list instead of an iterator with closures, so that the future is `Send`.
+            // Collect the futures: an iterator with closures would make this future not `Send`.
             let going: Vec<_> = part
                 .iter()
                 .map(|made| async move { (made, self.clear(made, None).await) })
@@ -53,7 +53,7 @@ impl Run {
         self.left_with(left)
     }
 
-    /// The run's items that remain because there was no time to remove them.
+    /// Describes the items that remain because no time was left to remove them.
     pub(crate) fn left_in_haste(&self) -> Vec<String> {
         let mut left = RemainingItems::new();
         for made in self.resources().left() {
@@ -63,7 +63,7 @@ impl Run {
         self.left_with(left)
     }
 
-    /// Describes the remaining items, and those that may exist in addition.
+    /// Describes the remaining items, and items possibly left in addition.
     fn left_with(&self, left: RemainingItems) -> Vec<String> {
         let others = self.resources().made_otherwise().into_iter().map(|(operation, calls)| {
             format!("items that `{operation}` created in {calls} calls, unless they were removed with others")
@@ -78,8 +78,9 @@ impl Run {
             .collect()
     }
 
-    /// Removes items in another session. Waits while the adapter limits the rate of calls, unless that does not
-    /// help.
+    /// Removes the held-back items in another session, because some limits apply per session.
+    ///
+    /// While the adapter limits the rate of calls, waits and retries until waiting stops helping.
     async fn clear_elsewhere<'m>(
         &self,
         held: Vec<(&'m LedgerEntry, Result<(), String>)>,
@@ -106,7 +107,7 @@ impl Run {
         again
     }
 
-    /// Sends a permitted call in this or another session.
+    /// Sends a permitted call, in the given session or else in the session of the run.
     async fn send_to(
         &self,
         elsewhere: Option<&Connection>,
@@ -141,7 +142,7 @@ impl Run {
         if let Some(why) = self.forbids(operation) {
             return Err(why.reason());
         }
-        // A further required parameter might select another item.
+        // Do not guess a further required parameter: its value might select another item.
         let named = self.settings.file.params.get(&operation.name);
         let is_reported =
             |name: &str| name == kind.id || named.is_some_and(|named| named.contains_key(name));
@@ -170,13 +171,13 @@ impl Run {
     }
 }
 
-/// Whether a limit prevented a removal.
+/// Returns `true` if a rate limit prevented a removal.
 fn is_limited(gone: &Result<(), String>) -> bool {
     matches!(gone, Err(why) if why.starts_with("RATE_LIMIT_"))
 }
 
 impl LedgerEntry {
-    /// The identifier in messages.
+    /// Returns the identifier of the item for messages.
     fn name(&self) -> String {
         match &self.id {
             None => "of unknown identifier".to_owned(),
@@ -186,7 +187,7 @@ impl LedgerEntry {
     }
 }
 
-/// The first names and the number of the others.
+/// Joins the first names and adds the number of the others: `a, b, c, d, e and 7 more`.
 fn shortened(names: &[String]) -> String {
     const MAX_NAMES: usize = 5;
     let shown = names.iter().take(MAX_NAMES).cloned().collect::<Vec<_>>().join(", ");

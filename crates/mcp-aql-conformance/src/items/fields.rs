@@ -1,4 +1,4 @@
-//! The fields of items: which can be changed, their other values, and the comparison of values.
+//! The fields of items: which ones updates can change, other values for them, and comparing values.
 
 use chrono::DateTime;
 use serde_json::{Map, Value};
@@ -18,7 +18,7 @@ pub(crate) struct Field<'a> {
     pub(crate) shape: Shape<'a>,
     is_required: bool,
     description: &'a str,
-    /// Whether results need not show the field.
+    /// If `true`, results may omit the field.
     pub(crate) is_sensitive: bool,
 }
 
@@ -36,12 +36,14 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// The description of the field.
+    /// Returns the description of the field.
     pub(crate) const fn description(&self) -> &'a str {
         self.description
     }
 
-    /// A valid value other than the current one. A reference to another item is never generated: it must exist.
+    /// Returns a valid value other than the current one.
+    ///
+    /// A reference to another item is never generated, because the item must exist. It is taken from earlier results.
     pub(crate) fn other(self, run: &Run, current: &Value) -> Option<Value> {
         let (one, is_list) = match self.name.strip_suffix("_ids") {
             Some(stem) => (format!("{stem}_id"), true),
@@ -56,7 +58,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// A valid value other than the current one. There is none for objects because updates merge them.
+/// Returns a valid value other than the current one. Returns `None` for objects, because updates merge them.
 pub(crate) fn other(shape: Shape<'_>, current: &Value) -> Option<Value> {
     (1..12)
         .filter_map(|turn| shape.made(turn))
@@ -64,19 +66,20 @@ pub(crate) fn other(shape: Shape<'_>, current: &Value) -> Option<Value> {
 }
 
 impl Resource {
-    /// The fields that updates may change, except the identifier.
+    /// Returns the fields that updates may change, except the identifier.
     pub(crate) fn changeable<'a>(&self, run: &'a Run) -> Vec<Field<'a>> {
         self.described(run).0
     }
 
-    /// Whether a type documents that updates may change this field.
+    /// Returns `true` if a type documents that updates may change this field.
     pub(crate) fn documents_change(&self, run: &Run, name: &str) -> bool {
         let (fields, is_documented) = self.described(run);
         is_documented && fields.iter().any(|field| field.name == name)
     }
 
-    /// The changeable fields, and whether a type documents them. Otherwise they are the parameters of the
-    /// creation.
+    /// Returns the changeable fields, and `true` if a type documents them.
+    ///
+    /// Without such a type, the parameters of the CREATE operation are taken as the changeable fields.
     fn described<'a>(&self, run: &'a Run) -> (Vec<Field<'a>>, bool) {
         let adapter = &run.adapter;
         let Some(update) = self.operation(&run.adapter, Role::Update) else {
@@ -85,7 +88,7 @@ impl Resource {
         let create = self.operation(&run.adapter, Role::Create);
         let returned = update.details().pointer("/returns/name").and_then(Value::as_str);
         let own = |name: &str| {
-            // The type of the item also has read-only fields.
+            // The type of the item proves nothing, because it also has read-only fields.
             if Some(name) == returned { Vec::new() } else { fields_of(adapter, name) }
         };
         let described = update.parameter("input").into_iter().flat_map(|input| {
@@ -126,7 +129,7 @@ impl Resource {
         (found, is_reported)
     }
 
-    /// Whether a field is optional: by its type, or because an item can be created without it.
+    /// Returns `true` if a field is optional, either by its type or because the CREATE operation does not require it.
     pub(crate) fn may_lack(&self, run: &Run, name: &str) -> bool {
         let of_type = self.fields(run).into_iter().find(|field| field.name == name);
         if let Some(field) = of_type {
@@ -138,13 +141,14 @@ impl Resource {
             .is_some_and(|parameter| !parameter.required && parameter.member("default").is_none())
     }
 
-    /// Whether the type of the item documents this field.
+    /// Returns `true` if the type of the item documents this field.
     pub(crate) fn is_typed(&self, run: &Run, name: &str) -> bool {
         self.fields(run).iter().any(|field| field.name == name)
     }
 
-    /// Whether a field of an object field is optional by the type of the item. The type of `input` does not
-    /// count because updates may omit all fields.
+    /// Returns `true` if a field of an object field is optional by the type of the item.
+    ///
+    /// The type of `input` is not consulted, because updates may omit every field.
     pub(crate) fn may_lack_inside(&self, run: &Run, outer: &str, inner: Shape<'_>) -> bool {
         let outer = self.fields(run).into_iter().find(|field| field.name == outer);
         let fields = outer.map(|outer| outer.shape.fields()).unwrap_or_default();
@@ -152,7 +156,7 @@ impl Resource {
         found.is_some_and(|found| !found.is_required())
     }
 
-    /// The fields of the type that the READ operation returns.
+    /// Returns the fields of the type that the READ operation returns.
     fn fields<'a>(&self, run: &'a Run) -> Vec<Field<'a>> {
         let of_type = [Role::Read, Role::Create].into_iter().find_map(|role| {
             let operation = self.operation(&run.adapter, role)?;
@@ -162,7 +166,7 @@ impl Resource {
         of_type.unwrap_or_default()
     }
 
-    /// Append-only lists by the configuration and by descriptions.
+    /// Returns the append-only lists, as configured or as stated in descriptions.
     pub(crate) fn growing(&self, run: &Run) -> Vec<String> {
         let mut names = self.append_only.clone();
         for field in self.changeable(run).into_iter().chain(self.fields(run)) {
@@ -176,7 +180,7 @@ impl Resource {
         names
     }
 
-    /// The names of all fields that a caller can set on creation or later.
+    /// Returns the names of all fields that a caller can set, on creation or later.
     pub(crate) fn settable(&self, run: &Run) -> Vec<String> {
         let mut names: Vec<_> =
             self.changeable(run).into_iter().map(|field| field.name.to_owned()).collect();
@@ -191,8 +195,10 @@ impl Resource {
         names
     }
 
-    /// The read-only fields: those of the configuration, those with such a description, and fields of the
-    /// item's type that the documented `input` does not have.
+    /// Returns the names of the read-only fields.
+    ///
+    /// These are the configured ones, fields described as read-only, and fields of the item's type that a documented
+    /// `input` lacks.
     pub(crate) fn unchangeable(&self, run: &Run) -> Vec<String> {
         let (changeable, is_reported) = self.described(run);
         let mut names: Vec<_> = self
@@ -215,7 +221,7 @@ impl Resource {
     }
 }
 
-/// The fields of an object type.
+/// Returns the fields of an object type.
 pub(crate) fn fields_of<'a>(adapter: &'a Adapter, name: &str) -> Vec<Field<'a>> {
     let found = adapter.types.iter().find(|known| known.name == name);
     let fields = found.and_then(|found| found.details().get("fields")?.as_array());
@@ -224,7 +230,7 @@ pub(crate) fn fields_of<'a>(adapter: &'a Adapter, name: &str) -> Vec<Field<'a>> 
         Some(Field {
             name: raw.get("name")?.as_str()?,
             shape: Shape::new(raw, &adapter.types),
-            // A field with a default has it when nothing else is set, so it is never absent.
+            // An item always has a field with a default, so the field counts as required.
             is_required: raw.get("required") == Some(&Value::Bool(true))
                 || raw.get("default").is_some_and(|default| !default.is_null()),
             description: raw.get("description").and_then(Value::as_str).unwrap_or_default(),
@@ -238,8 +244,9 @@ fn is_of_the_thing(parameter: &Parameter) -> bool {
     !is_control(&parameter.name)
 }
 
-/// Parameters of a new item: the required ones, and optional ones with generated values. Parameters with a
-/// default get another value, which shows whether the adapter uses it.
+/// Returns parameters for a new item: the required ones, and optional ones with generated values.
+///
+/// A parameter with a default gets another value. Otherwise a test could not detect that the adapter ignores it.
 pub(crate) fn to_create(run: &Run, operation: &Operation) -> Result<Map<String, Value>, Skip> {
     let mut params = run.valid(operation)?;
     let configured = run.settings.file.params.get(&operation.name);
@@ -265,7 +272,7 @@ pub(crate) fn to_create(run: &Run, operation: &Operation) -> Result<Map<String, 
     Ok(params)
 }
 
-/// The parameters with other texts, after a conflict with an existing item.
+/// Varies the strings in parameters. Use this after a conflict with an existing item.
 pub(crate) fn varied(
     run: &Run,
     operation: &Operation,
@@ -294,8 +301,17 @@ pub(crate) fn varied(
     varied
 }
 
-/// Whether a stored value equals the submitted one. Numbers are compared by value, instants by time, and
-/// objects by the submitted members.
+/// Returns `true` if a stored value equals the submitted one.
+///
+/// Numbers are compared by value, instants by time, and objects only by the submitted members:
+///
+/// ```text
+/// given                        stored
+/// 3                            3.0                          same
+/// "2031-05-06T07:08:09Z"       "2031-05-06T08:08:09+01:00"  same
+/// { "a": 1 }                   { "a": 1, "b": 2 }           same
+/// [1]                          [1, 2]                       different
+/// ```
 pub(crate) fn same(given: &Value, there: &Value) -> bool {
     match (given, there) {
         (Value::Number(given), Value::Number(there)) => {

@@ -1,4 +1,4 @@
-//! Creation, reading, update and removal of items for checks.
+//! Creates, reads, updates and removes items for checks.
 
 mod cleanup;
 mod fields;
@@ -20,19 +20,19 @@ pub(crate) use fields::{Field, fields_of, other, same, to_create, varied};
 pub(crate) struct CreatedItem<'a> {
     pub(crate) resource: &'a Resource,
     pub(crate) id: Value,
-    /// The parameters of its creation.
+    /// Parameters of the CREATE call.
     pub(crate) sent: Map<String, Value>,
-    /// The call that created it.
+    /// The call that created the item.
     pub(crate) made: Exchange,
 }
 
-/// The confirmation token in a reply.
+/// Returns the confirmation token in a reply, if the reply requires a confirmation.
 pub(crate) fn token_of(asked: &Exchange) -> Option<&str> {
     let failure = asked.failure().filter(|failure| failure.code == "CONFIRMATION_REQUIRED")?;
     failure.details.get("confirmation_token")?.as_str()
 }
 
-/// Adds the confirmation token to parameters.
+/// Adds the confirmation token to the parameters of a call.
 pub(crate) fn confirmed(
     operation: &Operation,
     mut params: Map<String, Value>,
@@ -59,8 +59,9 @@ impl Run {
         }
     }
 
-    /// The resources with an operation of this role. If there is none, marks the check as not applicable or
-    /// skips the case with the missing configuration.
+    /// Returns the resources with an operation of this role.
+    ///
+    /// If there are none, marks the check as not applicable, or skips the case and names the missing configuration.
     pub(crate) fn kinds(&self, role: Role, cases: &Cases) -> Vec<&Resource> {
         let resources = self.resources();
         for wrong in resources.wrong() {
@@ -76,7 +77,7 @@ impl Run {
             let mut operations = self.adapter.of(category).map(|operation| operation.name.as_str());
             match operations.find(|name| !RESERVED.contains(name)) {
                 None => cases.not_applicable(format!("no {category} operation acts on items")),
-                // Without items of its own, the run can never test the operation on one.
+                // Without a CREATE operation, the run never owns an item to test the operation on.
                 Some(operation)
                     if !self
                         .adapter
@@ -108,7 +109,8 @@ impl Run {
         self.make_with(kind, params, cases).await
     }
 
-    /// Creates another item. Some adapters return an existing item for equal parameters.
+    /// Creates another item. Retries with varied parameters, because some adapters return an existing item for equal
+    /// parameters.
     pub(crate) async fn make_another<'r>(
         &self,
         first: &CreatedItem<'r>,
@@ -183,8 +185,8 @@ impl Run {
         None
     }
 
-    /// Creates an item with these parameters. After a conflict, tries similar ones; after a rejection, only
-    /// the required ones.
+    /// Creates an item with these parameters. Retries with varied parameters after a conflict, and with only the
+    /// required ones after a rejection.
     pub(crate) async fn make_with<'r>(
         &self,
         kind: &'r Resource,
@@ -216,7 +218,7 @@ impl Run {
         }
     }
 
-    /// The parameters of an operation on an item, except those of the change.
+    /// Returns the parameters of an operation on an item, without the `input` of an update.
     pub(crate) fn on(
         &self,
         operation: &Operation,
@@ -251,8 +253,9 @@ impl Run {
         self.call(read, params, cases).await
     }
 
-    /// Finds an item in a list because it has no READ operation of its own. Returns a reply as if the item
-    /// had been read, or with the whole list if it is missing.
+    /// Finds an item in a list, for resources without a READ operation for one item.
+    ///
+    /// Returns a reply as if the item had been read. If the list lacks the item, returns the reply with the whole list.
     async fn look_up(
         &self,
         thing: &CreatedItem<'_>,
@@ -280,13 +283,13 @@ impl Run {
         Some(Exchange { tool: list.tool.clone(), arguments, reply })
     }
 
-    /// The stored item. The check `creates.read_back` reports items that cannot be read.
+    /// Reads the stored item. The check `creates.read_back` reports items that cannot be read.
     pub(crate) async fn stored(&self, thing: &CreatedItem<'_>, cases: &Cases) -> Option<Value> {
         let looked = self.look(thing, cases).await?;
         self.shown(thing, &looked, cases)
     }
 
-    /// The item in the reply of a READ operation.
+    /// Returns the item in the reply of a READ operation. Skips the case if the reply does not contain it.
     pub(crate) fn shown(
         &self,
         thing: &CreatedItem<'_>,
@@ -305,7 +308,7 @@ impl Run {
         object.cloned()
     }
 
-    /// Updates an item with this `input` and further parameters.
+    /// Updates an item with this `input` and the other required parameters.
     pub(crate) async fn update(
         &self,
         thing: &CreatedItem<'_>,
@@ -325,7 +328,7 @@ impl Run {
         self.act(operation, params, cases).await
     }
 
-    /// Parameters of an EXECUTE operation, with created items if it needs any.
+    /// Returns parameters for an EXECUTE operation. Creates the items that it needs.
     pub(crate) async fn to_run(
         &self,
         operation: &Operation,

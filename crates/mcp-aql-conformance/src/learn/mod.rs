@@ -1,5 +1,6 @@
-//! Learning an adapter: reads its tools, operations and types from introspection, leniently. Checks of forms
-//! report deviations; what cannot be read is a gap.
+//! Learns an adapter: reads its tools, operations and types from introspection.
+//!
+//! Reading is lenient. The checks of forms report deviations, and unreadable parts become gaps.
 
 mod reader;
 
@@ -17,7 +18,7 @@ use crate::json_size::weight;
 use crate::pace::{Pacer, RateLimit, StatedLimit};
 use crate::wire::{Answer, Connection, NoResponse};
 
-/// Returned when an adapter could not be learned.
+/// The error for an adapter that could not be learned.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum LearnError {
@@ -46,19 +47,19 @@ pub(crate) enum LearnError {
     },
 }
 
-/// The maximum number of concurrent requests for details.
+/// Maximum number of concurrent requests for details.
 const MAX_CONCURRENT: usize = 32;
-/// The maximum number of pages of tools.
+/// Maximum number of pages of tools.
 const MAX_PAGES: usize = 100;
-/// The approximate maximum memory of a learned adapter in each mode, in bytes.
+/// Approximate maximum memory of a learned adapter in each mode, in bytes.
 const MAX_LEARNED_BYTES: usize = 12 << 20;
 
-/// The memory in use by the learned parts.
+/// Counts the memory of the learned parts, in bytes.
 #[derive(Default)]
 struct MemoryBudget(AtomicUsize);
 
 impl MemoryBudget {
-    /// Reserves memory for several copies of a value.
+    /// Reserves memory for this number of copies of a value.
     fn reserve(&self, times: usize, value: &Value) -> Result<(), LearnError> {
         let more = weight(value).saturating_mul(times);
         if self.0.fetch_add(more, Ordering::Relaxed).saturating_add(more) <= MAX_LEARNED_BYTES {
@@ -68,7 +69,7 @@ impl MemoryBudget {
     }
 }
 
-/// Reads all tools, page by page. Returns them with the reason why there may be more.
+/// Reads all tools, page by page. Also returns the reason why there may be more, if any.
 async fn tools(
     connection: &Connection,
     budget: &MemoryBudget,
@@ -79,7 +80,7 @@ async fn tools(
         let params = cursor.map_or_else(|| json!({}), |cursor: Value| json!({ "cursor": cursor }));
         let result = match connection.request("tools/list", &params).await {
             Answer::Result(result) => result,
-            // A server without the capability `tools` answers so.
+            // A server without the capability `tools` returns this error.
             Answer::Error { code, message, .. } => {
                 let why = format!("`tools/list` returned the JSON-RPC error {code}: {message}");
                 return Ok((tools, Some(why)));
@@ -89,7 +90,7 @@ async fn tools(
         let Some(page) = result.get("tools").and_then(Value::as_array) else {
             return Err(LearnError::NotAnAdapter("`tools/list` returned no `tools`".to_owned()));
         };
-        // The endpoint tools are stored twice.
+        // The endpoint tools are stored a second time.
         budget.reserve(2, &result)?;
         tools.extend(page.iter().filter_map(|raw| {
             Some(Tool {
@@ -113,15 +114,16 @@ struct Listing {
     serves_all: bool,
     introspect: String,
     reply: Value,
-    /// The reason why there are no endpoint tools or no list.
+    /// Reason why the endpoint tools or the list are missing.
     gap: Option<Gap>,
 }
 
-/// Learns an adapter. If it serves both modes at once, `of_all` selects one. Parts that cannot be read are
-/// [`Adapter::gaps`].
+/// Learns an adapter. Unreadable parts are stored in [`Adapter::gaps`].
+///
+/// If the adapter serves both modes at once, `of_all` selects one of them.
 ///
 /// # Errors
-/// [`LearnError`] if the server does not answer, or answers with too much.
+/// Returns [`LearnError`] if the server does not reply, or replies with too much data.
 pub(crate) async fn learn(
     connection: &Connection,
     pacer: &Pacer,
@@ -160,8 +162,10 @@ pub(crate) async fn learn(
     Ok(adapter)
 }
 
-/// Finds the first adapter of the server that lists its operations. A server may contain several adapters
-/// with different prefixes. Without any list, returns the first adapter.
+/// Finds the first adapter of the server that lists its operations.
+///
+/// A server may contain several adapters with different prefixes. If none of them returns a list, the first adapter is
+/// used.
 async fn find_adapter(
     (connection, pacer): (&Connection, &Pacer),
     tools: &[Tool],
@@ -172,7 +176,7 @@ async fn find_adapter(
     let mut first = None;
     for prefix in prefixes(tools) {
         let (endpoints, mode, serves_all) = face(tools, prefix, of_all);
-        // The READ tool is tried first; other profiles may have `introspect` elsewhere.
+        // Try the READ tool first. In other profiles, another tool may accept `introspect`.
         let mut order: Vec<_> = endpoints.iter().map(|tool| tool.name.clone()).collect();
         order.sort_by_key(|name| !name.ends_with("_read"));
         for introspect in order {
@@ -188,7 +192,7 @@ async fn find_adapter(
                 exchange.summary()
             );
             let reply = exchange.received();
-            // The entries are stored in the reply, in the list and in each operation.
+            // The reply keeps the entries, and the list and the operations copy them.
             budget.reserve(3, &reply)?;
             let gap =
                 (!is_list).then(|| Gap::new(Part::Operations, "introspection.list_form", why));
@@ -203,7 +207,7 @@ async fn find_adapter(
     Ok(first.unwrap_or_else(|| without_endpoints(tools, why)))
 }
 
-/// A server that is not an adapter.
+/// Describes a server without endpoint tools, with the reason why it is not an adapter.
 fn without_endpoints(tools: &[Tool], why: Option<String>) -> Listing {
     let names: Vec<_> = tools.iter().take(5).map(|tool| format!("`{}`", tool.name)).collect();
     let more = if tools.len() > 5 { ", …" } else { "" };
@@ -233,7 +237,7 @@ fn without_endpoints(tools: &[Tool], why: Option<String>) -> Listing {
     }
 }
 
-/// The distinct prefixes of endpoint tools in the order of the tools.
+/// Returns the distinct prefixes of endpoint tools, in the order of the tools.
 fn prefixes(tools: &[Tool]) -> Vec<&str> {
     let mut prefixes: Vec<&str> = Vec::new();
     for (prefix, _) in tools.iter().filter_map(|tool| tool_parts(&tool.name)) {
@@ -244,7 +248,7 @@ fn prefixes(tools: &[Tool]) -> Vec<&str> {
     prefixes
 }
 
-/// Returns the endpoint tools with this prefix, their mode, and whether both modes are served.
+/// Returns the endpoint tools with this prefix, their mode, and `true` if both modes are served.
 fn face(tools: &[Tool], prefix: &str, of_all: Mode) -> (Vec<Tool>, Mode, bool) {
     let of_prefix = |is_family: bool| {
         let is_one = move |tool: &&Tool| {
@@ -278,7 +282,7 @@ async fn ask(connection: &Connection, pacer: &Pacer, tool: &str, params: Value) 
     }
 }
 
-/// Keeps the rate limit that the adapter documents in the query `quota_status` (REQ-RATE-08).
+/// Applies the rate limit that the adapter documents in the query `quota_status` (REQ-RATE-08).
 async fn keep_stated_limit(connection: &Connection, pacer: &Pacer, adapter: &Adapter) {
     if !adapter.documents_query("quota_status") {
         return;

@@ -1,4 +1,4 @@
-//! Reading the lists of operations and types with the details of each entry.
+//! Reads the lists of operations and types, and the details of each entry.
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use serde_json::{Value, json};
@@ -11,11 +11,11 @@ use crate::category::Mode;
 use crate::pace::Pacer;
 use crate::wire::Connection;
 
-/// A list that `introspect` returns.
+/// A list returned by `introspect`.
 struct ListQuery {
-    /// The query, which is also the member of the list.
+    /// The query. The member with the list has the same name.
     query: &'static str,
-    /// The member of the details of one entry.
+    /// The member with the details of one entry.
     details: &'static str,
 }
 
@@ -29,13 +29,13 @@ struct Listed {
     reply: Value,
 }
 
-/// Reads lists through the tool that answers `introspect`.
+/// Reads lists through the tool that accepts `introspect`.
 pub(super) struct Reader<'a> {
     pub(super) connection: &'a Connection,
     pub(super) pacer: &'a Pacer,
     pub(super) introspect: &'a str,
     pub(super) budget: &'a MemoryBudget,
-    /// The maximum number of concurrent requests.
+    /// Maximum number of concurrent requests.
     pub(super) at_once: usize,
 }
 
@@ -103,8 +103,10 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The member that holds the names of a list: `name`, or the first other one with a value that
-    /// `introspect` resolves.
+    /// Determines the member that holds the names in a list.
+    ///
+    /// This is `name`, or the first other member with a value that `introspect` resolves. For example, some adapters
+    /// list operations as `{ "operation_name": "get_task" }`.
     async fn name_member(&self, list: &ListQuery, entries: &[Value]) -> String {
         let is_unnamed = |entry: &&Value| naming::name_of(entry, naming::NAME).is_none();
         for (member, name) in
@@ -119,7 +121,7 @@ impl Reader<'_> {
         naming::NAME.to_owned()
     }
 
-    /// The reply with the details of an entry.
+    /// Requests the details of an entry and returns the reply.
     async fn look_up(&self, list: &ListQuery, name: &str) -> Value {
         let params = json!({ "query": list.query, "name": name });
         ask(self.connection, self.pacer, self.introspect, params)
@@ -142,7 +144,7 @@ impl Reader<'_> {
         let requests: Vec<_> = named
             .map(|(name, entry)| async move {
                 let reply = self.look_up(list, &name).await;
-                // Renamed details are a second copy.
+                // Renaming the details creates a second copy.
                 let copies = if member == naming::NAME { 1 } else { 2 };
                 self.budget.reserve(copies, &reply)?;
                 Ok::<_, LearnError>(Listed { name, entry, reply })
@@ -152,12 +154,12 @@ impl Reader<'_> {
     }
 }
 
-/// Whether this tool belongs to the mode that is not under test, of an adapter that serves both.
+/// Returns `true` if the adapter serves both modes and this tool belongs to the one not under test.
 fn is_of_other_mode(adapter: &Adapter, tool: &str) -> bool {
     adapter.mode == Mode::Single && adapter.tools.iter().any(|known: &Tool| known.name == tool)
 }
 
-/// The list of this name in a reply of `introspect`.
+/// Returns the list with this name in a reply of `introspect`.
 fn list_in(reply: &Value, name: &str) -> Vec<Value> {
     let list = reply.pointer("/data").and_then(|data| data.get(name)?.as_array());
     list.cloned().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Operations that return all items of a collection.
+//! Finds operations that return all items of a collection, and reads these items.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use crate::adapter::{Operation, Parameter};
 use crate::cases::Cases;
 use crate::run::Run;
 
-/// Parameters that affect the presentation of items but not their selection.
+/// Parameters that change the presentation of items but not their selection.
 const SHOWING: [&str; 15] = [
     "fields",
     "preset",
@@ -25,8 +25,8 @@ const SHOWING: [&str; 15] = [
     "limit",
     "offset",
 ];
-/// Parameters of paging styles that are not walked. Without another parameter, such operations may return
-/// one of many pages.
+/// Parameters of paging styles that the runner does not walk. An operation with one of them may return one of many
+/// pages.
 const PAGES: [&str; 12] = [
     "cursor",
     "page",
@@ -42,7 +42,7 @@ const PAGES: [&str; 12] = [
     "top",
 ];
 
-/// Whether an operation returns a subset of the items by default.
+/// Returns `true` if an operation selects a subset of the items by default.
 fn is_choosy(operation: &Operation) -> bool {
     operation.parameters.iter().any(|parameter| {
         let name = parameter.name.as_str();
@@ -58,7 +58,11 @@ fn is_choosy(operation: &Operation) -> bool {
     })
 }
 
-/// Whether a page states in any form that there are more.
+/// Returns `true` if a page states in any known format that there are more items.
+///
+/// ```json
+/// { "items": [], "meta": { "has_more": true } }
+/// ```
 fn says_more(data: &Value, shown: usize) -> bool {
     let Some(members) = data.as_object() else { return false };
     members.iter().any(|(name, value)| match name.as_str() {
@@ -74,7 +78,8 @@ fn says_more(data: &Value, shown: usize) -> bool {
     })
 }
 
-/// Whether an operation returns all items if it is called without parameters, page by page if it has cursors.
+/// Returns `true` if an operation returns all items when called without parameters. With cursors, the call returns them
+/// page by page.
 pub(crate) fn reads_all(operation: &Operation) -> bool {
     let is_page = |parameter: &Parameter| {
         let name = parameter.name.as_str();
@@ -85,7 +90,7 @@ pub(crate) fn reads_all(operation: &Operation) -> bool {
         && (is_paged(operation) || !operation.parameters.iter().any(is_page))
 }
 
-/// Reads all items of such an operation. Skips the case if the result states that there are more.
+/// Reads all items of an operation accepted by [`reads_all`]. Skips the case if the result states that there are more.
 pub(crate) async fn all_stored<'r>(
     run: &'r Run,
     operation: &Operation,
@@ -105,7 +110,7 @@ pub(crate) async fn all_stored<'r>(
     all(run, operation, Map::new(), cases).await
 }
 
-/// Reads all items, and returns whether they were all.
+/// Reads all items. Returns `true` if the result certainly contains every item of the collection.
 pub(crate) async fn shows_all(run: &Run, operation: &Operation, cases: &Cases) -> bool {
     let is_choosy = is_choosy(operation);
     if operation.parameter("offset").is_some() && !is_paged(operation) {
@@ -124,7 +129,7 @@ pub(crate) async fn shows_all(run: &Run, operation: &Operation, cases: &Cases) -
         && !operation.parameters.iter().any(is_page)
 }
 
-/// Reads pages by offset until one is empty.
+/// Reads pages by offset until one is empty. Returns `true` if that succeeded.
 async fn all_by_offset(run: &Run, operation: &Operation, cases: &Cases) -> bool {
     const DEFAULT_LIMIT: u64 = 100;
     let mut params = Map::new();

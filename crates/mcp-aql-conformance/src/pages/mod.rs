@@ -1,4 +1,4 @@
-//! Collections in replies: items, page information, and walks through all pages.
+//! Reads collections: the items of a page, page information, and walks through all pages.
 
 mod complete;
 
@@ -15,21 +15,25 @@ use crate::cases::{Cases, Skip};
 use crate::json_size::weight;
 use crate::run::{MAX_WALK_KIB, MAX_WALKS_KIB, Run, arguments};
 
-/// The maximum number of walked pages of a collection.
+/// Maximum number of walked pages of a collection.
 const MAX_PAGES: usize = 200;
-/// The maximum number of walked items of a collection.
+/// Maximum number of walked items of a collection.
 const MAX_ITEMS: usize = 20_000;
 
-/// The number of items up to which a check reads a list anew for each of its choices.
+/// Maximum total number of items that a check reads anew for its choices.
 const MAX_ITEMS_READ_ANEW: usize = 8_000;
 
-/// The maximum time to wait for memory of other walks.
+/// Maximum wait for memory held by other walks.
 const MEMORY_WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The parameters of cursor paging.
+/// Parameters of cursor paging.
 pub(crate) const CURSORS: [&str; 4] = ["first", "after", "last", "before"];
 
-/// The items of a page: `items`, or the nodes of `edges`.
+/// Returns the items of a page: the list `items`, or the nodes of `edges`.
+///
+/// ```json
+/// { "edges": [{ "node": { "id": 1 }, "cursor": "a" }], "pageInfo": { "hasNextPage": true, "endCursor": "a" } }
+/// ```
 pub(crate) fn items(data: &Value) -> Option<Vec<&Value>> {
     if let Some(items) = data.get("items") {
         return Some(items.as_array()?.iter().collect());
@@ -38,27 +42,27 @@ pub(crate) fn items(data: &Value) -> Option<Vec<&Value>> {
     edges.iter().map(|edge| edge.get("node")).collect()
 }
 
-/// A field of an item, by its path.
+/// Returns a field of an item by its dotted path, for example `owner.name`.
 pub(crate) fn at<'a>(item: &'a Value, path: &str) -> Option<&'a Value> {
     path.split('.').try_fold(item, |inside, name| inside.get(name))
 }
 
-/// `pageInfo`.
+/// Returns the `pageInfo` object of a page.
 pub(crate) fn info(data: &Value) -> Option<&Map<String, Value>> {
     data.get("pageInfo")?.as_object()
 }
 
-/// A boolean of `pageInfo`.
+/// Returns `true` if this member of `pageInfo` is `true`.
 pub(crate) fn has(data: &Value, name: &str) -> bool {
     info(data).and_then(|info| info.get(name)) == Some(&Value::Bool(true))
 }
 
-/// A cursor of `pageInfo`.
+/// Returns a cursor of `pageInfo` by its name.
 pub(crate) fn cursor<'a>(data: &'a Value, name: &str) -> Option<&'a str> {
     info(data)?.get(name)?.as_str()
 }
 
-/// Whether an operation supports cursor paging.
+/// Returns `true` if an operation supports cursor paging.
 pub(crate) fn is_paged(operation: &Operation) -> bool {
     operation.parameter("first").is_some() && operation.parameter("after").is_some()
 }
@@ -71,7 +75,8 @@ pub(crate) enum Direction {
 }
 
 impl Direction {
-    /// The parameters for the size and the cursor, and the members for the next cursor and for more pages.
+    /// Returns the parameters for the page size and the cursor, and the `pageInfo` members for the next cursor and for
+    /// further pages.
     pub(crate) const fn words(self) -> [&'static str; 4] {
         match self {
             Self::Forward => ["first", "after", "endCursor", "hasNextPage"],
@@ -80,24 +85,24 @@ impl Direction {
     }
 }
 
-/// A walk through all pages.
+/// A walk through the pages of a collection.
 #[derive(Debug)]
 pub(crate) struct Walk<'r> {
-    /// The pages in the order of the calls.
+    /// Pages in the order of the calls.
     pub(crate) pages: Vec<Exchange>,
     /// All items in the order of the collection.
     pub(crate) items: Vec<Value>,
-    /// The reason why the walk stopped early, if it did.
+    /// Reason why the walk stopped early, or `None` if it is complete.
     pub(crate) broken: Option<WalkError>,
-    /// The reserved memory.
+    /// Memory reserved for the walk, in KiB.
     room: Option<SemaphorePermit<'r>>,
 }
 
-/// All items of a collection.
+/// All items of a collection, with the memory reserved for them.
 #[derive(Debug, Default)]
 pub(crate) struct Items<'r> {
     items: Arc<Vec<Value>>,
-    /// The reserved memory.
+    /// Releases the reserved memory on drop.
     _room: Option<SemaphorePermit<'r>>,
 }
 
@@ -116,16 +121,16 @@ pub(crate) enum WalkError {
     NoPage,
     /// A page states that there are more, but has no cursor.
     NoCursor,
-    /// The cursors form a cycle, or there are more pages or items than the limits.
+    /// The cursors form a cycle, or the collection exceeds the limit of pages or items.
     Endless,
     /// The walk exceeds the memory limit.
     TooMuch,
-    /// Other walks take the memory for longer than this one could wait.
+    /// Other walks held the memory longer than this walk could wait.
     NoMemory,
 }
 
 impl<'r> Walk<'r> {
-    /// Puts the items into the order of the collection.
+    /// Restores the order of the collection after the last page.
     fn ended(mut self, way: Direction) -> Self {
         if way == Direction::Backward {
             self.items.reverse();
@@ -133,7 +138,7 @@ impl<'r> Walk<'r> {
         self
     }
 
-    /// Reserves memory for the walk.
+    /// Reserves more memory for the walk.
     async fn take(&mut self, run: &'r Run, bytes: usize) -> Result<(), WalkError> {
         let has = self.room.as_ref().map_or(0, SemaphorePermit::num_permits);
         let more = taken(run, bytes, has).await?;
@@ -157,7 +162,7 @@ async fn taken(run: &Run, bytes: usize, has: usize) -> Result<SemaphorePermit<'_
     acquired.ok().and_then(Result::ok).ok_or(WalkError::NoMemory)
 }
 
-/// Walks through all pages of this size. Returns `None` if the first call could not be made.
+/// Walks through all pages with this direction and page size. Returns `None` if the first call could not be made.
 pub(crate) async fn walk<'r>(
     run: &'r Run,
     operation: &Operation,
@@ -168,7 +173,7 @@ pub(crate) async fn walk<'r>(
     walk_up_to(usize::MAX, run, operation, params, pages, cases).await
 }
 
-/// Walks through at most this number of pages.
+/// Like [`walk`], but reads at most this number of pages.
 pub(crate) async fn walk_up_to<'r>(
     max_pages: usize,
     run: &'r Run,
@@ -192,7 +197,7 @@ pub(crate) async fn walk_up_to<'r>(
             walk.pages.push(exchange);
             return Some(walk.ended(way));
         };
-        // The page and its items.
+        // Reserve twice, because the page and its items are both kept.
         if let Err(why) = walk.take(run, 2 * weight(data)).await {
             walk.broken = Some(why);
             return Some(walk.ended(way));
@@ -205,7 +210,7 @@ pub(crate) async fn walk_up_to<'r>(
         let found = found.into_iter().cloned();
         match way {
             Direction::Forward => walk.items.extend(found),
-            // Pages are reversed until the end of the walk.
+            // `ended` reverses all items at the end of a backward walk.
             Direction::Backward => walk.items.extend(found.rev()),
         }
         let is_much = walk.items.len() > MAX_ITEMS;
@@ -229,8 +234,9 @@ pub(crate) async fn walk_up_to<'r>(
     }
 }
 
-/// How many of its choices a check may try that reads a list of this length several times for each choice. A long list costs
-/// many calls, so fewer choices of it are tried.
+/// Returns the number of choices that a check may try if it reads a list of this length several times for each.
+///
+/// A long list costs many calls, so a check tries fewer choices of it.
 pub(crate) fn affordable_choices(items: usize, reads: usize, max_choices: usize) -> usize {
     (MAX_ITEMS_READ_ANEW / items.saturating_mul(reads).max(1)).clamp(1, max_choices)
 }
@@ -247,8 +253,9 @@ pub(crate) async fn all<'r>(
     Some(Items { items: Arc::new(items), _room: room })
 }
 
-/// Reads all items like [`all`], but once for all checks that want them while nothing changes. A check that looks for
-/// changes uses [`all`].
+/// Like [`all`], but shares one read among all checks while the data stay unchanged.
+///
+/// Use [`all`] in a check that looks for changes.
 pub(crate) async fn all_shared<'r>(
     run: &'r Run,
     operation: &Operation,
@@ -264,7 +271,7 @@ pub(crate) async fn all_shared<'r>(
     Some(Items { items, _room: room.flatten() })
 }
 
-/// Parameters that also select all fields, if the operation accepts a selection.
+/// Adds the selection of all fields to parameters, if the operation accepts a selection.
 fn with_all_fields(operation: &Operation, mut params: Map<String, Value>) -> Map<String, Value> {
     if operation.parameter("fields").is_some() {
         params.entry("fields").or_insert_with(|| "full".into());
@@ -272,7 +279,7 @@ fn with_all_fields(operation: &Operation, mut params: Map<String, Value>) -> Map
     params
 }
 
-/// Reads all items of a collection with these parameters. Returns them with the memory that is reserved for them.
+/// Reads all items of a collection with these parameters. Returns them with their reserved memory.
 async fn read_all<'r>(
     run: &'r Run,
     operation: &Operation,
@@ -301,7 +308,7 @@ async fn read_all<'r>(
     }
 }
 
-/// Skips a case because of a collection that could not be read.
+/// Skips a case because a collection could not be read.
 pub(crate) fn skip_broken(operation: &Operation, why: WalkError, cases: &Cases) {
     let name = &operation.name;
     cases.skip(match why {

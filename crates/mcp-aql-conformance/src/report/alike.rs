@@ -1,18 +1,18 @@
-//! Reasons that differ only in the name of an operation.
+//! Merges reasons that differ only in the name of an operation.
 
-/// The maximum number of further names in a merged reason.
+/// Maximum number of further names in a merged reason.
 const MAX_NAMES: usize = 6;
 
 /// A reason with the names that replace its first one.
 struct Merged<T> {
     reason: String,
-    /// The reason without its first name.
+    /// The reason with a placeholder for its first name.
     template: Option<String>,
     others: Vec<String>,
     value: T,
 }
 
-/// The first name in a reason: the first word in backticks that may be the name of an operation.
+/// Returns the first name in a reason: the first word in backticks with the form of an operation name.
 fn first_name(reason: &str) -> Option<&str> {
     let mut quoted = reason.split('`').skip(1).step_by(2);
     quoted.find(|word| {
@@ -21,8 +21,14 @@ fn first_name(reason: &str) -> Option<&str> {
     })
 }
 
-/// Merges reasons that differ only in their first name, if their values may be merged. `merge` adds the second value to the
-/// first one, or returns it.
+/// Merges reasons that differ only in their first name.
+///
+/// `merge` decides if the values of two reasons may be merged: it adds the second value to the first one, or returns it
+/// unmerged.
+///
+/// ```text
+/// `list_beds` needs `id`, `list_pets` needs `id`  →  `list_beds` (also `list_pets`) needs `id`
+/// ```
 pub(super) fn merge_alike<T>(
     reasons: impl IntoIterator<Item = (String, T)>,
     merge: impl Fn(&mut T, T) -> Option<T>,
@@ -46,7 +52,7 @@ pub(super) fn merge_alike<T>(
     merged.into_iter().map(|it| (with_names(&it.reason, &it.others), it.value)).collect()
 }
 
-/// A reason with further names after its first one.
+/// Adds further names after the first name of a reason.
 fn with_names(reason: &str, others: &[String]) -> String {
     let Some(name) = first_name(reason).filter(|_| !others.is_empty()) else {
         return reason.to_owned();

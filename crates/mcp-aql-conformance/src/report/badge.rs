@@ -1,10 +1,12 @@
-//! The level as an SVG badge.
+//! Renders the conformance level as an SVG badge.
 
 use super::Report;
 
 impl Report {
-    /// Renders an SVG image that says "MCP-AQL level 2", for a README. Its title also states the share of
-    /// exercised checks. It contains no text of the adapter.
+    /// Renders an SVG image for a README, for example "MCP-AQL level 2".
+    ///
+    /// The title of the image also states the share of exercised checks. The image contains no strings of the adapter,
+    /// so you can embed it safely.
     pub fn badge(&self) -> String {
         let (said, colour) = match (!self.is_reached(), self.conformance_level) {
             (true, _) => ("untested".to_owned(), "#6e6e6e"),

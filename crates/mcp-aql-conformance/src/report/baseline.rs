@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::obstacles::Obstacle;
 use super::{CheckReport, Report, Verdict};
 
-/// The version of the form of baselines.
+/// Version of the baseline format.
 const BASELINE_VERSION: u32 = 1;
 
-/// The findings and obstacles that a run accepts: they are listed, but do not decide the exit code.
+/// The findings and obstacles that you accept for later runs. Reports still list them, but they do not affect the exit
+/// code.
 ///
 /// ```no_run
 /// # #[tokio::main(flavor = "current_thread")]
@@ -26,11 +27,11 @@ const BASELINE_VERSION: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Baseline {
-    /// The version of the baseline's form.
+    /// Version of the baseline format.
     pub baseline_version: u32,
     /// The accepted findings.
     pub findings: Vec<AcceptedFinding>,
-    /// The accepted obstacles to the level: checks that were not tested, or in part, and other reasons.
+    /// The accepted obstacles to the level: checks tested in part or not at all, and other reasons.
     #[serde(default)]
     pub obstacles: Vec<String>,
 }
@@ -39,23 +40,24 @@ pub struct Baseline {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AcceptedFinding {
-    /// The id of the check.
+    /// Id of the check.
     pub check: String,
-    /// The cause, as in the report.
+    /// Cause, as in the report.
     pub cause: String,
-    /// The maximum number of accepted cases. More cases are a new finding.
+    /// Maximum number of accepted cases. With more cases, the finding counts as new.
     pub cases: usize,
-    /// The subject of the first case, for readers.
+    /// Subject of the first case, for readers of the file.
     pub subject: String,
-    /// The expected value, for readers.
+    /// Expected value, for readers of the file.
     pub expected: String,
-    /// The reason for accepting the finding, for readers.
+    /// Reason for accepting the finding, for readers of the file.
     #[serde(default)]
     pub reason: String,
 }
 
 impl Baseline {
-    /// Accepts all findings of a report, and all obstacles to its level.
+    /// Creates a baseline that accepts all findings of a report, and all obstacles to its level. You can remove entries
+    /// that you do not want to accept.
     pub fn of(report: &Report) -> Self {
         let mut findings = Vec::new();
         for check in report.checks() {
@@ -77,10 +79,10 @@ impl Baseline {
         Self { baseline_version: BASELINE_VERSION, findings, obstacles }
     }
 
-    /// Reads a baseline from JSON.
+    /// Parses a baseline in JSON.
     ///
     /// # Errors
-    /// If the text is not a baseline, or one of a later version.
+    /// Returns an error if the string is not a baseline, or if the baseline has another version.
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
         let baseline: Self = serde_json::from_str(text)?;
         if baseline.baseline_version != BASELINE_VERSION {
@@ -98,8 +100,7 @@ impl Baseline {
 }
 
 impl Report {
-    /// Marks the findings and the obstacles that the baseline accepts, and notes accepted findings that no
-    /// longer occur.
+    /// Marks the findings and obstacles accepted by the baseline. Records accepted findings that no longer occur.
     pub fn accept(&mut self, baseline: &Baseline) {
         for check in self.categories.iter_mut().flat_map(|category| &mut category.checks) {
             let CheckReport { id, findings, .. } = check;

@@ -1,4 +1,4 @@
-//! The causes of findings: cases with the same cause are one entry, also across checks.
+//! Groups findings by cause: cases with the same cause are one entry, even across checks.
 
 use std::collections::BTreeMap;
 
@@ -6,36 +6,37 @@ use super::value_text::{counted, line};
 use super::{CheckReport, Report, Verdict};
 use crate::finding::Finding;
 
-/// The maximum number of names in a list of subjects.
+/// Maximum number of names in a list of subjects.
 const MAX_SUBJECTS: usize = 5;
 
 /// A cause with its first finding.
 #[derive(Debug)]
 pub(super) struct Cause<'a> {
-    /// The number of the cause in the report, from 1.
+    /// Number of the cause in the report, starting at 1.
     pub(super) number: usize,
     pub(super) finding: &'a Finding,
     /// Further checks with findings of the same cause.
     pub(super) also: Vec<(&'a CheckReport, &'a Finding)>,
 }
 
-/// A check with the causes that are first found by it.
+/// A check with the causes that it found first.
 #[derive(Debug)]
 pub(super) struct FoundCheck<'a> {
     pub(super) check: &'a CheckReport,
     pub(super) causes: Vec<Cause<'a>>,
-    /// The checks that could not be tested because of these findings.
+    /// Checks that could not be tested because of these findings.
     pub(super) blocks: Vec<&'a str>,
 }
 
 impl Report {
-    /// The checks with findings that no baseline accepts. Failures come before warnings, and findings that
-    /// block other checks before others.
+    /// Returns the checks with findings outside the baseline.
+    ///
+    /// Failures come before warnings, and findings that block other checks before the rest.
     pub(super) fn found(&self) -> Vec<FoundCheck<'_>> {
         self.causes(|check| !check.is_accepted())
     }
 
-    /// The checks whose findings a baseline accepts.
+    /// Returns the checks with findings accepted by a baseline.
     pub(super) fn accepted(&self) -> Vec<FoundCheck<'_>> {
         self.causes(CheckReport::is_accepted)
     }
@@ -72,7 +73,7 @@ impl Report {
         found
     }
 
-    /// The numbers of the causes by check.
+    /// Returns the numbers of the causes by check.
     pub(super) fn cause_numbers(&self) -> BTreeMap<&str, Vec<usize>> {
         let mut numbers: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for FoundCheck { check, causes, .. } in self.found() {
@@ -89,7 +90,7 @@ impl Report {
         numbers
     }
 
-    /// The ids of the checks that findings of this check block.
+    /// Returns the ids of the checks blocked by findings of this check.
     fn blocked_by(&self, by: &CheckReport) -> Vec<&str> {
         let blocked =
             self.checks().filter(|check| check.blocked_by.iter().any(|it| it.check == by.id));
@@ -98,13 +99,13 @@ impl Report {
 }
 
 impl CheckReport {
-    /// The number of failed cases whose findings are not recorded.
+    /// Returns the number of failed cases without a recorded finding.
     pub(super) fn unrecorded(&self) -> usize {
         let recorded: usize = self.findings.iter().map(|finding| finding.count).sum();
         self.found.saturating_sub(recorded)
     }
 
-    /// A note about cases whose findings are not recorded.
+    /// Returns a note about failed cases without a recorded finding.
     pub(super) fn unrecorded_note(&self) -> Option<String> {
         let more = self.unrecorded();
         (more > 0).then(|| format!("… and {} without details", counted(more, "more failed case")))
@@ -112,7 +113,7 @@ impl CheckReport {
 }
 
 impl Finding {
-    /// The modes in which it was found: " (semantic and single mode)".
+    /// Returns the modes with the finding, for example " (semantic and single mode)".
     pub(super) fn in_modes(&self) -> String {
         match self.modes.as_slice() {
             [] => String::new(),
@@ -123,7 +124,7 @@ impl Finding {
         }
     }
 
-    /// The other cases with the same cause: "and 75 alike: `a`, `b` and others".
+    /// Describes the other cases with the same cause, for example "and 75 alike: `a`, `b` and others".
     pub(super) fn others(&self) -> Option<String> {
         let more = self.count.saturating_sub(1);
         if more == 0 || (self.alike.is_empty() && more < self.modes.len()) {

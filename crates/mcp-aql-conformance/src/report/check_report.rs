@@ -1,4 +1,4 @@
-//! The verdict of a check, which follows from its cases in all modes.
+//! Derives the verdict of a check from its cases in all modes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::finding::{self, Finding};
 use crate::results::RunResults;
 
 impl CheckReport {
-    /// The level that a failure of the check denies.
+    /// Returns the level denied by a failure of the check.
     pub(super) const fn own_level(&self) -> u8 {
         if matches!(self.verdict, Verdict::Fail) && self.fails_later { 2 } else { self.level }
     }
@@ -30,7 +30,7 @@ impl CheckReport {
         surfaces: impl Iterator<Item = (Option<&'a Adapter>, &'a CaseResults)>,
     ) -> Self {
         let mut report = Self::untested(check);
-        // Whether another run could test skipped cases.
+        // `true` if another run could test skipped cases.
         let mut is_open = false;
         let mut is_limited = true;
         let mut found_later = 0;
@@ -75,7 +75,7 @@ impl CheckReport {
         report
     }
 
-    /// Counts skipped cases. Returns whether another run could test them.
+    /// Counts skipped cases. Returns `true` if another run could test them.
     fn add_skipped(&mut self, why: &Skip, cases: usize, is_partial: bool) -> bool {
         if let Skip::Blocked { by, why } = why {
             self.add_obstruction(by, why, cases);
@@ -94,7 +94,7 @@ impl CheckReport {
         !is_unsafe
     }
 
-    /// Counts cases that the findings of another check made impossible. The first reason is kept.
+    /// Counts cases blocked by the findings of another check. Keeps the first reason.
     fn add_obstruction(&mut self, by: &str, why: &str, cases: usize) {
         self.partial = true;
         match self.blocked_by.iter_mut().find(|obstruction| obstruction.check == by) {
@@ -131,20 +131,19 @@ impl CheckReport {
     }
 }
 
-/// Whether another configuration would test a case that was skipped for this reason.
+/// Returns `true` if another configuration would test a case skipped for this reason.
 fn is_partial(check: &Check, adapter: Option<&Adapter>, why: &Skip) -> bool {
     match why {
-        // `LeftOut` is reported beside the verdict, and the others were tested with other data.
+        // `LeftOut` is reported next to the verdict, and the others were tested with other data.
         Skip::LeftOut(_)
         | Skip::Scarce(_)
         | Skip::Limited(_)
         | Skip::NotSampled(_)
         | Skip::Unsafe(_) => false,
         Skip::NotAllowed(_) | Skip::MayChange(_) | Skip::CutShort(_) | Skip::Blocked { .. } => true,
-        // Level 1 covers the operations that can be tested safely.
+        // Level 1 covers only operations with a safe test.
         _ if check.level == 1 => false,
-        // An operation without required parameters selects its data itself, so that no configuration
-        // makes the call safe.
+        // An operation without required parameters selects its data itself. No configuration can make such a call safe.
         Skip::NotOurs(operation) | Skip::NotReading(operation) => {
             let operation = adapter.and_then(|adapter| adapter.operation(operation));
             operation.is_none_or(|operation| operation.required().next().is_some())

@@ -1,4 +1,4 @@
-//! The share of an adapter that a run exercised.
+//! Computes the share of an adapter that a run exercised.
 
 use std::collections::BTreeSet;
 
@@ -9,24 +9,29 @@ use super::{CheckReport, Report, Verdict};
 use crate::results::RunResults;
 
 /// The share of the applicable checks and of the operations that a run exercised.
+///
+/// You find it in the JSON report:
+///
+/// ```json
+/// { "applicable": 123, "exercised": 68, "percent": 55, "operations": 85, "called": 24 }
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Coverage {
-    /// The number of applicable checks: all selected ones except those of features that the adapter does
-    /// not have.
+    /// Number of applicable checks. Checks of features that the adapter lacks are not counted.
     pub applicable: usize,
-    /// The number of applicable checks with at least one judged case.
+    /// Number of applicable checks with at least one judged case.
     pub exercised: usize,
     /// `exercised` as a percentage of `applicable`, rounded down.
     pub percent: u8,
-    /// The number of operations that introspection lists.
+    /// Number of operations listed by introspection.
     pub operations: usize,
-    /// The number of these operations that answered a call with a success.
+    /// Number of these operations with at least one successful call.
     pub called: usize,
 }
 
 impl Coverage {
-    /// The share of exercised checks.
+    /// Computes the share of exercised checks.
     pub(super) fn of_checks<'a>(checks: impl Iterator<Item = &'a CheckReport>) -> Self {
         let applicable = checks.filter(|check| check.verdict != Verdict::NotApplicable);
         let mut coverage = Self::default();
@@ -39,7 +44,7 @@ impl Coverage {
         coverage
     }
 
-    /// Adds the share of operations that were called in any mode.
+    /// Adds the share of operations called in any mode.
     pub(super) fn with_operations(mut self, whole: &RunResults) -> Self {
         let mut names = BTreeSet::new();
         let mut called = BTreeSet::new();
@@ -54,14 +59,14 @@ impl Coverage {
 }
 
 impl CheckReport {
-    /// Whether at least one case was judged.
+    /// Returns `true` if at least one case was judged.
     pub(super) fn is_exercised(&self) -> bool {
         self.passed + self.found > 0
     }
 }
 
 impl Report {
-    /// "68 of 123 applicable checks exercised; 24 of 85 operations called".
+    /// Describes the coverage, for example "68 of 123 applicable checks exercised; 24 of 85 operations called".
     pub(super) fn coverage_in_words(&self) -> String {
         let Coverage { applicable, exercised, operations, called, .. } = self.coverage;
         let checks =

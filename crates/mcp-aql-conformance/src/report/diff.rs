@@ -1,4 +1,4 @@
-//! The comparison of two reports.
+//! Compares two reports.
 
 use std::cmp::Ordering;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use super::value_text::{counted, line};
 use super::{CheckReport, Report};
 use crate::finding::Finding;
 
-/// The differences between an older and a newer report.
+/// The differences between an older and a newer report. Use it in CI to detect regressions.
 ///
 /// ```no_run
 /// use mcp_aql_conformance::{Report, report::Diff};
@@ -23,42 +23,42 @@ use crate::finding::Finding;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Diff {
-    /// The level of the older report. A run of selected checks and an interrupted one have none.
+    /// Level of the older report, or `None` for an interrupted run or a run of selected checks.
     pub old_level: Option<u8>,
-    /// The level of the newer report.
+    /// Level of the newer report, or `None` as for `old_level`.
     pub new_level: Option<u8>,
-    /// The level that both runs requested, up to which their levels are compared.
+    /// The lower of the two requested levels. The levels of the reports are compared up to this one.
     pub compared_level: u8,
-    /// Findings that only the newer report has.
+    /// Findings in the newer report only.
     pub new: Vec<DiffEntry>,
-    /// Findings of both reports with more cases in the newer one. A run with more permissions tests more cases.
+    /// Findings with more cases in the newer report. A run with more permissions tests more cases.
     pub more_cases: Vec<DiffEntry>,
-    /// Findings that only the older report has, of checks that the newer run exercised.
+    /// Findings in the older report only, if the newer run exercised their check.
     pub fixed: Vec<DiffEntry>,
-    /// Findings of both reports.
+    /// Findings in both reports.
     pub unchanged: Vec<DiffEntry>,
-    /// Checks that the older run exercised and the newer one did not. Checks that the newer run did not
-    /// select are not among them.
+    /// Checks exercised by the older run but not by the newer one. Checks not selected for the newer run are not
+    /// listed.
     pub no_longer_exercised: Vec<String>,
 }
 
-/// A finding of a comparison.
+/// A compared finding.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DiffEntry {
-    /// The id of the check.
+    /// Id of the check.
     pub check: String,
-    /// The verdict of the check: `FAIL` or `WARN`.
+    /// Verdict of the check: `FAIL` or `WARN`.
     pub verdict: String,
-    /// The cause.
+    /// Cause of the finding.
     pub cause: String,
-    /// The subject of the first case.
+    /// Subject of the first case.
     pub subject: String,
-    /// The expected value.
+    /// Expected value.
     pub expected: String,
-    /// The number of cases in the older report.
+    /// Number of cases in the older report.
     pub old_cases: usize,
-    /// The number of cases in the newer report.
+    /// Number of cases in the newer report.
     pub new_cases: usize,
 }
 
@@ -77,7 +77,7 @@ impl DiffEntry {
 }
 
 impl Diff {
-    /// Compares two reports. Only checks that both runs selected are compared.
+    /// Compares two reports. Only checks selected for both runs are compared.
     pub fn of(old: &Report, new: &Report) -> Self {
         let mut diff = Self {
             old_level: old.level(),
@@ -94,7 +94,7 @@ impl Diff {
             diff.compare_findings(before, check);
         }
         for before in old.checks() {
-            // Without it, the newer run did not select the check, or its runner does not have it.
+            // A missing check was not selected for the newer run, or is unknown to its runner.
             if let Some(after) = new.checks().find(|after| after.id == before.id) {
                 diff.add_fixed(before, after);
             }
@@ -128,8 +128,8 @@ impl Diff {
         }
     }
 
-    /// Whether the newer report is worse: a lower level, new findings or cases, or checks that are no longer
-    /// exercised.
+    /// Returns `true` if the newer report is worse: it has a lower level, new findings or cases, or checks that are no
+    /// longer exercised.
     pub fn is_worse(&self) -> bool {
         self.change_of_level() == Some(Ordering::Less)
             || !self.new.is_empty()
@@ -137,13 +137,13 @@ impl Diff {
             || !self.no_longer_exercised.is_empty()
     }
 
-    /// Compares the newer level with the older one, if both runs have one.
+    /// Compares the newer level with the older one, if both runs have a level.
     fn change_of_level(&self) -> Option<Ordering> {
         let (old, new) = (self.old_level?, self.new_level?);
         Some(new.min(self.compared_level).cmp(&old.min(self.compared_level)))
     }
 
-    /// The levels in words.
+    /// Describes the change of the level.
     fn levels(&self) -> String {
         let level = |level: Option<u8>| level.map_or("none".to_owned(), |level| level.to_string());
         let (old, new) = (self.old_level, self.new_level);
@@ -164,7 +164,7 @@ impl Diff {
         format!("Level: {} before, {} now ({change})", level(old), level(new))
     }
 
-    /// Renders the comparison as text.
+    /// Renders the comparison as plain lines.
     pub fn text(&self) -> String {
         let mut out = self.levels();
         out.push('\n');

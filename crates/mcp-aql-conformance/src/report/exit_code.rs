@@ -1,13 +1,13 @@
-//! The exit code of a report.
+//! Determines the exit code of a report.
 
 use super::obstacles::Obstacle;
 use super::{CheckReport, Report, Verdict};
 
-/// The exit code of an interrupted run: 128 + SIGINT, the convention of shells.
+/// Exit code of an interrupted run: 128 + SIGINT, the convention of shells.
 const INTERRUPTED_CODE: u8 = 130;
 
 impl CheckReport {
-    /// Whether the check has findings, and a baseline accepts all of them.
+    /// Returns `true` if the check has findings and a baseline accepts all of them.
     pub(super) fn is_accepted(&self) -> bool {
         let recorded: usize = self.findings.iter().map(|finding| finding.count).sum();
         !self.findings.is_empty()
@@ -17,10 +17,16 @@ impl CheckReport {
 }
 
 impl Report {
-    /// The exit code (REQ-CNF-12): 0 if the requested level is granted, or if the selected checks pass; 1 if
-    /// a MUST failed; 2 if there are only warnings, or if something that the level requires was not
-    /// exercised. Findings and obstacles that a baseline accepts do not count. The code of an interrupted run
-    /// is 130 in any case.
+    /// Returns the exit code of the command line (REQ-CNF-12).
+    ///
+    /// | code | meaning |
+    /// |---|---|
+    /// | 0 | the requested level is granted, or the selected checks pass |
+    /// | 1 | a MUST failed, or the adapter was not reached |
+    /// | 2 | only warnings, or something required by the level was not exercised |
+    /// | 130 | the run was interrupted |
+    ///
+    /// Findings and obstacles accepted by a baseline do not count.
     pub fn exit_code(&self) -> u8 {
         if self.interrupted {
             return INTERRUPTED_CODE;
@@ -37,30 +43,30 @@ impl Report {
         if has(Verdict::Warn) || is_incomplete { 2 } else { 0 }
     }
 
-    /// The granted level, unless the run could grant none because it was interrupted or selected checks.
+    /// Returns the granted level. Returns `None` for an interrupted run and for a run of selected checks.
     pub(super) fn level(&self) -> Option<u8> {
         (!self.is_subset() && !self.interrupted).then_some(self.conformance_level)
     }
 
-    /// Whether only selected checks were run.
+    /// Returns `true` if only selected checks were run.
     pub(super) fn is_subset(&self) -> bool {
         !self.selection.is_empty()
     }
 
-    /// Whether no selected check was exercised, although one applies.
+    /// Returns `true` if at least one selected check applies but none was exercised.
     fn is_subset_untested(&self) -> bool {
         let applies = |check: &CheckReport| check.verdict != Verdict::NotApplicable;
         self.checks().any(applies) && !self.checks().any(CheckReport::is_exercised)
     }
 
-    /// The obstacles to the requested level that no baseline accepts.
+    /// Returns the obstacles to the requested level that no baseline accepts.
     pub(super) fn open_obstacles(&self) -> impl Iterator<Item = Obstacle<'_>> {
         let is_missing = self.conformance_level < self.requested_level;
         let obstacles = self.obstacles.iter().map(|text| Obstacle::parse(text));
         obstacles.filter(move |obstacle| is_missing && !self.accepts(obstacle))
     }
 
-    /// The obstacles that no baseline accepts, as they are in [`Report::obstacles`].
+    /// Returns the obstacles that no baseline accepts, in the form of [`Report::obstacles`].
     pub fn unaccepted_obstacles(&self) -> impl Iterator<Item = &str> {
         let obstacles = self.obstacles.iter().map(String::as_str);
         obstacles.filter(|text| !self.accepts(&Obstacle::parse(text)))

@@ -1,4 +1,4 @@
-//! The report as one HTML page without scripts and external resources.
+//! Renders the report as one HTML page without scripts and external resources.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -18,12 +18,12 @@ const VERDICTS: [Verdict; 6] = [
     Verdict::Pass,
     Verdict::NotApplicable,
 ];
-/// The maximum number of lines in a list.
+/// Maximum number of lines in a list.
 const MAX_LINES: usize = 200;
 
 impl Report {
-    /// Renders a self-contained HTML page. Texts of the adapter are escaped, and the page's policy forbids
-    /// scripts and external resources.
+    /// Renders a self-contained HTML page. Strings of the adapter are escaped, and the content security policy of the
+    /// page forbids scripts and external resources.
     pub fn html(&self) -> String {
         let mut out = String::new();
         let name = line(&self.implementation);
@@ -223,20 +223,20 @@ fn html_counts(summary: &Summary, out: &mut String) {
     }
 }
 
-/// A text as part of an anchor: letters, digits and a few signs.
+/// Converts a string to a part of an anchor, with only letters, digits and a few punctuation characters.
 fn anchor(text: &str) -> String {
     let plain =
         |each: char| if each.is_ascii_alphanumeric() || "._-".contains(each) { each } else { '-' };
     text.chars().map(plain).collect()
 }
 
-/// A link to the result of a check.
+/// Renders a link to the result of a check.
 pub(super) fn check_link(id: &str) -> String {
     let id = line(id);
     format!("<a href=\"#check-{}\"><code>{}</code></a>", anchor(&id), Escaped(&id))
 }
 
-/// The requirements of a check as links to the protocol's text, its keyword and its level.
+/// Renders the requirements of a check as links to the specification, with the keyword and the level of the check.
 pub(super) fn sources(check: &CheckReport) -> String {
     let requirements = check.requirements.iter().map(|id| match requirement(id) {
         Some(source) => format!(
@@ -330,7 +330,7 @@ fn html_of_check(check: &CheckReport, numbers: &BTreeMap<&str, Vec<usize>>, out:
     out.push_str("</details>\n");
 }
 
-/// Renders a sentence with code in it.
+/// Renders a sentence that contains code in backticks.
 pub(super) fn prose(sentence: &str) -> String {
     parts(sentence)
         .into_iter()

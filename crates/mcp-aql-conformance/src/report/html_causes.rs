@@ -1,4 +1,4 @@
-//! The causes on the HTML page.
+//! Renders the causes of findings on the HTML page.
 
 use std::fmt::Write as _;
 
@@ -10,11 +10,11 @@ use super::html::{check_link, html_lines, html_list, prose, sources};
 use super::junit::Escaped;
 use super::value_text::{counted, line, shown};
 
-/// The maximum length of a shown value, in bytes.
+/// Maximum length of a shown value, in bytes.
 const MAX_VALUE_BYTES: usize = 6000;
 
 impl Report {
-    /// Renders the causes, each with an anchor.
+    /// Renders the causes. Each one has an anchor.
     pub(super) fn html_of_causes(&self, out: &mut String) {
         let found = self.found();
         if found.is_empty() {

@@ -1,4 +1,4 @@
-//! The conformance level, which follows from the verdicts of all checks.
+//! Derives the conformance level from the verdicts of all checks.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::learn::LearnError;
 use crate::results::{ModeResults, RunResults};
 use crate::secrets::Secrets;
 
-/// The reports of all selected checks by category, and the number of checks of each verdict.
+/// Judges all selected checks. Returns their reports by category, and the number of checks with each verdict.
 fn judge_all(settings: &Settings, whole: &RunResults) -> (Vec<CategoryReport>, Summary) {
     let mut categories: Vec<CategoryReport> = Vec::new();
     let mut summary = Summary::default();
@@ -30,7 +30,7 @@ fn judge_all(settings: &Settings, whole: &RunResults) -> (Vec<CategoryReport>, S
     (categories, summary)
 }
 
-/// The reasons why modes could not be tested.
+/// Returns the reasons why modes could not be tested.
 fn unlearned(whole: &RunResults) -> Vec<String> {
     let reason = |(mode, why): &(Option<Mode>, LearnError)| match mode {
         None => why.to_string(),
@@ -41,7 +41,7 @@ fn unlearned(whole: &RunResults) -> Vec<String> {
     whole.unlearned.iter().map(reason).collect()
 }
 
-/// The items that each mode left behind.
+/// Returns the items left behind in each mode.
 fn left_behind(whole: &RunResults) -> Vec<String> {
     let of_mode = |surface: &ModeResults| {
         let mode = surface.adapter.mode;
@@ -51,7 +51,7 @@ fn left_behind(whole: &RunResults) -> Vec<String> {
     whole.surfaces.iter().flat_map(of_mode).collect()
 }
 
-/// The parts of the server that the run did not test, and the checks that a limit of the run cut short.
+/// Returns the parts of the server outside the run, and the checks cut short by a limit of the run.
 fn outside_run<'a>(
     adapter: Option<&Adapter>,
     checks: impl Iterator<Item = &'a CheckReport>,
@@ -67,7 +67,7 @@ fn outside_run<'a>(
     others.chain(unread).chain(adapter.and_then(not_sampled)).chain(limited).collect()
 }
 
-/// The number of operations that the run did not exercise, if it exercised a sample.
+/// Describes the operations outside the sample, if the run exercised a sample.
 fn not_sampled(adapter: &Adapter) -> Option<String> {
     let (all, exercised) = (adapter.operations.len(), adapter.exercised().count());
     (exercised < all).then(|| {
@@ -129,7 +129,7 @@ impl Report {
         report
     }
 
-    /// Counts the checks that each check blocks.
+    /// Counts the checks blocked by each check.
     fn count_blocked(&mut self) {
         let mut blocks: BTreeMap<String, usize> = BTreeMap::new();
         for check in self.checks().filter(|check| check.verdict == Verdict::Blocked) {
@@ -142,7 +142,7 @@ impl Report {
         }
     }
 
-    /// Masks secrets in the adapter's texts. The runner's own names and sentences do not contain any.
+    /// Masks secrets in the strings of the adapter. The runner's own names and sentences contain none.
     fn mask(&mut self, secrets: &Secrets) {
         let names =
             [&mut self.implementation, &mut self.version, &mut self.spec_version, &mut self.target];
@@ -170,8 +170,9 @@ impl Report {
         }
     }
 
-    /// The findings that block required checks of a level, each once. A check that fails at this level is an
-    /// obstacle by itself.
+    /// Returns the findings that block required checks of a level, each once.
+    ///
+    /// Omits checks that fail at this level, because they are obstacles by themselves.
     fn obstructions(&self, level: u8) -> Vec<String> {
         let is_obstacle = |id: &str| {
             self.checks().any(|check| {
@@ -210,14 +211,14 @@ impl Report {
         for level in 1..=settings.level {
             let mut obstacles = self.obstructions(level);
             for check in self.checks() {
-                // Level 2 requires level 1 and all cases.
+                // Level 2 requires level 1 with all cases tested.
                 let is_partial = level == 2 && check.partial;
                 let is_below = check.level < level && is_partial;
                 if (check.own_level() != level && !is_below) || check.keyword != "MUST" {
                     continue;
                 }
                 match check.verdict {
-                    // The report names it among what the level does not cover.
+                    // The report lists such a check as not covered by the level.
                     Verdict::Skip if check.limited => {}
                     Verdict::Fail => obstacles.push(format!("{} failed", check.id)),
                     Verdict::Skip => {
@@ -235,7 +236,7 @@ impl Report {
                             reasons.iter().map(|why| format!("{} {IN_PART}: {why}", check.id)),
                         );
                     }
-                    // Their causes are named once.
+                    // `obstructions` lists the causes of blocked checks once.
                     Verdict::Blocked => {}
                     Verdict::Pass | Verdict::Warn | Verdict::NotApplicable => {}
                 }
@@ -262,7 +263,7 @@ mod tests {
     use crate::cases::{Cases, Skip};
     use crate::report::tests::faultless;
 
-    /// The report of a check whose cases were skipped for these reasons.
+    /// Creates the report of a check with cases skipped for these reasons.
     fn skipped(skips: &[Skip]) -> CheckReport {
         let cases = Cases::default();
         skips.iter().for_each(|skip| cases.skip(skip.clone()));

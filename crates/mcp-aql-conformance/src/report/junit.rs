@@ -1,14 +1,14 @@
-//! The report as JUnit XML, which CI systems read.
+//! Renders the report as JUnit XML for CI systems.
 
 use std::fmt::{self, Write as _};
 
 use super::value_text::{clean, line, shown};
 use super::{CategoryReport, CheckReport, Report, Verdict};
 
-/// The maximum length of a shown value, in bytes.
+/// Maximum length of a shown value, in bytes.
 const MAX_VALUE_BYTES: usize = 4000;
 
-/// Text inside XML or HTML, escaped. `clean` has replaced the characters that XML does not allow.
+/// Escapes a string for XML or HTML. `clean` replaces the characters forbidden in XML.
 pub(super) struct Escaped<'a>(pub(super) &'a str);
 
 impl fmt::Display for Escaped<'_> {
@@ -27,7 +27,7 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
-/// The numbers of test cases in the summary of a suite.
+/// Numbers of test cases in the summary of a suite.
 #[derive(Debug, Default, Clone, Copy)]
 struct Counts {
     tests: usize,
@@ -56,7 +56,7 @@ enum JunitOutcome {
     Skipped,
 }
 
-/// Warnings are failures, as they are for the exit code. Accepted findings are skipped.
+/// Returns the outcome of a check. Warnings are failures, as in the exit code. Accepted findings are skipped.
 fn outcome(check: &CheckReport) -> JunitOutcome {
     match check.verdict {
         Verdict::Pass => JunitOutcome::Passed,
@@ -66,15 +66,16 @@ fn outcome(check: &CheckReport) -> JunitOutcome {
 }
 
 impl Report {
-    /// Renders JUnit XML with a suite for each area and a case for each check. It contains a failure or an
-    /// error exactly if the exit code is not 0: failed checks and warnings are failures, and so is a
-    /// requested level that is not granted. Checks that were not exercised, that do not apply, or whose
-    /// findings a baseline accepts are skipped.
+    /// Renders JUnit XML with a suite for each area and a case for each check.
+    ///
+    /// Use this if your CI system shows test results. The document contains a failure or an error exactly if the exit
+    /// code is not 0. Failed checks, warnings, and a requested level that was not granted are failures. A check is
+    /// skipped if it was not exercised, does not apply, or has only findings accepted by a baseline.
     pub fn junit(&self) -> String {
         let mut out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_owned();
         let mut suites = String::new();
         let mut all = self.junit_of_run(&mut suites);
-        // A run without tests or without its end must not look like one without failures.
+        // Without the error, a run without tests or with an early end would look like a run without failures.
         let errors = usize::from(!self.is_reached() || self.interrupted);
         for category in self.tested() {
             let counts = self.suite(category, &mut suites);
@@ -97,14 +98,14 @@ impl Report {
         out
     }
 
-    /// Renders the suite of the run as a whole: whether the adapter was reached, and whether the requested
-    /// level is granted.
+    /// Renders the suite of the run as a whole. Its cases report if the adapter was reached and if the requested level
+    /// was granted.
     fn junit_of_run(&self, out: &mut String) -> Counts {
         let (name, fault) = match !self.is_reached() {
             true => ("target.reached", Some(("error", self.headline(), String::new()))),
             false => {
                 let why: Vec<_> = self.open_obstacles().collect();
-                // Failures of a selected check are no statement about a level.
+                // Failures of selected checks say nothing about a level.
                 let is_open = match self.exit_code() {
                     0 => false,
                     1 => !self.is_subset() && !why.is_empty(),
@@ -180,6 +181,11 @@ impl Report {
     }
 }
 
+/// Renders one check. Your CI system shows the area as the class, and the check as the test:
+///
+/// ```xml
+/// <testcase classname="deletes" name="deletes.removed"/>
+/// ```
 fn case(category: &str, check: &CheckReport, out: &mut String) {
     let (category, id) = (Escaped(category), line(&check.id));
     let _ = write!(out, "    <testcase classname=\"{category}\" name=\"{}\"", Escaped(&id));

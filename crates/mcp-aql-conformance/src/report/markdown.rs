@@ -1,4 +1,4 @@
-//! The report in Markdown for code hosts.
+//! Renders the report in Markdown for code hosts.
 
 use std::fmt::Write as _;
 
@@ -9,13 +9,13 @@ use super::show::OUTSIDE_RUN;
 use super::value_text::{counted, line, parts, shown};
 use super::{Report, Summary, Verdict};
 
-/// The maximum length of a shown value, in bytes.
+/// Maximum length of a shown value, in bytes.
 const MAX_VALUE_BYTES: usize = 1500;
-/// The maximum number of entries in a list.
+/// Maximum number of entries in a list.
 const MAX_LINES: usize = 50;
 
 impl Report {
-    /// Renders Markdown for the summary of a CI job, a comment or an issue.
+    /// Renders Markdown that you can use as the summary of a CI job, a comment or an issue.
     pub fn markdown(&self) -> String {
         let mut out = String::new();
         let name = format!("{} {}", self.implementation, self.version);
@@ -135,7 +135,7 @@ impl Report {
     }
 }
 
-/// Renders a heading and a list, if it has entries.
+/// Renders a heading and a list, if the list has entries.
 fn markdown_list(heading: &str, lines: &[String], out: &mut String) {
     if lines.is_empty() {
         return;
@@ -157,7 +157,7 @@ fn markdown_of_check(found: &FoundCheck<'_>, out: &mut String) {
     let _ = writeln!(out, "{}. {}: {strength}.\n", prose(&check.title), check.tally());
     let known: Vec<_> = check.sources().collect();
     for source in &known {
-        // The table of requirements is the runner's own, so that its links need no escaping.
+        // The table of requirements is part of the runner, so its links need no escaping.
         let _ = writeln!(out, "- [{}]({}): {source}", source.id, source.url());
     }
     for id in check.requirements.iter().filter(|id| !known.iter().any(|it| it.id == **id)) {
@@ -200,7 +200,7 @@ fn markdown_of_finding(cause: &Cause<'_>, out: &mut String) {
     let _ = writeln!(out, "\nreceived:\n\n{}", block(&finding.received));
 }
 
-/// Escapes text: no markup, no HTML, no links, no mentions.
+/// Escapes a string: no markup, no HTML, no links, no mentions.
 pub(super) fn plain(text: &str) -> String {
     let mut escaped = String::new();
     let text = line(text);
@@ -225,7 +225,7 @@ pub(super) fn plain(text: &str) -> String {
     escaped
 }
 
-/// Renders a sentence with code in it.
+/// Renders a sentence that contains code in backticks.
 pub(super) fn prose(sentence: &str) -> String {
     parts(sentence)
         .into_iter()
@@ -233,7 +233,7 @@ pub(super) fn prose(sentence: &str) -> String {
         .collect()
 }
 
-/// Renders inline code between more backticks than it contains, because backticks cannot be escaped there.
+/// Renders inline code. The delimiter has more backticks than the code, because backticks cannot be escaped there.
 pub(super) fn code(text: &str) -> String {
     let text = line(text);
     let fence = "`".repeat(longest_run(&text) + 1);

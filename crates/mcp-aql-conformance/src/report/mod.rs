@@ -41,7 +41,7 @@ use crate::category::Mode;
 use crate::finding::Finding;
 pub use crate::requirements::SPEC_VERSIONS;
 
-/// The version of the form of reports in JSON. Reports of earlier versions can still be read.
+/// Version of the JSON format of reports. To read reports of earlier versions, call [`Report::from_json`].
 pub const SCHEMA_VERSION: u32 = 2;
 
 /// The JSON schema of reports of this version.
@@ -51,23 +51,23 @@ pub const SCHEMA: &str = include_str!("../../report.schema.json");
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// All cases passed, and there was at least one.
+    /// At least one case was tested, and all cases passed.
     Pass,
-    /// The adapter documents that it does not have the tested feature.
+    /// The adapter documents that it lacks the tested feature.
     #[serde(rename = "n/a")]
     NotApplicable,
     /// No case could be tested.
     Skip,
     /// No case could be tested because of findings of other checks.
     Blocked,
-    /// A requirement that is a SHOULD was violated.
+    /// A SHOULD requirement was violated.
     Warn,
-    /// A requirement that is a MUST was violated.
+    /// A MUST requirement was violated.
     Fail,
 }
 
 impl Verdict {
-    /// The verdict in capitals, as in reports.
+    /// Returns the verdict in capitals, as in reports.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "PASS",
@@ -80,7 +80,7 @@ impl Verdict {
     }
 }
 
-/// A report (REQ-CNF-14), which `serde` converts to JSON.
+/// The report of a run (REQ-CNF-14). Serialize it with `serde_json` to save it as JSON.
 ///
 /// ```
 /// use mcp_aql_conformance::{CommandTarget, Report, Runner, Settings, Verdict};
@@ -99,89 +99,89 @@ impl Verdict {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
-    /// The version of the report's form.
+    /// Version of the report format.
     #[serde(default = "first_version")]
     pub schema_version: u32,
-    /// The name of the server.
+    /// Name of the server.
     pub implementation: String,
-    /// The version of the server.
+    /// Version of the server.
     pub version: String,
-    /// The version of the protocol that the adapter states.
+    /// Protocol version stated by the adapter.
     pub spec_version: String,
-    /// The version of the protocol that the adapter was tested against.
+    /// Protocol version that the adapter was tested against.
     #[serde(default = "first_spec_version")]
     pub tested_spec_version: String,
-    /// The target, as a URL or a command.
+    /// Tested adapter, as a URL or a command.
     pub target: String,
-    /// The version of the runner.
+    /// Version of the runner.
     pub runner: String,
-    /// The arguments that repeat the run with other checks: permissions, configuration and target.
+    /// Arguments for repeating the run with other checks: permissions, configuration and target.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invocation: Vec<String>,
-    /// The selected categories, checks and requirements; empty for all checks.
+    /// Selected categories, checks and requirements. Empty if all checks were run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub selection: Vec<String>,
     /// The requested level.
     pub requested_level: u8,
     /// The achieved level: 0, 1 or 2.
     pub conformance_level: u8,
-    /// Operations and checks that the configuration or the limits of the run exclude, with the reasons. The
-    /// level does not cover them.
+    /// Operations and checks excluded by the configuration or the limits of the run, with the reasons. The level does
+    /// not cover them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-    /// Parts of the server that the run did not test: other adapters, the operations outside the sample, and
-    /// tools that could not be listed.
+    /// Parts of the server outside the run: other adapters, operations outside the sample, and tools that could not be
+    /// listed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside_run: Vec<String>,
-    /// Whether a sample of the operations was exercised, because the adapter has many.
+    /// If `true`, only a sample of the operations was exercised, because the adapter has many.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sampled: bool,
-    /// The reasons why the level is not higher.
+    /// Reasons why the level is not higher.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub obstacles: Vec<String>,
-    /// The obstacles that a baseline accepts: checks that were not tested, or in part, and other reasons.
+    /// Obstacles accepted by a baseline: checks tested in part or not at all, and other reasons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accepted_obstacles: Vec<String>,
-    /// Accepted findings of a baseline that did not occur, although their checks were exercised.
+    /// Accepted findings of a baseline that did not occur although their checks were exercised.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub no_longer_found: Vec<AcceptedFinding>,
     /// The tested modes.
     pub modes: Vec<Mode>,
-    /// Whether the run was interrupted. The report then has what was tested before, and no level.
+    /// If `true`, the run was interrupted. The report then contains the results so far, and no level.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
     /// Items that the run created and could not remove, with the reasons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_behind: Vec<String>,
-    /// The duration of the run in milliseconds.
+    /// Duration of the run, in milliseconds.
     pub duration_ms: u64,
-    /// The share of the adapter that was exercised.
+    /// The exercised share of the adapter.
     #[serde(default)]
     pub coverage: Coverage,
-    /// The number of checks of each verdict.
+    /// Number of checks with each verdict.
     pub summary: Summary,
     /// The checks by category.
     pub categories: Vec<CategoryReport>,
 }
 
-/// The number of checks of each verdict.
+/// Numbers of checks with each verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
-    /// All checks.
+    /// Number of all checks.
     pub total: usize,
-    /// Passed checks.
+    /// Number of passed checks.
     pub passed: usize,
-    /// Failed checks.
+    /// Number of failed checks.
     pub failed: usize,
-    /// Checks with warnings.
+    /// Number of checks with warnings.
     pub warnings: usize,
-    /// Checks that were not exercised.
+    /// Number of checks without a tested case.
     pub skipped: usize,
-    /// Checks that were not exercised because of findings of other checks.
+    /// Number of checks without a tested case because of findings of other checks.
     #[serde(default)]
     pub blocked: usize,
-    /// Checks of features that the adapter does not have.
+    /// Number of checks of features that the adapter lacks.
     pub not_applicable: usize,
 }
 
@@ -189,9 +189,9 @@ pub struct Summary {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CategoryReport {
-    /// The name.
+    /// Name of the category.
     pub name: String,
-    /// The checks.
+    /// Reports of its checks.
     pub checks: Vec<CheckReport>,
 }
 
@@ -199,64 +199,65 @@ pub struct CategoryReport {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckReport {
-    /// The id.
+    /// Id of the check.
     pub id: String,
     /// The checked rule.
     pub title: String,
-    /// The ids of the covered requirements.
+    /// Ids of the covered requirements.
     pub requirements: Vec<String>,
     /// `MUST` or `SHOULD`.
     pub keyword: String,
-    /// The conformance level of the check.
+    /// Conformance level of the check.
     pub level: u8,
-    /// Whether only the calls of checks of level 2 have shown a failure of this check of level 1, so that it denies level 2.
+    /// If `true`, only calls of level 2 checks revealed a failure of this level 1 check. It then denies level 2 only.
     #[serde(skip)]
     pub(crate) fails_later: bool,
-    /// The verdict.
+    /// Verdict on all cases.
     pub verdict: Verdict,
-    /// The number of passed cases.
+    /// Number of passed cases.
     pub passed: usize,
-    /// The number of failed cases.
+    /// Number of failed cases.
     pub found: usize,
-    /// The findings: one for each cause, up to a limit.
+    /// One finding for each cause, up to a limit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
-    /// The number of skipped cases by reason.
+    /// Number of skipped cases by reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub skipped: BTreeMap<String, usize>,
-    /// The checks whose findings made cases impossible.
+    /// Checks with findings that made cases impossible.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocked_by: Vec<Obstruction>,
-    /// The number of checks that the findings of this check block.
+    /// Number of checks blocked by the findings of this check.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub blocks: usize,
-    /// The reason why the check is not applicable.
+    /// Reason why the check is not applicable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_applicable: Option<String>,
-    /// Whether cases were skipped that another configuration would test.
+    /// If `true`, cases were skipped that another configuration would test.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
-    /// The reasons of these cases.
+    /// Reasons for skipping these cases.
     #[serde(skip)]
     pub(crate) partial_reasons: BTreeSet<String>,
-    /// Whether the check was interrupted because the adapter stopped answering or time ran out.
+    /// If `true`, the check ended early because the adapter stopped replying or time ran out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut_short: bool,
-    /// Whether no case was judged because the run had called operations as often as it may. Such a check does
-    /// not deny the level, but the level does not cover it.
+    /// If `true`, no case was judged because the run had used up its calls of operations.
+    ///
+    /// Such a check does not deny the level, but the level does not cover it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub limited: bool,
 }
 
-/// The cases of a check that the findings of another check made impossible.
+/// The cases of a check made impossible by the findings of another check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Obstruction {
-    /// The id of the check with the findings.
+    /// Id of the check with the findings.
     pub check: String,
-    /// The part that could not be read.
+    /// Description of the unread part.
     pub why: String,
-    /// The number of cases.
+    /// Number of cases.
     pub cases: usize,
 }
 
@@ -266,12 +267,12 @@ const fn is_zero(count: &usize) -> bool {
 }
 
 impl Report {
-    /// Whether the server was reached. Otherwise no check has a case.
+    /// Returns `true` if the server was reached. If not, no check has a case, and you find the cause in `obstacles`.
     pub const fn is_reached(&self) -> bool {
         !self.modes.is_empty() || self.summary.skipped < self.summary.total
     }
 
-    /// All checks.
+    /// Returns the reports of all checks.
     pub fn checks(&self) -> impl Iterator<Item = &CheckReport> {
         self.categories.iter().flat_map(|category| &category.checks)
     }

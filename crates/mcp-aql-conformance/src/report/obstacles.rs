@@ -1,37 +1,41 @@
-//! The reasons why a level is not granted.
+//! Parses and groups the reasons why a level is not granted.
 
 use super::alike::merge_alike;
 use super::value_text::line;
 use super::{Report, show};
 
-/// The reason of a check that was not tested, before the cause.
+/// Prefix of the reason of an untested check, before the cause.
 pub(super) const NOT_TESTED: &str = "was not tested";
-/// The reason of a check that was tested in part, before the cause.
+/// Prefix of the reason of a check tested in part, before the cause.
 pub(super) const IN_PART: &str = "was tested in part";
 const KINDS: [&str; 2] = [NOT_TESTED, IN_PART];
 
-/// An obstacle in its parts.
+/// The parts of an obstacle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Obstacle<'a> {
-    /// The level that it concerns; `None` for all.
+    /// Level that the obstacle concerns, or `None` for all levels.
     pub(super) level: Option<u8>,
-    /// The check that it concerns, if any.
+    /// Check that the obstacle concerns, if any.
     pub(super) check: Option<&'a str>,
-    /// The reason, without the name of the check.
+    /// Reason, without the name of the check.
     pub(super) reason: &'a str,
 }
 
 /// An obstacle to the next level with all checks that it concerns.
 #[derive(Debug, PartialEq)]
 pub(super) struct ObstacleGroup {
-    /// The reason.
+    /// Reason shared by the checks.
     pub(super) what: String,
-    /// The checks.
+    /// Ids of the checks.
     pub(super) checks: Vec<String>,
 }
 
 impl<'a> Obstacle<'a> {
-    /// Splits the text of an obstacle: `level 1: shapes.union failed`.
+    /// Splits an obstacle of a report into its parts.
+    ///
+    /// ```text
+    /// level 1: shapes.union failed  →  level 1, check `shapes.union`, reason `failed`
+    /// ```
     pub(super) fn parse(text: &'a str) -> Self {
         let split = text.strip_prefix("level ").and_then(|rest| {
             let (level, rest) = rest.split_once(": ")?;
@@ -56,8 +60,7 @@ impl<'a> Obstacle<'a> {
         }
     }
 
-    /// The text that identifies the obstacle in a baseline: the check with the kind of the reason, or the
-    /// reason.
+    /// Returns the key of the obstacle in a baseline: the check with the kind of the reason, or else the reason.
     pub(super) fn key(&self) -> String {
         match self.check {
             Some(check) => match KINDS.iter().find(|kind| self.is_of(kind)) {
@@ -72,8 +75,10 @@ impl<'a> Obstacle<'a> {
         self.reason.strip_prefix(kind).is_some_and(|rest| rest.starts_with(": "))
     }
 
-    /// Whether this entry of a baseline accepts the obstacle. An entry for a check that was not tested also
-    /// accepts that a part of it is tested. Entries of older baselines are ids of checks without a kind.
+    /// Returns `true` if this entry of a baseline accepts the obstacle.
+    ///
+    /// An entry for an untested check also accepts a check tested in part. Entries of older baselines are ids of checks
+    /// without a kind, and accept both.
     pub(super) fn is_accepted_as(&self, accepted: &str) -> bool {
         accepted == self.key()
             || self.check.is_some_and(|check| {
@@ -84,7 +89,7 @@ impl<'a> Obstacle<'a> {
             })
     }
 
-    /// The kind of the reason, in the words of reports.
+    /// Describes the kind of the reason in the words of reports.
     fn kind(&self) -> String {
         for (kind, said) in [(NOT_TESTED, "not exercised"), (IN_PART, "exercised in part")] {
             if let Some(why) = self.reason.strip_prefix(kind).filter(|_| self.is_of(kind)) {
@@ -96,13 +101,13 @@ impl<'a> Obstacle<'a> {
 }
 
 impl Report {
-    /// The next requested level that was not achieved.
+    /// Returns the next requested level above the achieved one.
     pub(super) fn next_level(&self) -> Option<u8> {
         (self.conformance_level < self.requested_level && !self.is_subset())
             .then_some(self.conformance_level + 1)
     }
 
-    /// The obstacles to the next level, grouped by kind. Failures come first.
+    /// Returns the obstacles to the next level, grouped by kind. Failures come first.
     pub(super) fn missing(&self) -> Vec<ObstacleGroup> {
         let next = self.next_level().filter(|_| self.is_reached());
         let Some(next) = next else { return Vec::new() };
@@ -140,7 +145,7 @@ mod tests {
         assert!(accepts("a.b was not tested", in_part));
         assert!(accepts("a.b was tested in part", in_part));
         assert!(!accepts("a.b was tested in part", untested));
-        // Baselines of earlier versions have only the id.
+        // Baselines of earlier versions contain only the id.
         assert!(accepts("a.b", untested) && accepts("a.b", in_part));
         assert!(!accepts("a.bc", untested) && !accepts("a", untested));
         assert!(accepts("only one endpoint mode", "level 2: only one endpoint mode"));

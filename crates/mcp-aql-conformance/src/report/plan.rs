@@ -1,4 +1,4 @@
-//! The plan of a run: what it would call with its permissions and its configuration.
+//! The plan of a run: the calls it would make with its permissions and its configuration.
 
 use std::fmt::Write as _;
 
@@ -7,35 +7,37 @@ use serde::Serialize;
 use super::value_text::{clean, counted, line};
 use crate::category::{Category, Mode};
 
-/// The version of the form of plans in JSON.
+/// Version of the JSON format of plans.
 pub(crate) const PLAN_VERSION: u32 = 1;
 
-/// The calls of a planned run. [`Runner::plan`](crate::Runner::plan) makes it without calling any operation but
-/// `introspect`.
+/// The calls of a planned run.
+///
+/// Review it before you let a run change your data. [`Runner::plan`](crate::Runner::plan) creates it and calls no
+/// operation except `introspect`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Plan {
-    /// The version of this form.
+    /// Version of the plan format.
     pub plan_version: u32,
-    /// The command or the URL of the adapter.
+    /// Command or URL of the adapter.
     pub target: String,
-    /// The name of the adapter.
+    /// Name of the adapter.
     pub implementation: String,
-    /// The version of the adapter.
+    /// Version of the adapter.
     pub version: String,
-    /// The categories of operations that may run besides READ.
+    /// Categories of operations allowed in addition to READ.
     pub allowed: Vec<Category>,
-    /// The number of selected checks.
+    /// Number of selected checks.
     pub checks: usize,
-    /// The modes that the run tests.
+    /// Modes that the run tests.
     pub modes: Vec<ModePlan>,
-    /// The modes that could not be read, with the reasons.
+    /// Modes that could not be read, with the reasons.
     pub unread: Vec<UnreadMode>,
-    /// The maximum number of items that the run creates in all modes: at the same time if it removes them, and
-    /// in total otherwise.
+    /// Maximum number of items that the run creates in all modes. If the run removes them, this is the maximum at the
+    /// same time, and otherwise in total.
     pub max_created: usize,
-    /// The limits of the run.
+    /// Limits of the run.
     pub limits: PlanLimits,
 }
 
@@ -44,17 +46,21 @@ pub struct Plan {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ModePlan {
-    /// The mode.
+    /// The tested mode.
     pub mode: Mode,
-    /// The maximum number of concurrent requests.
+    /// Maximum number of concurrent requests.
     pub concurrent_requests: usize,
-    /// All operations.
+    /// All operations with their planned use.
     pub operations: Vec<PlannedOperation>,
-    /// The CREATE operations that the run calls, with the number of items.
+    /// CREATE operations that the run calls, with the number of items.
     pub creations: Vec<PlannedCreation>,
 }
 
 /// The planned use of one operation, with the reason.
+///
+/// ```json
+/// { "use": "called", "category": "READ", "reason": "it only reads", "name": "list_beds" }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -62,11 +68,11 @@ pub struct PlannedOperation {
     /// The planned use.
     #[serde(rename = "use")]
     pub planned_use: OperationUse,
-    /// The category, if introspection has a known one.
+    /// Category, if introspection states a known one.
     pub category: Option<Category>,
-    /// The reason.
+    /// Reason for the planned use.
     pub reason: String,
-    /// The name of the operation.
+    /// Name of the operation.
     pub name: String,
 }
 
@@ -75,35 +81,41 @@ pub struct PlannedOperation {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum OperationUse {
-    /// The run calls it, and sends it requests that must be rejected.
+    /// The run calls the operation, and also sends it invalid requests.
     Called,
-    /// The run sends it only requests that must be rejected.
+    /// The run only sends the operation invalid requests.
     OnlyRejected,
-    /// The run sends it nothing.
+    /// The run never sends the operation a request.
     NotCalled,
 }
 
-/// The items that one CREATE operation creates in one mode at most.
+/// The maximum number of items that one CREATE operation creates in one mode.
+///
+/// ```json
+/// { "operation": "create_bed", "maxItems": 12, "removed": true }
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct PlannedCreation {
-    /// The name of the operation.
+    /// Name of the operation.
     pub operation: String,
-    /// The maximum number of items: at the same time if the run removes them, and in total otherwise.
+    /// Maximum number of items. If the run removes them, this is the maximum at the same time, and otherwise in total.
     pub max_items: usize,
-    /// Whether the run may remove them.
+    /// If `true`, the run may remove the items.
     pub removed: bool,
 }
 
 /// A mode that could not be read.
+///
+/// If you find one in your plan, check the adapter's command or URL for this mode.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct UnreadMode {
-    /// The mode; `None` is the adapter as started.
+    /// The mode, or `None` for the adapter as started.
     pub mode: Option<Mode>,
-    /// The reason.
+    /// Reason why the mode could not be read.
     pub reason: String,
 }
 
@@ -112,13 +124,13 @@ pub struct UnreadMode {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct PlanLimits {
-    /// Successful calls of each operation whose effects the run cannot undo, in each mode.
+    /// Maximum number of successful calls per operation and mode with effects that the run cannot undo.
     pub irreversible_calls: usize,
-    /// Items of each resource at the same time, in each mode.
+    /// Maximum number of items per resource and mode at the same time.
     pub created_items: usize,
-    /// The time limit of one request, in seconds.
+    /// Time limit of one request, in seconds.
     pub request_seconds: f64,
-    /// The time limit of the run, in seconds.
+    /// Time limit of the run, in seconds.
     pub run_seconds: f64,
 }
 
@@ -131,7 +143,7 @@ impl OperationUse {
 }
 
 impl Plan {
-    /// Renders the operations of each mode by their use and category, and the limits.
+    /// Renders the operations of each mode by use and category, and the limits.
     pub fn text(&self) -> String {
         let mut out = String::new();
         let name = format!("{} {}", line(&self.implementation), line(&self.version));
@@ -181,7 +193,7 @@ impl Plan {
 }
 
 impl ModePlan {
-    /// Whether the plan of another mode is the same.
+    /// Returns `true` if the plan of another mode is the same.
     fn is_like(&self, other: &Self) -> bool {
         self.operations == other.operations && self.creations == other.creations
     }

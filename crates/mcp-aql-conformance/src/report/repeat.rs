@@ -1,4 +1,4 @@
-//! The command that repeats a check.
+//! Builds the command that repeats a check.
 
 use super::{CheckReport, Report};
 use crate::finding::Finding;
@@ -19,8 +19,13 @@ impl Report {
     }
 }
 
+/// Builds the command that repeats a check, ready for you to paste into a shell:
+///
+/// ```console
+/// $ mcp-aql-conformance test --check deletes.removed --mode single --allow delete -- ./garden --db 'my beds.db'
+/// ```
 fn command(check: &str, finding: &Finding, end: &str) -> String {
-    // A finding of both modes is repeated in one. A finding without modes compares them.
+    // One mode is enough to repeat a finding of both. A finding without modes compares them, so it needs both.
     let mode = match finding.modes.first() {
         Some(mode) => format!(" --mode {}", quoted(mode)),
         None => String::new(),
@@ -28,7 +33,7 @@ fn command(check: &str, finding: &Finding, end: &str) -> String {
     format!("mcp-aql-conformance test --check {}{mode} {end}", quoted(check))
 }
 
-/// Quotes a word for a POSIX shell, if necessary.
+/// Quotes a word for a POSIX shell if necessary.
 pub(super) fn quoted(word: &str) -> String {
     let is_plain = |each: char| each.is_ascii_alphanumeric() || "_./:=@%+,-".contains(each);
     match !word.is_empty() && word.chars().all(is_plain) {

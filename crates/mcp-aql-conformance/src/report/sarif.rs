@@ -1,4 +1,4 @@
-//! The report in SARIF 2.1.0, the format of code scanning services.
+//! Renders the report in SARIF 2.1.0, the format of code scanning services.
 
 use serde_json::{Value, json};
 
@@ -7,15 +7,15 @@ use super::{CheckReport, Report, Verdict};
 use crate::finding::Finding;
 use crate::requirements::requirement;
 
-/// The maximum length of a shown value, in bytes.
+/// Maximum length of a shown value, in bytes.
 const MAX_VALUE_BYTES: usize = 1500;
-/// The address of the protocol's specification.
+/// URL of the protocol's specification.
 const PROTOCOL: &str = "https://github.com/MCPAQL/spec";
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
 impl Report {
-    /// Renders SARIF 2.1.0 with a rule for each check and a result for each cause. Accepted findings are
-    /// suppressed results.
+    /// Renders SARIF 2.1.0 that you can upload to a code scanning service, with a rule for each check and a result for
+    /// each cause. Accepted findings become suppressed results.
     pub fn sarif(&self) -> String {
         let checks: Vec<_> = match !self.is_reached() {
             true => Vec::new(),
@@ -55,7 +55,7 @@ impl Report {
                 },
             }],
         });
-        // A value has only texts as names, so that this does not fail.
+        // Serializing a `Value` does not fail, because all its keys are strings.
         serde_json::to_string_pretty(&log).unwrap_or_default()
     }
 
@@ -70,7 +70,7 @@ impl Report {
             "level": level(check),
             "message": { "text": message(finding) },
             "locations": [{
-                // Code scanning services require a file. An adapter has none, so this is its name.
+                // Code scanning services require a file. An adapter has none, so use its name.
                 "physicalLocation": {
                     "artifactLocation": { "uri": uri(&self.implementation) },
                     "region": { "startLine": 1 },
@@ -131,7 +131,7 @@ fn message(finding: &Finding) -> String {
     text
 }
 
-/// A relative URI reference that consists of the adapter's name.
+/// Converts the name of the adapter to a relative URI reference.
 fn uri(name: &str) -> String {
     let plain =
         |each: char| if each.is_ascii_alphanumeric() || "-_.".contains(each) { each } else { '-' };

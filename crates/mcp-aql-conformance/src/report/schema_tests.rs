@@ -1,4 +1,4 @@
-//! Compares reports with the published JSON schema.
+//! Validates reports against the published JSON schema.
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic, reason = "a test may")]
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::tests::{faultless, report, unreached};
 use super::*;
 
-/// The keywords of JSON schemas that [`faults`] evaluates. Others contain no constraints.
+/// Keywords of JSON schemas evaluated by [`faults`], and keywords without constraints.
 const KEYWORDS: [&str; 14] = [
     "$ref",
     "$defs",
@@ -27,7 +27,7 @@ const KEYWORDS: [&str; 14] = [
     "title",
 ];
 
-/// The violations of the schema by a value.
+/// Returns the violations of the schema by a value.
 fn faults(schema: &Value, value: &Value, path: &str, root: &Value) -> Vec<String> {
     if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
         return faults(root.pointer(reference.trim_start_matches('#')).unwrap(), value, path, root);

@@ -1,5 +1,4 @@
-//! Common parts of all report formats: the verdict in words, shortened values, and texts without control
-//! characters.
+//! Common parts of all report formats: the verdict in words, shortened values, and strings without control characters.
 
 use std::collections::BTreeMap;
 
@@ -9,22 +8,22 @@ use super::{CategoryReport, CheckReport, Report, Summary, Verdict};
 use crate::finding::{Difference, Finding, NO_SUCH_MEMBER};
 use crate::requirements::{RequirementSource, requirement};
 
-/// The maximum length of a value in a sentence, in characters.
+/// Maximum length of a value in a sentence, in characters.
 const MAX_INLINE_CHARS: usize = 120;
 
-/// The heading of the parts of the server that the run did not test.
+/// Heading of the parts of the server outside the run.
 pub(super) const OUTSIDE_RUN: &str = "Not part of the run";
 
-/// The label of failed checks.
+/// Label of failed checks.
 pub(super) const FAILED: &str = "failed";
 
-/// The reason of a check without cases, if it has none.
+/// Reason shown for a check without cases that states no reason.
 pub(super) const NO_CASE: &str = "no reply contained what this check needs";
 
-/// The checks that were not tested for one reason.
+/// The checks left untested for one reason.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct SkippedChecks<'a> {
-    /// The number of cases.
+    /// Number of skipped cases.
     pub(super) cases: usize,
     /// Checks without tested cases.
     pub(super) checks: Vec<&'a str>,
@@ -35,13 +34,13 @@ pub(super) struct SkippedChecks<'a> {
 /// The checks of an area that do not apply.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NotApplicableArea {
-    /// The name of the area.
+    /// Name of the area.
     pub(super) name: String,
-    /// The number of checks.
+    /// Number of checks.
     pub(super) checks: usize,
-    /// The reason of most of them.
+    /// Most frequent reason.
     pub(super) reason: String,
-    /// The number of further reasons.
+    /// Number of further reasons.
     pub(super) more_reasons: usize,
 }
 
@@ -68,7 +67,7 @@ impl Summary {
         summary
     }
 
-    /// The counts that are not 0, the worst verdict first.
+    /// Returns the counts above 0, the worst verdict first.
     pub(super) fn counts(&self) -> impl Iterator<Item = (Verdict, usize)> {
         [
             (Verdict::Fail, self.failed),
@@ -84,7 +83,7 @@ impl Summary {
 }
 
 impl Verdict {
-    /// The words after a number of checks.
+    /// Returns the words that follow a number of checks.
     pub(super) const fn said(self) -> &'static str {
         match self {
             Self::Pass => "passed",
@@ -96,7 +95,7 @@ impl Verdict {
         }
     }
 
-    /// The class name in the style sheet.
+    /// Returns the class name in the style sheet.
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -109,14 +108,14 @@ impl Verdict {
     }
 }
 
-/// "3 failed, 12 passed".
+/// Lists the counts, for example "3 failed, 12 passed".
 pub(super) fn counts(summary: &Summary) -> String {
     let counts = summary.counts().map(|(verdict, count)| format!("{count} {}", verdict.said()));
     counts.collect::<Vec<_>>().join(", ")
 }
 
 impl Report {
-    /// The verdict in a few words: "Level 2 granted".
+    /// Describes the verdict in a few words, for example "Level 2 granted".
     pub(super) fn verdict(&self) -> String {
         match (!self.is_reached(), self.conformance_level) {
             (true, _) => "Nothing could be tested".to_owned(),
@@ -136,7 +135,7 @@ impl Report {
         }
     }
 
-    /// The verdict in one line with the counts or the reason.
+    /// Describes the verdict in one line with the counts or the reason.
     pub(super) fn headline(&self) -> String {
         let verdict = self.verdict();
         match self.obstacles.as_slice() {
@@ -150,7 +149,7 @@ impl Report {
         }
     }
 
-    /// Remarks on the run as a whole.
+    /// Returns remarks on the run as a whole.
     pub(super) fn remarks(&self) -> Vec<String> {
         if !self.is_reached() {
             return Vec::new();
@@ -174,7 +173,7 @@ impl Report {
         remarks
     }
 
-    /// The target, the modes and the duration.
+    /// Describes the protocol version, the modes and the duration.
     pub(super) fn circumstances(&self) -> String {
         let modes: Vec<_> = self.modes.iter().map(ToString::to_string).collect();
         let modes = match modes.as_slice() {
@@ -186,22 +185,22 @@ impl Report {
         format!("MCP-AQL {}{modes}, {seconds} s", line(&self.tested_spec_version))
     }
 
-    /// The duration in seconds with two decimals.
+    /// Returns the duration in seconds with two decimals.
     pub(super) fn seconds(&self) -> String {
         format!("{}.{:02}", self.duration_ms / 1000, self.duration_ms % 1000 / 10)
     }
 
-    /// The tested categories; none if the adapter was not reached.
+    /// Returns the tested categories. The slice is empty if the adapter was not reached.
     pub(super) fn tested(&self) -> &[CategoryReport] {
         if !self.is_reached() { &[] } else { &self.categories }
     }
 
-    /// The counts of the tested checks.
+    /// Returns the counts of the tested checks.
     pub(super) fn tested_summary(&self) -> Summary {
         if !self.is_reached() { Summary::default() } else { self.summary }
     }
 
-    /// The skipped cases by reason.
+    /// Returns the skipped cases by reason.
     pub(super) fn not_tested<'a>(&'a self) -> Vec<(String, SkippedChecks<'a>)> {
         let mut left_out: BTreeMap<String, SkippedChecks<'a>> = BTreeMap::new();
         for check in self.tested().iter().flat_map(|category| &category.checks) {
@@ -235,7 +234,7 @@ impl Report {
         merge_alike(left_out, merge)
     }
 
-    /// The areas with checks that do not apply.
+    /// Returns the areas with checks that do not apply.
     pub(super) fn not_applicable_areas(&self) -> Vec<NotApplicableArea> {
         let of_area = |category: &CategoryReport| {
             let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
@@ -253,7 +252,7 @@ impl Report {
         self.tested().iter().filter_map(of_area).collect()
     }
 
-    /// The checks that do not apply, by reason.
+    /// Returns the checks that do not apply, by reason.
     pub(super) fn not_applicable(&self) -> BTreeMap<String, Vec<&str>> {
         let mut checks: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for check in self.checks() {
@@ -266,24 +265,24 @@ impl Report {
 }
 
 impl CheckReport {
-    /// The source of a check: "REQ-EPT-03, MUST, level 1".
+    /// Describes the source of a check, for example "REQ-EPT-03, MUST, level 1".
     pub(super) fn source(&self) -> String {
         let requirements = self.requirements.join(" ");
         line(&format!("{requirements}, {}, level {}", self.keyword, self.level))
     }
 
-    /// The count of failed cases: "2 of 7 cases failed".
+    /// Describes the number of failed cases, for example "2 of 7 cases failed".
     pub(super) fn tally(&self) -> String {
         let total = self.found + self.passed;
         format!("{} of {} failed", self.found, counted(total, "case"))
     }
 
-    /// The sources of the requirements in the protocol's text.
+    /// Returns the sources of the requirements in the specification.
     pub(super) fn sources(&self) -> impl Iterator<Item = RequirementSource> {
         self.requirements.iter().filter_map(|id| requirement(id))
     }
 
-    /// The reasons why the check was tested in part. The end of the run hides the others.
+    /// Returns the reasons why the check was tested in part. If the run ended early, returns only that reason.
     pub(super) fn why_in_part(&self) -> Vec<String> {
         let is_end = |why: &&String| why.starts_with("cut short: ");
         let ends: Vec<_> = self.skipped.keys().filter(is_end).cloned().collect();
@@ -296,7 +295,7 @@ impl CheckReport {
         }
     }
 
-    /// The reason why the check was not tested.
+    /// Returns the reason why the check was not tested.
     pub(super) fn why_not(&self) -> String {
         if let Some(why) = &self.not_applicable {
             return format!("not applicable: {}", line(why));
@@ -310,7 +309,7 @@ impl CheckReport {
 }
 
 impl Finding {
-    /// The expected value, unless it only repeats the differences.
+    /// Returns the expected value, unless it only repeats the differences.
     pub(super) fn expected_beside_differences(&self) -> Option<&str> {
         let repeats = self.expected.starts_with("`/") || self.expected.starts_with("the value ");
         (self.differences.is_empty() || !repeats).then_some(self.expected.as_str())
@@ -318,7 +317,7 @@ impl Finding {
 }
 
 impl Difference {
-    /// The difference in a sentence with code: "`/error` is missing; expected an object".
+    /// Describes the difference in a sentence with code, for example "`/error` is missing; expected an object".
     pub(super) fn sentence(&self) -> String {
         let (path, expected) = (line(&self.path), line(&self.expected));
         let path = if path.is_empty() { "the value".to_owned() } else { format!("`{path}`") };

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::finding::Difference;
 
-/// Texts that look like markup or commands.
+/// Strings that look like markup or commands.
 const HOSTILE: [&str; 13] = [
     "</pre></details><script>alert(1)</script>",
     "\"><img src=x onerror=alert(1)>",
@@ -77,7 +77,7 @@ fn check(id: &str, verdict: Verdict, text: &str) -> CheckReport {
     }
 }
 
-/// A report with a check of each verdict, in which every text of the adapter is this one.
+/// Creates a report with a check of each verdict. Every string of the adapter is `text`.
 pub(super) fn report(text: &str) -> Report {
     let checks = vec![
         check("shapes.union", Verdict::Fail, text),
@@ -126,7 +126,7 @@ pub(super) fn report(text: &str) -> Report {
     }
 }
 
-/// A report of a level without findings.
+/// Creates a report of a level without findings.
 pub(super) fn faultless(level: u8) -> Report {
     let checks = vec![check("shapes.success", Verdict::Pass, "")];
     Report {
@@ -162,17 +162,17 @@ pub(super) fn unreached(why: &str) -> Report {
     }
 }
 
-/// All tags of a markup text.
+/// Returns all tags of an HTML or XML string.
 fn tags(markup: &str) -> Vec<&str> {
     markup.split('<').skip(1).map(|rest| rest.split_once('>').expect("a tag ends").0).collect()
 }
 
-/// The first character that a terminal or a parser would interpret.
+/// Returns the first character that a terminal or a parser would interpret.
 fn obeyed(text: &str) -> Option<char> {
     text.chars().find(|each| mcp_aql_text::is_hidden(*each) && *each != '\n')
 }
 
-/// A harmless text of the same structure.
+/// Returns a harmless string of the same structure.
 fn harmless(text: &str) -> String {
     let backticks = if text.matches('`').count() % 2 == 1 { "`" } else { "" };
     format!("{}{backticks}", "x".repeat(text.chars().count().saturating_sub(backticks.len())))
@@ -188,7 +188,7 @@ fn escapes_texts_of_the_adapter() {
             let (hostile, tame) = (of(&hostile), of(&tame));
             let names = |markup: &str| -> Vec<String> {
                 let name = |tag: &str| tag.split([' ', '\n']).next().unwrap_or_default().to_owned();
-                // The number of code spans depends on the sentence.
+                // The number of code spans depends on the sentence, so ignore them.
                 let is_code = |name: &String| name == "code" || name == "/code";
                 tags(markup).into_iter().map(name).filter(|name| !is_code(name)).collect()
             };
@@ -213,7 +213,7 @@ fn reports_contain_no_control_characters() {
         for (form, shown) in [("text", report.text(false)), ("markdown", report.markdown())] {
             assert_eq!(obeyed(&shown), None, "{form} of {text:?}");
         }
-        // With colors, only the report's own escape sequences are allowed.
+        // With colors, only the escape sequences of the report itself are allowed.
         let ours =
             ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[1;31m", "\x1b[33m", "\x1b[36m"];
         let coloured = ours.iter().fold(report.text(true), |text, ours| text.replace(ours, ""));
@@ -388,7 +388,7 @@ fn a_level_that_is_not_granted_is_a_failure_in_junit() {
     assert!(!target.contains("<failure"), "a failed check says nothing about a level: {target}");
 }
 
-/// The causes of a report by check, each with the number of its cases and the other checks that found it.
+/// Returns the causes of a report by check, each with its number of cases and the other checks that found it.
 fn causes(report: &Report) -> Vec<(String, usize, Vec<String>)> {
     let of_check = |found: causes::FoundCheck<'_>| {
         let id = found.check.id.clone();
@@ -430,7 +430,7 @@ fn one_cause_is_one_finding_across_checks() {
     assert_eq!(
         causes(&report),
         [
-            // It blocks another check, so it comes first.
+            // This finding blocks another check, so it comes first.
             ("shapes.union".to_owned(), 3, Vec::new()),
             ("shapes.union".to_owned(), 3, checks(&["shapes.failure"])),
             ("shapes.success".to_owned(), 3, Vec::new()),
@@ -441,7 +441,7 @@ fn one_cause_is_one_finding_across_checks() {
     assert!(text.contains("1 check could not be tested because of this"), "{text}");
     assert!(text.contains("also found by shapes.failure (3 cases)"), "{text}");
     assert!(!text.contains("FAIL  shapes.failure"), "{text}");
-    // The page links to each cause, also from checks that share it.
+    // The page links to each cause, even from the other checks that share it.
     let page = report.html();
     assert!(page.contains("id=\"check-shapes.failure\""), "{page}");
     assert_eq!(page.matches("<a href=\"#finding-2\">finding 2</a>").count(), 2);
@@ -551,12 +551,12 @@ fn accepted_findings_do_not_decide_the_exit_code() {
     more.categories[0].checks[0].findings[0].count += 1;
     more.accept(&baseline);
     assert_eq!(more.exit_code(), 1);
-    // Neither are other obstacles.
+    // Obstacles outside the baseline are not accepted.
     let mut other = report.clone();
     other.obstacles.push("level 1: shapes.success was not tested: y".to_owned());
     other.accept(&baseline);
     assert_eq!(other.exit_code(), 2);
-    // A baseline names what no longer occurs.
+    // A report with a baseline lists accepted findings that no longer occur.
     let mut fixed = report.clone();
     fixed.categories[0].checks[0].findings.remove(1);
     fixed.categories[0].checks[0].found = 3;
@@ -595,11 +595,11 @@ fn comparison_lists_new_fixed_and_unchanged_findings() {
         check("shapes.success", Verdict::Pass, "x"),
     ]);
     assert!(!Diff::of(&old, &better).is_worse());
-    // More cases of a known cause are new.
+    // More cases of a known cause count as new.
     let mut more = old.clone();
     more.categories[0].checks[0].findings[0].count += 1;
     assert_eq!(causes(&Diff::of(&old, &more).more_cases), ["a"]);
-    // A lower level is worse, except that a run of selected checks has none.
+    // A lower level is worse. A run of selected checks has no level, so it is not compared.
     let lower = Report { conformance_level: 1, ..faultless(2) };
     assert!(Diff::of(&faultless(2), &lower).is_worse());
     let subset =
@@ -755,7 +755,7 @@ fn stated_version_of_the_protocol_is_compared() {
 
 #[test]
 fn verdict_is_one_line() {
-    // After the heading: the name of an unreached adapter is unknown.
+    // Take the line after the heading, because the name of an unreached adapter is unknown.
     let second = |report: &Report| {
         let text = report.text(false);
         text.split("\n\n").nth(1)?.lines().next().map(str::to_owned)
@@ -861,7 +861,7 @@ fn page_has_no_external_resources() {
         assert!(!page.contains(part), "{part}");
     }
     assert!(page.contains("default-src 'none'"));
-    // Links lead to the page itself and to the protocol's text.
+    // Links lead only to the page itself and to the specification.
     for link in page.split("href=\"").skip(1) {
         let known = link.starts_with('#') || link.starts_with("https://github.com/MCPAQL/spec/");
         assert!(known, "{link}");

@@ -1,4 +1,4 @@
-//! The report for a terminal.
+//! Renders the report for a terminal.
 
 use std::fmt::Write as _;
 
@@ -10,11 +10,11 @@ use super::value_text::{counted, line, shown};
 use super::{Report, Summary, Verdict};
 use crate::finding::Difference;
 
-/// The maximum length of a shown value, in bytes.
+/// Maximum length of a shown value, in bytes.
 const MAX_VALUE_BYTES: usize = 900;
-/// The maximum number of checks that are named because a part of their cases was not exercised.
+/// Maximum number of checks named because a part of their cases was not exercised.
 const MAX_IN_PART: usize = 4;
-/// The maximum number of lines in a list.
+/// Maximum number of lines in a list.
 const MAX_LINES: usize = 50;
 
 /// ANSI colors, if enabled.
@@ -50,7 +50,8 @@ impl Colors {
 }
 
 impl Report {
-    /// Renders the verdict, items left behind, every cause, the counts by area, and what was not exercised.
+    /// Renders the report for a terminal: the verdict, items left behind, every cause, the counts by area, and the
+    /// untested checks. Set `colour` if you print to a terminal with ANSI colors.
     pub fn text(&self, colour: bool) -> String {
         let colors = Colors(colour);
         let mut out = String::new();
@@ -137,7 +138,7 @@ impl Report {
         }
     }
 
-    /// Renders the features that the adapter does not have, in one line for each area.
+    /// Renders the features that the adapter lacks, in one line for each area.
     fn text_of_not_applicable(&self, colors: &Colors, out: &mut String) {
         let areas = self.not_applicable_areas();
         if areas.is_empty() {
@@ -179,7 +180,7 @@ impl Report {
     }
 }
 
-/// Renders names in lines of a terminal's width.
+/// Renders names, wrapped to the width of a terminal.
 fn list<'a>(names: impl Iterator<Item = &'a str>, colors: &Colors, out: &mut String) {
     let mut row = String::new();
     for name in names.map(line) {
@@ -269,7 +270,7 @@ fn value(value: &Value, colors: &Colors) -> String {
     }
 }
 
-/// Renders a label and a text with indented further lines.
+/// Renders a label and a string, and indents all lines after the first.
 fn field(name: &str, text: &str, colors: &Colors, out: &mut String) {
     for (number, line) in text.lines().enumerate() {
         let name = if number == 0 { name } else { "" };

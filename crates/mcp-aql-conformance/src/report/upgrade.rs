@@ -1,17 +1,17 @@
-//! Reports that earlier versions of the runner saved.
+//! Reads reports saved by earlier versions of the runner.
 
 use super::coverage::Coverage;
 use super::{Report, SCHEMA_VERSION, show};
 use crate::finding::{self, Difference, Finding, NO_SUCH_MEMBER};
 
-/// The reason of a check without cases in schema version 1.
+/// Reason of a check without cases in schema version 1.
 const OLD_NO_CASE: &str = "nothing came up to test it with";
 
 impl Report {
-    /// Reads a report that was saved as JSON, also by earlier versions of the runner.
+    /// Parses a report saved as JSON. Reports of earlier versions of the runner are converted.
     ///
     /// # Errors
-    /// If the text is not a report, or if a later version of the runner has written it.
+    /// Returns an error if the string is not a report, or if a later version of the runner wrote it.
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
         let mut report: Self = serde_json::from_str(text)?;
         if report.schema_version > SCHEMA_VERSION {
@@ -26,7 +26,7 @@ impl Report {
         Ok(report)
     }
 
-    /// Converts a report of schema version 1: one finding for each case, each with a whole reply.
+    /// Converts a report of schema version 1. Such a report has one finding for each case, each with a whole reply.
     fn upgrade(&mut self) {
         self.schema_version = SCHEMA_VERSION;
         if self.selection.is_empty()
@@ -57,7 +57,11 @@ impl Report {
     }
 }
 
-/// Converts the list of deviations in an old message: `/a`: a string; `/b`: is missing; an object.
+/// Converts the list of deviations in an old message to differences.
+///
+/// ```text
+/// `/a`: a string; `/b`: is missing; an object
+/// ```
 fn upgrade_expected(finding: &mut Finding) {
     let Some(start) = finding.expected.find("`/") else { return };
     let (before, list) = finding.expected.split_at(start);

@@ -1,4 +1,4 @@
-//! Values and sentences as text: shortened, and without control characters.
+//! Formats values and sentences for reports: shortened, and without control characters.
 
 use std::io;
 
@@ -8,13 +8,13 @@ use serde_json::Value;
 
 use crate::json_size::length_up_to;
 
-/// The maximum length of a value on one line.
+/// Maximum length of a value on one line, in bytes.
 const MAX_LINE_BYTES: usize = 90;
 
-/// The maximum length of a name or a sentence, in characters.
+/// Maximum length of a name or a sentence, in characters.
 const MAX_SENTENCE_CHARS: usize = 600;
 
-/// Makes invisible characters visible: control characters, and those that change the direction of text.
+/// Escapes invisible characters: control characters, and those that change the writing direction.
 pub(super) fn clean(text: &str) -> String {
     let mut cleaned = String::with_capacity(text.len());
     for each in text.chars() {
@@ -27,7 +27,7 @@ pub(super) fn clean(text: &str) -> String {
     cleaned
 }
 
-/// Formats a name or a sentence on one line and shortens it.
+/// Formats a name or a sentence on one line, and shortens it.
 pub(super) fn line(text: &str) -> String {
     let mut characters = text.chars();
     let kept: String = characters.by_ref().take(MAX_SENTENCE_CHARS).collect();
@@ -39,22 +39,22 @@ pub(super) fn line(text: &str) -> String {
     kept
 }
 
-/// A value as text, possibly shortened.
+/// A formatted and possibly shortened value.
 #[derive(Debug)]
 pub(super) struct ValueText {
     pub(super) text: String,
-    /// The number of removed bytes.
+    /// Number of removed bytes.
     pub(super) more: usize,
 }
 
 impl ValueText {
-    /// "1234 more bytes", if the value was shortened.
+    /// Returns a note such as "1234 more bytes" if the value was shortened.
     pub(super) fn note(&self) -> Option<String> {
         (self.more > 0).then(|| format!("… {}", counted(self.more, "more byte")))
     }
 }
 
-/// Formats a value as JSON up to a number of bytes, on one line if it is short and on several otherwise.
+/// Formats a value as JSON with at most `most` bytes. Short values are written on one line, others on several.
 pub(super) fn shown(value: &Value, most: usize) -> ValueText {
     let mut cut = TruncatingWriter { kept: Vec::new(), most, more: 0 };
     write(value, 0, &mut cut);
@@ -87,7 +87,7 @@ fn write(value: &Value, indent: usize, out: &mut TruncatingWriter) {
     out.put(close);
 }
 
-/// A writer that keeps the first bytes and counts the others, so that long values are not copied.
+/// A writer that keeps the first bytes and only counts the others, so long values are not copied.
 struct TruncatingWriter {
     kept: Vec<u8>,
     most: usize,
@@ -102,14 +102,14 @@ impl TruncatingWriter {
     }
 
     fn json(&mut self, value: &impl Serialize) {
-        // The writer accepts everything, so this does not fail.
+        // The writer accepts all bytes, so this does not fail.
         let _ = serde_json::to_writer(self, value);
     }
 
     fn shown(self) -> ValueText {
         let whole = self.kept.len();
         let text = String::from_utf8(self.kept).unwrap_or_else(|error| {
-            // The cut may be inside a character.
+            // The last kept character may be incomplete.
             let valid = error.utf8_error().valid_up_to();
             let mut bytes = error.into_bytes();
             bytes.truncate(valid);
@@ -130,13 +130,17 @@ impl io::Write for TruncatingWriter {
     }
 }
 
-/// "1 check", "2 checks".
+/// Formats a count with its noun: "1 check", "2 checks".
 pub(super) fn counted(count: usize, what: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{count} {what}{ending}")
 }
 
-/// Splits a sentence with code between backticks into its parts, and whether they are code.
+/// Splits a sentence at its backticks. Returns `true` with each part that is code.
+///
+/// ```text
+/// "add `id` to it"  →  (false, "add "), (true, "id"), (false, " to it")
+/// ```
 pub(super) fn parts(sentence: &str) -> Vec<(bool, String)> {
     let sentence = line(sentence);
     if sentence.matches('`').count() % 2 == 1 {

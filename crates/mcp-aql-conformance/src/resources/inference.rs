@@ -1,4 +1,4 @@
-//! The inference of resources from the names, parameters and results of operations.
+//! Infers resources from the names, parameters and results of operations.
 
 use super::{Resource, Role};
 use crate::adapter::{Adapter, Operation};
@@ -6,7 +6,8 @@ use crate::category::Category;
 use crate::config::File;
 use crate::nouns::{is_identifier, is_noun_of, singular};
 
-/// Verbs of CREATE operations in order of preference. `link_beds` creates a link instead of a bed.
+/// Verbs of CREATE operations in order of preference. Other verbs do not create the named item: `link_beds` creates a
+/// link, not a bed.
 pub(super) const MAKES: &[&str] =
     &["create", "add", "new", "register", "insert", "make", "open", "post", "save", "store"];
 
@@ -21,8 +22,14 @@ const REMOVES: &[&str] = &["delete", "remove", "erase", "discard", "destroy", "w
 /// Generic names of the item in a result.
 const NEUTRAL: &[&str] = &["item", "result", "record", "object", "entity", "resource", "node"];
 
-/// The name of the resource that a CREATE operation with this noun creates. Whether the noun is a plural, other names
-/// show: `create_atlas` and `get_atlas` are about an `atlas`, `create_beds` and `get_bed` about a `bed`.
+/// Returns the name of the resource that a CREATE operation with this noun creates.
+///
+/// The names of other operations show if the noun is a plural:
+///
+/// ```text
+/// create_atlas, get_atlas  →  atlas
+/// create_beds, get_bed     →  bed
+/// ```
 pub(super) fn resource_name(adapter: &Adapter, noun: &str) -> String {
     let others = || adapter.operations.iter().filter(|it| it.category != Some(Category::Create));
     let is_named = |name: &str, operation: &Operation| {
@@ -67,7 +74,7 @@ pub(super) fn kind(
     let on_one = on_one.into_iter().flatten().filter_map(|operation| adapter.operation(operation));
     let id = given.id.or_else(|| {
         identifier(&name, on_one).filter(|id| {
-            // Parameters of the creation are chosen by the caller or belong to a parent.
+            // A required parameter of the CREATE operation is chosen by the caller or belongs to a parent.
             let is_said = adapter
                 .operation(&create)
                 .and_then(|create| create.parameter(id))
@@ -96,7 +103,7 @@ pub(super) fn kind(
     })
 }
 
-/// Finds the operation with this role for a resource by its name, preferring plain verbs.
+/// Finds the operation with this role for a resource by its name. Prefers plain verbs.
 fn operation_on<'a>(adapter: &'a Adapter, name: &str, role: Role) -> Option<&'a Operation> {
     role.verbs().iter().find_map(|verb| {
         adapter.of(role.category()).find(|operation| {
@@ -112,7 +119,7 @@ fn operation_on<'a>(adapter: &'a Adapter, name: &str, role: Role) -> Option<&'a 
                     Role::List => {
                         (!is_one || *verb == "list") && operation.required().next().is_none()
                     }
-                    // Without a parameter, the operation acts on several items.
+                    // Without a required parameter, the operation acts on several items.
                     Role::Read | Role::Update | Role::Delete => {
                         is_one && operation.required().next().is_some()
                     }
@@ -121,8 +128,9 @@ fn operation_on<'a>(adapter: &'a Adapter, name: &str, role: Role) -> Option<&'a 
     })
 }
 
-/// The required parameter of all operations on single items. `None` if they require several, because a part
-/// of them could identify another item.
+/// Returns the required parameter shared by all operations on single items.
+///
+/// Returns `None` if they share several, because some of these could identify another item.
 fn identifier<'a>(name: &str, on_one: impl Iterator<Item = &'a Operation>) -> Option<String> {
     let on_one: Vec<_> = on_one.collect();
     let everywhere = |parameter: &str| {
@@ -140,18 +148,19 @@ fn identifier<'a>(name: &str, on_one: impl Iterator<Item = &'a Operation>) -> Op
     (is_its_own || is_identifier(only) || on_one.len() > 1).then(|| only.to_owned())
 }
 
-/// Whether an identifier belongs to another resource: `page_id`, if there is `get_page`.
+/// Returns `true` if an identifier belongs to another resource. For example, `page_id` does if there is `get_page`.
 fn is_of_another(adapter: &Adapter, name: &str, id: &str) -> bool {
     let Some((stem, _)) = id.rsplit_once('_') else { return false };
     stem != name && adapter.operations.iter().any(|operation| is_about(&operation.name, stem))
 }
 
-/// Whether an operation's name refers to this resource: `archive_task`, `list_tasks`.
+/// Returns `true` if the name of an operation refers to this resource, as `archive_task` and `list_tasks` refer to
+/// `task`.
 pub(super) fn is_about(operation: &str, name: &str) -> bool {
     operation.split_once('_').is_some_and(|(_, noun)| is_noun_of(noun, name))
 }
 
-/// The name of a type in snake_case: `PersonInCharge` becomes `person_in_charge`.
+/// Converts the name of a type to snake case: `PersonInCharge` becomes `person_in_charge`.
 fn snake_case(name: &str) -> String {
     let mut snake = String::new();
     for letter in name.chars() {

@@ -1,4 +1,4 @@
-//! The ledger of items: those that the run created, and those that existed before.
+//! Keeps a ledger of items: the ones that the run created, and the ones that existed before.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::MutexGuard;
@@ -10,7 +10,7 @@ use super::{EXECUTION, Proof, Resource, Resources};
 use crate::call::Exchange;
 use crate::sync::lock;
 
-/// The maximum memory for identifiers in results, in bytes.
+/// Maximum memory for identifiers in results, in bytes.
 const MAX_KNOWN_BYTES: usize = 8 << 20;
 
 /// An item that the run created.
@@ -18,25 +18,25 @@ const MAX_KNOWN_BYTES: usize = 8 << 20;
 pub(crate) struct LedgerEntry {
     pub(crate) resource: String,
     pub(crate) id: Option<Value>,
-    /// The names of the parameters of its creation.
+    /// Names of the parameters of its CREATE call.
     with: BTreeSet<String>,
-    /// The call that created it, as a time in calls.
+    /// Clock value of the call that created the item.
     born: u64,
-    /// The last CREATE call that returned it, as a time in calls.
+    /// Clock value of the last CREATE call that returned the item.
     reported: u64,
-    /// Whether a check uses it exclusively.
+    /// If `true`, a check uses the item exclusively.
     kept: bool,
-    /// Whether it was removed.
+    /// If `true`, the item was removed.
     gone: bool,
 }
 
 impl Resources {
-    /// The current time in calls.
+    /// Advances the clock by one call and returns its value before.
     pub(crate) fn now(&self) -> u64 {
         self.clock.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Records the items that a call created or removed. `sent` is the time of the call.
+    /// Records the items created or removed by a call. `sent` is the clock value when the call was sent.
     pub(crate) fn note(&self, exchange: &Exchange, sent: u64) {
         let asked = exchange.arguments.get("operations").and_then(Value::as_array);
         if exchange.no_response().is_some() {
@@ -66,7 +66,7 @@ impl Resources {
         self.meet(operation, data);
     }
 
-    /// Records the effect of a call.
+    /// Records the effect of a successful call.
     fn note_effect(&self, operation: &str, arguments: &Value, data: &Value, sent: u64) {
         *lock(&self.effects).entry(operation.to_owned()).or_default() += 1;
         let mut others = lock(&self.others);
@@ -94,7 +94,7 @@ impl Resources {
                         (made.gone, made.kept, made.born, made.reported) = (false, false, now, now);
                     }
                     Some(made) => made.reported = self.now(),
-                    // The item existed before: the CREATE operation returned an existing item.
+                    // The item existed before, so the CREATE operation returned an existing item.
                     None if id.as_ref().is_some_and(|id| self.was_met(&kind.name, id, sent)) => {}
                     None => {
                         let now = self.now();
@@ -113,7 +113,7 @@ impl Resources {
                 let id = parameter(arguments, &kind.id);
                 let mut all = self.lock();
                 all.iter_mut()
-                    // An item that was created after this call was sent has reused the identifier.
+                    // An item created after this call was sent has reused the identifier, so it still exists.
                     .filter(|made| made.is(&kind.name, id) && made.reported < sent)
                     .for_each(|made| made.gone = true);
             }
@@ -146,7 +146,7 @@ impl Resources {
         }
     }
 
-    /// Records an identifier unless the memory limit is reached.
+    /// Records an identifier, unless the memory limit is reached.
     fn meet_one(&self, known: &mut BTreeMap<String, u64>, id: &Value, now: u64) {
         let id = id.to_string();
         if !known.contains_key(&id)
@@ -156,7 +156,7 @@ impl Resources {
         }
     }
 
-    /// Whether a result contained this identifier before that call was sent.
+    /// Returns `true` if a result contained this identifier before the call at `sent`.
     fn was_met(&self, kind: &str, id: &Value, sent: u64) -> bool {
         // Beyond the memory limit, any identifier may have existed.
         if self.met_bytes.load(Ordering::Relaxed) > MAX_KNOWN_BYTES {
@@ -168,29 +168,30 @@ impl Resources {
             .is_some_and(|at| *at < sent)
     }
 
-    /// Whether the run has executed this identifier of its own.
+    /// Returns `true` if the run executed this identifier as its own.
     pub(crate) fn has_begun(&self, parameter: &str, value: &Value) -> bool {
         lock(&self.begun).contains(&(parameter.to_owned(), value.to_string()))
     }
 
-    /// Whether an execution belongs to the run. If equal calls returned the same execution, it may be
-    /// another client's.
+    /// Returns `true` if an execution certainly belongs to the run.
+    ///
+    /// If equal calls returned the same execution, another client may have started it.
     pub(crate) fn has_started(&self, id: &Value) -> bool {
         let id = id.to_string();
         lock(&self.started).values().any(|ids| ids.len() > 1 && ids.contains(&id))
     }
 
-    /// Records the evidence that created items of this resource are new.
+    /// Records evidence that created items of this resource are new.
     pub(crate) fn prove(&self, kind: &str, proof: Proof) {
         lock(&self.proofs).insert(kind.to_owned(), proof);
     }
 
-    /// Whether there is evidence that created items of this resource are new.
+    /// Returns `true` if there is evidence that created items of this resource are new.
     pub(crate) fn is_proved(&self, kind: &str) -> bool {
         lock(&self.proofs).contains_key(kind)
     }
 
-    /// Whether the item certainly did not exist before.
+    /// Returns `true` if the item certainly did not exist before the run.
     pub(crate) fn is_new(&self, made: &LedgerEntry) -> bool {
         let proofs = lock(&self.proofs);
         match proofs.get(&made.resource) {
@@ -200,12 +201,12 @@ impl Resources {
         }
     }
 
-    /// Records that the run owns an identifier of something to be executed.
+    /// Records that the run owns an identifier that it will execute.
     pub(crate) fn begin(&self, parameter: &str, value: &Value) {
         lock(&self.begun).insert((parameter.to_owned(), value.to_string()));
     }
 
-    /// The resources that a parameter of an operation may identify.
+    /// Returns the resources that a parameter of an operation may identify.
     pub(crate) fn meant<'r>(
         &'r self,
         operation: &'r str,
@@ -214,8 +215,9 @@ impl Resources {
         self.kinds.iter().filter(move |kind| kind.is_meant(operation, parameter))
     }
 
-    /// Reserves an item for one check if a call since `since` created it and no other check has it. CREATE
-    /// operations may return existing items.
+    /// Reserves an item for one check. Returns `false` if it was created before `since` or another check reserved it.
+    ///
+    /// The clock is compared because CREATE operations may return existing items.
     pub(crate) fn keep(&self, resource: &str, id: &Value, since: u64) -> bool {
         let mut all = self.lock();
         let made = all.iter_mut().find(|made| made.is(resource, Some(id)));
@@ -224,7 +226,7 @@ impl Resources {
         true
     }
 
-    /// The identifiers of the run's items that no check has reserved, by the name of their parameter.
+    /// Returns the identifiers of the run's unreserved items, by the name of their parameter.
     pub(crate) fn shared(&self, parameter: &str) -> Vec<Value> {
         let all = self.lock();
         let ours = all.iter().filter(|made| {
@@ -234,12 +236,12 @@ impl Resources {
         ours.filter_map(|made| made.id.clone()).collect()
     }
 
-    /// Whether the run has an item of this resource that no check has reserved.
+    /// Returns `true` if the run has an unreserved item of this resource.
     pub(crate) fn has_one(&self, kind: &str) -> bool {
         self.lock().iter().any(|made| made.resource == kind && !made.kept && !made.gone)
     }
 
-    /// Whether a check has reserved this item.
+    /// Returns `true` if a check has reserved this item or the item was removed.
     pub(crate) fn is_kept(&self, parameter: &str, id: &Value) -> bool {
         self.lock().iter().any(|made| {
             let kind = self.named(&made.resource);
@@ -249,7 +251,7 @@ impl Resources {
         })
     }
 
-    /// Whether the run created the item that this parameter identifies, even if it was removed.
+    /// Returns `true` if the run created the item identified by this parameter. Removed items count, too.
     pub(crate) fn is_ours(&self, operation: &str, parameter: &str, id: &Value) -> bool {
         if parameter == EXECUTION && self.has_started(id) {
             return true;
@@ -259,24 +261,24 @@ impl Resources {
             .any(|kind| all.iter().any(|made| made.is(&kind.name, Some(id)) && self.is_new(made)))
     }
 
-    /// CREATE operations of unknown resources, with the number of items.
+    /// Returns the CREATE operations of unknown resources, with the number of created items.
     pub(crate) fn made_otherwise(&self) -> Vec<(String, usize)> {
         let others = lock(&self.others);
         let made = others.iter().filter(|(_, calls)| **calls > 0);
         made.map(|(operation, calls)| (operation.clone(), *calls)).collect()
     }
 
-    /// The number of successful calls of an operation.
+    /// Returns the number of successful calls of an operation.
     pub(crate) fn effects_of(&self, operation: &str) -> usize {
         lock(&self.effects).get(operation).copied().unwrap_or_default()
     }
 
-    /// The number of the run's items that still exist.
+    /// Returns the number of the run's items that still exist.
     pub(crate) fn left_count(&self) -> usize {
         self.lock().iter().filter(|made| !made.gone).count()
     }
 
-    /// The number of the run's items of this resource that still exist.
+    /// Returns the number of the run's items of this resource that still exist.
     pub(crate) fn left_of(&self, resource: &str) -> usize {
         self.lock().iter().filter(|made| !made.gone && made.resource == resource).count()
     }
@@ -287,7 +289,7 @@ impl Resources {
 
     /// Returns a unique number.
     pub(crate) fn next_number(&self) -> usize {
-        // Numbers above those of usual counters.
+        // Start above 1000, so the numbers differ from usual counters of an adapter.
         self.numbers.fetch_add(1, Ordering::Relaxed) + 1001
     }
 
@@ -303,9 +305,9 @@ impl LedgerEntry {
 }
 
 impl Resource {
-    /// Collects the identifiers of such items in a result. `id` counts if the result is about them.
+    /// Collects the identifiers of this resource in a result. A member `id` counts only if `is_about` is `true`.
     fn shown<'v>(&self, data: &'v Value, is_about: bool, ids: &mut Vec<&'v Value>) {
-        /// Members of a result with its items.
+        /// Members of a result that contain its items.
         const THERE: [&str; 4] = ["items", "edges", "node", "results"];
         match data {
             Value::Object(members) => {
@@ -330,7 +332,7 @@ impl Resource {
     }
 }
 
-/// Collects the executions in a result.
+/// Collects the execution identifiers in a result.
 fn executions<'v>(data: &'v Value, ids: &mut Vec<&'v Value>) {
     match data {
         Value::Object(members) => {
@@ -342,18 +344,18 @@ fn executions<'v>(data: &'v Value, ids: &mut Vec<&'v Value>) {
     }
 }
 
-/// Whether a call is a dry run.
+/// Returns `true` if a call is a dry run.
 pub(super) fn is_dry(arguments: &Value) -> bool {
     parameter(arguments, "dry_run") == Some(&Value::Bool(true))
         || arguments.pointer("/_meta/dry_run") == Some(&Value::Bool(true))
 }
 
-/// A parameter of a call in either place.
+/// Returns a parameter of a call, from `params` or from the top level of the arguments.
 pub(crate) fn parameter<'v>(arguments: &'v Value, name: &str) -> Option<&'v Value> {
     arguments.get("params").and_then(|params| params.get(name)).or_else(|| arguments.get(name))
 }
 
-/// The names of the parameters of a call, except control parameters.
+/// Returns the names of the parameters of a call, except control parameters.
 fn names_of(arguments: &Value) -> BTreeSet<String> {
     let nested = arguments.get("params").and_then(Value::as_object);
     let beside = arguments.as_object();
@@ -365,7 +367,7 @@ fn names_of(arguments: &Value) -> BTreeSet<String> {
         .collect()
 }
 
-/// A key for an operation and its arguments.
+/// Builds a key from an operation and its arguments.
 fn started_with(operation: &str, arguments: &Value) -> String {
     let said: Vec<_> = names_of(arguments)
         .into_iter()

@@ -1,5 +1,6 @@
-//! The resources of an adapter: the operations that create, read, list, change and remove their items,
-//! inferred from names, parameters and results or configured.
+//! The resources of an adapter: the operations that create, read, list, change and remove their items.
+//!
+//! Resources are inferred from names, parameters and results, or come from the configuration.
 
 mod inference;
 mod ledger;
@@ -20,85 +21,85 @@ use crate::config::File;
 
 pub(crate) use ledger::{LedgerEntry, parameter};
 
-/// Parameters that control a creation instead of describing the item.
+/// Parameters that control a CREATE call instead of describing the item.
 const CONTROLS: [&str; 7] =
     ["dry_run", "preset", "order", "page", "page_size", "if_match", "confirmation_token"];
 
-/// Operations of the safety loop, which act on no resource.
+/// Operations of the safety loop. They act on no resource.
 pub(crate) const RESERVED: &[&str] = &["record_execution_step", "verify_challenge"];
 
-/// The identifier of executions.
+/// Parameter with the identifier of an execution.
 pub(crate) const EXECUTION: &str = "execution_id";
 
 /// A resource of an adapter.
 #[derive(Debug, Clone)]
 pub(crate) struct Resource {
-    /// The name: `task`.
+    /// Name of the resource, for example `task`.
     pub(crate) name: String,
-    /// The parameter with the identifier.
+    /// Name of the parameter with the identifier.
     pub(crate) id: String,
-    /// The CREATE operation.
+    /// Name of the CREATE operation.
     pub(crate) create: String,
     read: Option<String>,
     list: Option<String>,
     update: Option<String>,
     delete: Option<String>,
-    /// Further names of the item in results, from the name of its type.
+    /// Further names of the item in results, derived from the name of its type.
     shown_as: Vec<String>,
-    /// Read-only fields from the configuration.
+    /// Configured read-only fields.
     pub(crate) read_only: Vec<String>,
-    /// Append-only lists from the configuration.
+    /// Configured append-only lists.
     pub(crate) append_only: Vec<String>,
 }
 
-/// The resources and the items that the run created.
+/// The resources of an adapter, and the items that the run created.
 #[derive(Debug, Default)]
 pub(crate) struct Resources {
     kinds: Vec<Resource>,
-    /// Invalid parts of the configuration.
+    /// Descriptions of the invalid parts of the configuration.
     wrong: Vec<String>,
     made: Mutex<Vec<ledger::LedgerEntry>>,
     /// CREATE operations of other resources, with the number of created items.
     others: Mutex<BTreeMap<String, usize>>,
-    /// The number of successful calls of each operation.
+    /// Number of successful calls of each operation.
     effects: Mutex<BTreeMap<String, usize>>,
     /// CREATE operations that did not reply, with the number of calls.
     unanswered: Mutex<BTreeMap<String, usize>>,
-    /// The identifiers in results by resource, with the time when each was seen first.
+    /// Identifiers in results by resource, with the clock value at which each was first seen.
     met: Mutex<BTreeMap<String, BTreeMap<String, u64>>>,
-    /// The approximate memory of these in bytes.
+    /// Approximate memory of these identifiers, in bytes.
     met_bytes: AtomicUsize,
-    /// The number of calls, used as a clock to separate existing items from created ones.
+    /// Number of calls so far. It serves as a clock to separate existing items from created ones.
     clock: AtomicU64,
     /// EXECUTE operations that start executions.
     starts: BTreeSet<String>,
-    /// The unique arguments of EXECUTE operations: the name of the parameter and the value.
+    /// Unique arguments of EXECUTE operations: the name of the parameter and the value.
     begun: Mutex<BTreeSet<(String, String)>>,
-    /// The executions that each call started.
+    /// Executions started by each call.
     started: Mutex<BTreeMap<String, BTreeSet<String>>>,
-    /// The evidence by resource that created items are new.
+    /// Evidence by resource that created items are new.
     proofs: Mutex<BTreeMap<String, Proof>>,
-    /// The counter for unique texts.
+    /// Counter for unique strings.
     numbers: AtomicUsize,
-    /// The operations that require confirmation, determined on demand.
+    /// Operations that require confirmation, determined on demand.
     pub(crate) gated: OnceCell<GatedOperations>,
 }
 
 /// The operations that require confirmation.
 #[derive(Debug, Default)]
 pub(crate) struct GatedOperations {
-    /// The operations.
+    /// The operations found so far.
     pub(crate) found: Vec<GatedOperation>,
-    /// The reasons why the list may be incomplete.
+    /// Reasons why the list may be incomplete.
     pub(crate) untried: Vec<Skip>,
 }
 
 /// An operation on items that requires confirmation.
 #[derive(Debug, Clone)]
 pub(crate) struct GatedOperation {
-    /// The name of the resource.
+    /// Name of the resource.
     pub(crate) resource: String,
-    /// The name of the operation.
+    /// Name of the operation.
     pub(crate) operation: String,
 }
 
@@ -107,7 +108,7 @@ pub(crate) struct GatedOperation {
 pub(crate) enum Proof {
     /// All existing items had been listed before.
     Listed,
-    /// Two equal calls create two items, or the second one fails; with parameters of these names.
+    /// Two equal calls with parameters of these names create two items, or the second one fails.
     Anew(BTreeSet<String>),
 }
 
@@ -122,7 +123,7 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    /// The category of operations with this role.
+    /// Returns the category of operations with this role.
     pub(crate) const fn category(self) -> Category {
         match self {
             Self::Create => Category::Create,
@@ -164,13 +165,13 @@ impl Resources {
         Self { kinds, wrong, others, starts, ..Self::default() }
     }
 
-    /// The resource on whose items an operation acts, by its role or its name.
+    /// Returns the resource that an operation acts on, by its role or its name.
     pub(crate) fn of_operation(&self, operation: &str) -> Option<&Resource> {
         let with_role = self.kinds.iter().find(|kind| kind.has(operation));
         with_role.or_else(|| self.kinds.iter().find(|kind| is_about(operation, &kind.name)))
     }
 
-    /// All resources whose operations the run exercises.
+    /// Returns all resources whose operations the run exercises.
     pub(crate) fn kinds(&self) -> &[Resource] {
         &self.kinds
     }
@@ -180,7 +181,7 @@ impl Resources {
         self.kinds.iter().find(|kind| kind.name == name)
     }
 
-    /// The operations that change, remove or execute an item and require only its identifier.
+    /// Returns the operations that change, remove or execute an item and require only its identifier.
     pub(crate) fn on_one<'a>(
         &'a self,
         adapter: &'a Adapter,
@@ -200,19 +201,19 @@ impl Resources {
         })
     }
 
-    /// The invalid parts of the configuration.
+    /// Returns descriptions of the invalid parts of the configuration.
     pub(crate) fn wrong(&self) -> &[String] {
         &self.wrong
     }
 }
 
-/// Whether a parameter controls a call instead of describing an item.
+/// Returns `true` if a parameter controls a call instead of describing an item.
 pub(crate) fn is_control(name: &str) -> bool {
     name.starts_with('_') || STANDARD_PARAMETERS.contains(&name) || CONTROLS.contains(&name)
 }
 
 impl Resource {
-    /// The operation with this role.
+    /// Returns the operation with this role.
     pub(crate) fn operation<'a>(&self, adapter: &'a Adapter, role: Role) -> Option<&'a Operation> {
         let name = match role {
             Role::Create => Some(&self.create),
@@ -224,23 +225,23 @@ impl Resource {
         adapter.operation(name?)
     }
 
-    /// Whether this operation has a role for the resource.
+    /// Returns `true` if this operation has a role for the resource.
     fn has(&self, operation: &str) -> bool {
         let reads = [Some(&self.create), self.read.as_ref(), self.list.as_ref()];
         self.acts(operation) || reads.into_iter().flatten().any(|own| own == operation)
     }
 
-    /// Whether this operation changes or removes an item.
+    /// Returns `true` if this operation changes or removes an item.
     fn acts(&self, operation: &str) -> bool {
         [&self.update, &self.delete].into_iter().flatten().any(|own| own == operation)
     }
 
-    /// Whether the name of the identifier is specific to the resource: `task_id`, not `id`.
+    /// Returns `true` if the name of the identifier is specific to the resource, as `task_id` is and `id` is not.
     fn has_own_identifier(&self) -> bool {
         self.id.rsplit_once('_').is_some_and(|(stem, _)| stem == self.name)
     }
 
-    /// Whether this parameter of an operation identifies an item of the resource.
+    /// Returns `true` if this parameter of an operation identifies an item of the resource.
     fn is_meant(&self, operation: &str, parameter: &str) -> bool {
         let is_id = self.id == parameter;
         let is_on_these = self.acts(operation) || is_about(operation, &self.name);
@@ -248,8 +249,14 @@ impl Resource {
             || parameter.strip_suffix("_id").is_some_and(|stem| stem == self.name)
     }
 
-    /// The item in `data` of a result: under its name, as the whole of `data`, or as its only object unless
-    /// that has another specific name.
+    /// Finds the item in the `data` of a result.
+    ///
+    /// The item is the member with the name of the resource, the whole of `data`, or the only object in it. The last
+    /// case requires evidence that the object is not another item, such as the parent.
+    ///
+    /// ```json
+    /// { "task": { "id": 7, "title": "a" } }
+    /// ```
     pub(crate) fn object<'v>(&self, data: &'v Value) -> Option<&'v Value> {
         if let Some(own) = data.get(&self.name).filter(|own| own.is_object()) {
             return Some(own);
@@ -259,17 +266,17 @@ impl Resource {
         }
         let mut objects = data.as_object()?.iter().filter(|(_, value)| value.is_object());
         let (name, only) = objects.next().filter(|_| objects.next().is_none())?;
-        // A parent also has an `id`.
+        // A plain `id` is not enough, because a parent has one, too.
         let is_certain = self.shown_as.contains(name)
             || only.get(format!("{}_id", self.name)).is_some()
             || (self.has_own_identifier() && only.get(&self.id).is_some());
         is_certain.then_some(only)
     }
 
-    /// The identifier of an item.
+    /// Returns the identifier of an item.
     pub(crate) fn identity(&self, object: &Value) -> Option<Value> {
         let own = format!("{}_id", self.name);
-        // If the identifier is a number or a slug, an `id` beside it is another identifier.
+        // If the identifier is a number or a slug, a member `id` next to it is another identifier.
         let is_plain = self.id == "id" || self.id == own;
         let others = [own.as_str(), "id"].into_iter().filter(|_| is_plain);
         std::iter::once(self.id.as_str())

@@ -1,4 +1,4 @@
-//! Calls without a reply, which may have created items.
+//! Tracks calls without a reply, because they may have created items.
 
 use serde_json::Value;
 
@@ -6,14 +6,14 @@ use super::Resources;
 use super::ledger::is_dry;
 use crate::sync::lock;
 
-/// A call whose reply has not arrived. If this is dropped before, the call counts as unanswered.
+/// A call that waits for its reply. If you drop it before the reply arrives, the call counts as unanswered.
 pub(crate) struct ExpectedReply<'r> {
     resources: &'r Resources,
     creating: Vec<String>,
 }
 
 impl ExpectedReply<'_> {
-    /// The reply arrived, or the reason why there is none is known.
+    /// Marks the reply as arrived. Call this also if the reason for a missing reply is known.
     pub(crate) fn arrived(mut self) {
         self.creating.clear();
     }
@@ -28,12 +28,12 @@ impl Drop for ExpectedReply<'_> {
 }
 
 impl Resources {
-    /// Expects the reply to a call. If it does not arrive, the call may have created items nevertheless.
+    /// Expects the reply to a call. Without a reply, the call may nevertheless have created items.
     pub(crate) fn expect_reply(&self, arguments: &Value) -> ExpectedReply<'_> {
         ExpectedReply { resources: self, creating: self.creating(arguments) }
     }
 
-    /// The CREATE operations of a call, once for each item.
+    /// Returns the CREATE operations of a call, one entry for each item.
     pub(super) fn creating(&self, arguments: &Value) -> Vec<String> {
         let asked = arguments.get("operations").and_then(Value::as_array);
         let each = asked.map_or(std::slice::from_ref(arguments), Vec::as_slice).iter();
@@ -55,7 +55,7 @@ impl Resources {
         }
     }
 
-    /// CREATE operations that did not reply, with the number of calls.
+    /// Returns the CREATE operations that did not reply, with the number of calls.
     pub(crate) fn unanswered(&self) -> Vec<(String, usize)> {
         lock(&self.unanswered)
             .iter()

@@ -1,5 +1,4 @@
-//! Limits of the calls whose effects the run cannot undo, of the items that it creates, and of the time in
-//! which it creates them.
+//! Limits the effects of a run: calls that it cannot undo, items that it creates, and the time for creating them.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -16,58 +15,60 @@ use crate::category::Category;
 use crate::resources::{EXECUTION, RESERVED, Role};
 use crate::sync::lock;
 
-/// The interval in which a call asks whether other calls of its operation have ended.
+/// Interval between checks if other calls of the same operation have ended.
 const WAIT_INTERVAL: Duration = Duration::from_millis(5);
-/// The number of calls to remove an item: one for the confirmation, and one for the removal.
+/// Number of calls to remove an item: one to request the confirmation token, and one to remove.
 const CALLS_PER_REMOVAL: u32 = 2;
-/// The time that the removal takes in addition to its calls.
+/// Time for the removal in addition to its calls.
 const REMOVAL_MARGIN: Duration = Duration::from_secs(1);
 
-/// The measured time of calls.
+/// Measured durations of calls.
 #[derive(Debug, Default)]
 pub(super) struct CallTimes {
     calls: AtomicU64,
-    /// The time of all calls, divided by the number of concurrent ones, in microseconds.
+    /// Total duration of all calls, divided by the number of concurrent ones, in microseconds.
     micros: AtomicU64,
-    /// Whether the first call of each operation took longer than `SLOW_CALL`. Later calls also take long if
-    /// many of them run at once, and would make the choice of operations depend on the load.
+    /// `true` for each operation with a first call longer than `SLOW_CALL`.
+    ///
+    /// Later calls are not considered. They also take long if many run at once, so the choice of operations would
+    /// depend on the load.
     slow: Mutex<BTreeMap<String, bool>>,
 }
 
-/// The time of a call above which its operation is not used where any other one is suitable, because it waits
-/// for another server.
+/// Duration above which a call is slow, probably because its operation waits for another server. A slow operation is
+/// used only if no other one is suitable.
 const SLOW_CALL: Duration = Duration::from_secs(2);
 
 impl CallTimes {
-    /// Adds a call that took this time beside others.
+    /// Adds a call with this duration. `concurrent` is the number of calls running at the same time.
     pub(super) fn add(&self, took: Duration, concurrent: usize) {
         let micros = took.as_micros() / concurrent.max(1) as u128;
         self.calls.fetch_add(1, Ordering::Relaxed);
         self.micros.fetch_add(u64::try_from(micros).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// Notes the operation of a call that took this time.
+    /// Records the duration of the first call of an operation.
     pub(super) fn note(&self, operation: &str, took: Duration) {
         lock(&self.slow).entry(operation.to_owned()).or_insert(took > SLOW_CALL);
     }
 
-    /// Whether the first call of an operation took long.
+    /// Returns `true` if the first call of an operation was slow.
     fn is_slow(&self, operation: &str) -> bool {
         lock(&self.slow).get(operation).copied().unwrap_or(false)
     }
 
-    /// The mean time for one of many concurrent calls.
+    /// Returns the mean time per call, taking concurrency into account.
     fn mean(&self) -> Duration {
         let calls = self.calls.load(Ordering::Relaxed).max(1);
         Duration::from_micros(self.micros.load(Ordering::Relaxed) / calls)
     }
 }
 
-/// The number of calls of each operation that have not ended.
+/// Number of pending calls by operation.
 type CallCounts = BTreeMap<String, usize>;
 
-/// Calls of limited operations, and of those that create items, that have not ended. They count until this is
-/// dropped.
+/// Pending calls of limited operations and of operations that create items. Drop it once the calls have ended, because
+/// they count until then.
 pub(crate) struct PendingCalls<'r> {
     counts: &'r Mutex<CallCounts>,
     calls: CallCounts,
@@ -105,8 +106,9 @@ fn count_of(counts: &Mutex<CallCounts>, operation: &Operation) -> usize {
 }
 
 impl Run {
-    /// Whether the run cannot undo the effect of an operation: it creates items that the run cannot remove,
-    /// or it acts on nothing that the run has created.
+    /// Returns `true` if the run cannot undo the effect of an operation.
+    ///
+    /// Such an operation creates items that the run cannot remove, or acts on no item created by the run.
     pub(crate) fn is_irreversible(&self, operation: &Operation) -> bool {
         let acts_on_items = |operation: &Operation| {
             operation.parameters.iter().any(|parameter| {
@@ -124,7 +126,7 @@ impl Run {
         }
     }
 
-    /// Whether the run may delete what a CREATE operation creates.
+    /// Returns `true` if the run may delete the items created by a CREATE operation.
     pub(super) fn can_remove_from(&self, create: &Operation) -> bool {
         let mut kinds = self.resources().kinds().iter();
         kinds.any(|kind| {
@@ -133,7 +135,7 @@ impl Run {
         })
     }
 
-    /// The operations of a call with the number of their items.
+    /// Returns the operations of a call with the number of their items.
     fn called(&self, arguments: &Value) -> Vec<(&Operation, usize)> {
         let items = arguments.get("operations").and_then(Value::as_array);
         let items = items.map_or(std::slice::from_ref(arguments), Vec::as_slice);
@@ -152,11 +154,11 @@ impl Run {
     /// Waits until a call may be made within the limits. The limits count only successful calls.
     ///
     /// # Errors
-    /// The reason why the call may not be made.
+    /// Returns the reason why the call may not be made.
     pub(crate) async fn within_limits(&self, arguments: &Value) -> Result<PendingCalls<'_>, Skip> {
         let mut called = self.called(arguments);
         called.retain(|(operation, _)| is_create(operation) || self.is_irreversible(operation));
-        // The calls before may belong to a check that goes on only after this call.
+        // Do not wait forever: the pending calls may belong to a check that continues only after this call.
         let until = Instant::now() + self.settings.limits.request;
         loop {
             if let Some(pending) = self.add_pending(&called)? {
@@ -172,7 +174,7 @@ impl Run {
         }
     }
 
-    /// Counts calls as pending if they keep the limits even if all other pending calls succeed.
+    /// Counts calls as pending if the limits hold even if all other pending calls succeed.
     fn add_pending(&self, calls: &[(&Operation, usize)]) -> Result<Option<PendingCalls<'_>>, Skip> {
         let _turn = lock(&self.limits_turn);
         for (operation, count) in calls {
@@ -194,12 +196,13 @@ impl Run {
         Ok(Some(PendingCalls::add(&self.pending, calls)))
     }
 
-    /// Counts a request that must be rejected. An adapter that does not reject it runs the operation. It does
-    /// not wait for other calls, and other calls do not wait for it because of its irreversible effects: most
-    /// adapters reject it.
+    /// Counts a request that must be rejected. If the adapter does not reject it, the operation runs.
+    ///
+    /// Most adapters reject it, so the request does not wait for other calls. Its irreversible effects do not make
+    /// other calls wait, either.
     ///
     /// # Errors
-    /// The reason why the request may not be sent.
+    /// Returns the reason why the request may not be sent.
     pub(super) fn count_refused(&self, arguments: &Value) -> Result<PendingCalls<'_>, Skip> {
         let mut called = self.called(arguments);
         let _turn = lock(&self.limits_turn);
@@ -215,12 +218,12 @@ impl Run {
         Ok(PendingCalls::add(&self.pending_refused, &called))
     }
 
-    /// The number of items that the pending calls of a CREATE operation may create.
+    /// Returns the number of items that the pending calls of a CREATE operation may create.
     fn pending_creations(&self, create: &Operation) -> usize {
         count_of(&self.pending, create) + count_of(&self.pending_refused, create)
     }
 
-    /// Whether the limit does not allow so many more items that a CREATE operation creates.
+    /// Returns `true` if creating this number of further items would exceed the limit of a CREATE operation.
     fn exceeds_created(&self, create: &Operation, count: usize) -> bool {
         let kind = self.resources().kinds().iter().find(|kind| kind.create == create.name);
         kind.is_some_and(|kind| {
@@ -239,8 +242,10 @@ impl Run {
         )))
     }
 
-    /// Returns an error if the run may not create so many more items, or needs the remaining time to remove
-    /// those that it has created.
+    /// Checks that the run may create this number of further items.
+    ///
+    /// # Errors
+    /// Returns the reason if the limit of items is reached, or if the remaining time is needed to remove items.
     pub(super) fn may_create_more(&self, create: &Operation, count: usize) -> Result<(), Skip> {
         if self.exceeds_created(create, count) {
             let max = self.settings.max_created;
@@ -256,14 +261,14 @@ impl Run {
         Err(self.out_of_time())
     }
 
-    /// The exercised READ operations except `introspect`, first those that answer fast.
+    /// Returns the exercised READ operations except `introspect`, fast ones first.
     pub(crate) fn reads_by_time(&self) -> Vec<&Operation> {
         let mut reads: Vec<_> = self.adapter.reads().collect();
         reads.sort_by_key(|operation| self.call_times.is_slow(&operation.name));
         reads
     }
 
-    /// The estimated time to remove the run's items.
+    /// Estimates the time to remove the items of the run.
     pub(crate) fn removal_time(&self) -> Duration {
         let items = u32::try_from(self.resources().left_count()).unwrap_or(u32::MAX);
         if items == 0 {
@@ -274,17 +279,17 @@ impl Run {
         time_per_call.saturating_mul(calls).saturating_add(REMOVAL_MARGIN)
     }
 
-    /// The time limit of the run, which is longer if the adapter limits the rate of calls.
+    /// Returns the end of the run. The end is later if the adapter limits the rate of calls.
     pub(super) fn end(&self) -> Instant {
         self.pacer.prolonged(self.until, self.settings.limits.run)
     }
 
-    /// The reason to skip a case for which there is no time.
+    /// Returns the reason to skip a case without enough remaining time.
     pub(crate) fn out_of_time(&self) -> Skip {
         Skip::CutShort(self.pacer.out_of_time(self.settings.limits.run))
     }
 
-    /// The time at which the checks must end, so that there is time to remove the run's items.
+    /// Returns the time at which the checks must end. The rest is reserved for removing the items of the run.
     pub(crate) fn deadline(&self) -> Instant {
         let end = self.end();
         end.checked_sub(self.removal_time()).unwrap_or(end)

@@ -1,4 +1,4 @@
-//! The calls that checks make, with the permissions that they need.
+//! Makes the calls of checks, and verifies that they are permitted.
 
 use std::time::Duration;
 
@@ -16,13 +16,17 @@ use crate::pace::RateLimit;
 use crate::shape::{Shape, hits_nothing};
 use crate::wire::{Connection, NoResponse};
 
-/// The letters and digits of a name, in lower case.
+/// Reduces a name to its letters and digits in lower case: `delete_task` and `deleteTask` are equal afterwards.
 fn loose(name: &str) -> String {
     let letters = name.chars().filter(|letter| letter.is_alphanumeric());
     letters.flat_map(char::to_lowercase).collect()
 }
 
-/// The arguments of a call: `operation` and `params`.
+/// Returns the arguments of a call: `operation` and `params`.
+///
+/// ```json
+/// { "operation": "get_task", "params": { "task_id": "7" } }
+/// ```
 pub(crate) fn arguments(operation: &str, params: Map<String, Value>) -> Value {
     Value::Object(Map::from_iter([
         ("operation".to_owned(), operation.into()),
@@ -31,8 +35,7 @@ pub(crate) fn arguments(operation: &str, params: Map<String, Value>) -> Value {
 }
 
 impl Run {
-    /// Calls an operation with these parameters through its own tool. Skips the case if the call is not
-    /// allowed.
+    /// Calls an operation with these parameters through its own tool. Skips the case if the call is not permitted.
     pub(crate) async fn call(
         &self,
         operation: &Operation,
@@ -42,7 +45,7 @@ impl Run {
         self.call_as(operation, arguments(&operation.name, params), cases).await
     }
 
-    /// Calls an operation with complete arguments: `operation`, `params` and others.
+    /// Like [`call`](Self::call), but with complete arguments: `operation`, `params` and others.
     pub(crate) async fn call_as(
         &self,
         operation: &Operation,
@@ -59,8 +62,9 @@ impl Run {
         self.answered(&operation.tool, arguments, cases).await
     }
 
-    /// Makes a call that must fail. Skips the case if the call could change data without permission in case
-    /// it succeeds.
+    /// Makes a call that the adapter must reject.
+    ///
+    /// Skips the case if the call could change data without permission in an adapter that wrongly accepts it.
     pub(crate) async fn refused(
         &self,
         tool: &str,
@@ -77,7 +81,7 @@ impl Run {
         self.answered(tool, arguments, cases).await
     }
 
-    /// The reason not to make a call without a tool: the tool of its operation could not be read.
+    /// Returns the reason to skip a call without a tool: the tool of its operation could not be read.
     fn missing_tool(&self, tool: &str, arguments: &Value) -> Option<Skip> {
         let name = arguments.get("operation").and_then(Value::as_str).unwrap_or_default();
         let gap = || self.adapter.operation(name)?.gap.as_ref().map(Gap::skip);
@@ -85,7 +89,7 @@ impl Run {
             .then(|| gap().unwrap_or_else(|| Skip::NoFixture(format!("a tool for `{name}`"))))
     }
 
-    /// Makes such a call of an operation with these parameters through its own tool.
+    /// Like [`refused`](Self::refused), but calls an operation with these parameters through its own tool.
     pub(crate) async fn refused_call(
         &self,
         operation: &Operation,
@@ -95,8 +99,10 @@ impl Run {
         self.refused(&operation.tool, arguments(&operation.name, params), cases).await
     }
 
-    /// Returns the reason not to make a call that should fail: an adapter that does not reject it would run
-    /// an excluded, forbidden or foreign operation. Names are compared as loosely as careless adapters do.
+    /// Returns the reason not to make a call that should fail.
+    ///
+    /// An adapter that does not reject the call could run an excluded, forbidden or foreign operation. Names are
+    /// compared loosely, because a careless adapter may do so, too.
     fn could_harm(&self, tool: &str, arguments: &Value) -> Option<Skip> {
         let items = arguments.get("operations").and_then(Value::as_array);
         for item in items.into_iter().flatten().chain([arguments]) {
@@ -113,7 +119,7 @@ impl Run {
                 return Some(self.not_sampled());
             }
             let lacks = self.lacks(operation, item);
-            // Without permission, a call needs two independent reasons to be rejected.
+            // Without permission, the adapter must have two independent reasons to reject the call.
             if let Some(why) = self.forbids(operation)
                 && !(lacks && self.is_elsewhere(tool, operation))
             {
@@ -128,7 +134,7 @@ impl Run {
         None
     }
 
-    /// Whether a tool belongs to another endpoint than the operation.
+    /// Returns `true` if a tool belongs to another endpoint than the operation.
     pub(super) fn is_elsewhere(&self, tool: &str, operation: &Operation) -> bool {
         let is_endpoint = self.adapter.endpoints.iter().any(|endpoint| endpoint.name == tool);
         let family = tool_parts(tool).and_then(|(_, family)| family);
@@ -140,7 +146,7 @@ impl Run {
             })
     }
 
-    /// An item of a request without values that identify nothing.
+    /// Returns an item of a request without the values that identify nothing.
     fn aimed(&self, operation: &Operation, item: &Value) -> Value {
         let mut aimed = item.clone();
         for parameter in operation.required() {
@@ -167,7 +173,7 @@ impl Run {
         aimed
     }
 
-    /// Whether the required parameters that select the affected data are missing.
+    /// Returns `true` if all required parameters that select the affected data are missing.
     fn lacks(&self, operation: &Operation, item: &Value) -> bool {
         let given = |name: &str| {
             item.get(name).is_some()
@@ -177,10 +183,10 @@ impl Run {
             && !operation.required().any(|parameter| given(&parameter.name))
     }
 
-    /// Whether required parameters select the affected data. An operation without such parameters may affect
+    /// Returns `true` if required parameters select the affected data. Without such parameters, an operation may affect
     /// all data.
     pub(super) fn selects_data(&self, operation: &Operation) -> bool {
-        // The configured values may be arbitrary.
+        // Values from the configuration may be arbitrary.
         let is_named = self.is_named_whole(operation) && self.forbids(operation).is_none();
         let mut required = operation.required();
         match operation.category {
@@ -191,12 +197,12 @@ impl Run {
         }
     }
 
-    /// Sends a call, and skips the case if the adapter is unresponsive or limits the rate for too long.
+    /// Sends a call. Skips the case if the adapter is unresponsive or its rate limit persists.
     async fn answered(&self, tool: &str, arguments: Value, cases: &Cases) -> Option<Exchange> {
         cases.if_answered(self.send(tool, arguments, None).await)
     }
 
-    /// Sends a call without permission checks: for `introspect` and harmless calls.
+    /// Sends a call without checking permissions. Use it only for `introspect` and harmless calls.
     pub(crate) async fn send(&self, tool: &str, arguments: Value, meta: Option<Value>) -> Exchange {
         let room = self.room.acquire().await;
         let connection = match &room {
@@ -216,8 +222,8 @@ impl Run {
         self.paced(&connection, tool, arguments, meta).await
     }
 
-    /// Makes a call at the pace that the adapter allows, and repeats it after a rejection that states a time. A
-    /// rejected call has not run.
+    /// Makes a call at the pace that the adapter allows. If a rate limit rejected the call and states a time, repeats
+    /// it: a rejected call has not run.
     async fn paced(
         &self,
         connection: &Connection,
@@ -229,7 +235,7 @@ impl Run {
         loop {
             self.pacer.turn().await;
             if self.is_stopped() {
-                // A check that calls in a loop must not keep the time limit from being noticed.
+                // Yield, or a check that calls in a loop would prevent the time limit from firing.
                 tokio::task::yield_now().await;
                 let lost = NoResponse::Closed(INTERRUPTED.to_owned());
                 return Exchange {
@@ -263,7 +269,7 @@ impl Run {
         }
     }
 
-    /// Whether a call has certainly changed nothing: it was rejected, or it called operations that only read.
+    /// Returns `true` if a call certainly changed nothing, because it was rejected or called only READ operations.
     fn only_reads(&self, exchange: &Exchange) -> bool {
         let items = exchange.arguments.get("operations").and_then(Value::as_array);
         let mut calls = items.into_iter().flatten().chain([&exchange.arguments]);
@@ -276,8 +282,8 @@ impl Run {
             || calls.all(|call| reads(call) || (items.is_some() && call.get("operation").is_none()))
     }
 
-    /// Calls `introspect` of an adapter whose operations could not be read, so that the checks of every call
-    /// see its replies.
+    /// Calls `introspect` again for an adapter with unreadable operations. The checks of every call then receive the
+    /// replies.
     pub(crate) async fn ask_again(&self) {
         if !self.adapter.introspect.is_empty() {
             for query in ["operations", "types"] {
@@ -287,7 +293,7 @@ impl Run {
         }
     }
 
-    /// Calls `introspect`. Skips the case if there is no answer to the query.
+    /// Calls `introspect`. Skips the case if there is no reply.
     pub(crate) async fn introspect(&self, params: Value, cases: &Cases) -> Option<Exchange> {
         let arguments = serde_json::json!({ "operation": "introspect", "params": params });
         self.answered(&self.adapter.introspect, arguments, cases).await
@@ -303,7 +309,7 @@ impl Run {
         self.send_with(connection, tool, arguments, None).await
     }
 
-    /// Makes such a call with `_meta` in the MCP request, such as a progress token.
+    /// Like [`send_on`](Self::send_on), but with `_meta` in the MCP request, such as a progress token.
     pub(crate) async fn send_with(
         &self,
         connection: &Connection,
@@ -319,7 +325,7 @@ impl Run {
         exchange
     }
 
-    /// The time of a call: by the clock, and by the number of calls before it.
+    /// Returns the start of a call, as an instant and as a value of the clock that counts calls.
     fn begun(&self) -> (Instant, u64) {
         (Instant::now(), self.resources.now())
     }

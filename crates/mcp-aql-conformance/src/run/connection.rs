@@ -1,4 +1,4 @@
-//! The connection of a run, which is reopened if the adapter closes it.
+//! Manages the connection of a run, and reopens it if the adapter closes it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,23 +12,23 @@ use crate::call::Exchange;
 use crate::sync::lock;
 use crate::wire::{Connection, NoResponse};
 
-/// The number of consecutive requests without a reply after which the adapter counts as unresponsive.
+/// Number of consecutive requests without a reply after which the adapter counts as unresponsive.
 const MAX_CONSECUTIVE_TIMEOUTS: usize = 3;
 
-/// The maximum number of times that a closed connection is reopened.
+/// Maximum number of times that a closed connection is reopened.
 const MAX_REOPENED: usize = 3;
 
-/// The connections that the adapter closed, and the requests that it did not answer.
+/// Tracks connections closed by the adapter, and requests without a reply.
 #[derive(Debug, Default)]
 pub(super) struct Health {
-    /// The number of consecutive requests without a reply.
+    /// Number of consecutive requests without a reply.
     silent: usize,
-    /// The time when the last of them timed out.
+    /// Time when the last of them timed out.
     silent_since: Option<Instant>,
     reopened: usize,
-    /// The reason why the adapter no longer answers, if it does not.
+    /// Reason why the adapter no longer replies, if it does not.
     lost: Option<NoResponse>,
-    /// The reasons why the adapter closed connections.
+    /// Reasons why the adapter closed connections.
     pub(super) deaths: Vec<String>,
 }
 
@@ -56,7 +56,7 @@ impl Health {
 }
 
 impl Run {
-    /// The connection, which is reopened if the adapter has closed it.
+    /// Returns the connection. Reopens it if the adapter has closed it.
     pub(crate) async fn connection(&self) -> Result<Arc<Connection>, NoResponse> {
         if let Some(lost) = self.health().lost.clone() {
             return Err(lost);
@@ -91,12 +91,12 @@ impl Run {
         }
     }
 
-    /// Whether the time for calls is over.
+    /// Returns `true` if the time for calls is over.
     pub(crate) fn is_over(&self) -> bool {
         Instant::now() >= self.prolonged.get().copied().unwrap_or_else(|| self.end())
     }
 
-    /// Makes no further calls, or makes calls again.
+    /// Stops further calls, or allows calls again.
     pub(crate) fn stop_calls(&self, is_stopped: bool) {
         self.is_stopped.store(is_stopped, Ordering::Relaxed);
     }
@@ -110,23 +110,23 @@ impl Run {
         self.prolonged.get_or_init(|| self.end().max(Instant::now() + by));
     }
 
-    /// The maximum number of concurrent requests.
+    /// Returns the maximum number of concurrent requests.
     pub(crate) fn at_once(&self) -> usize {
         self.adapter.at_once(self.settings.in_flight)
     }
 
-    /// Opens another connection, which is another session.
+    /// Opens another connection with its own session.
     pub(crate) async fn open(&self) -> Result<Connection, NoResponse> {
         let limit = self.settings.limits.request;
         Connection::open(&*self.target, self.asked_mode, &self.tap, limit).await
     }
 
-    /// The reasons why the adapter closed connections.
+    /// Returns the reasons why the adapter closed connections.
     pub(crate) fn deaths(&self) -> Vec<String> {
         self.health().deaths.clone()
     }
 
-    /// The reason why the adapter no longer answers, if it does not.
+    /// Returns the reason why the adapter no longer replies, if it does not.
     pub(crate) fn no_response(&self) -> Option<NoResponse> {
         self.health().lost.clone()
     }

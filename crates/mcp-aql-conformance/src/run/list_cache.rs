@@ -1,4 +1,4 @@
-//! Whole lists that several checks read while nothing changes.
+//! Caches whole lists, so that several checks can share them while the data stay unchanged.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -8,13 +8,13 @@ use serde_json::Value;
 use crate::json_size::weight;
 use crate::sync::lock;
 
-/// The maximum memory of all kept lists, in bytes.
+/// Maximum memory of all cached lists, in bytes.
 const MAX_KEPT_BYTES: usize = 12 << 20;
 
-/// A list that a check reads while the others wait for it.
+/// A cached list. While one check reads it, the lock makes the others wait.
 type KeptList = Arc<tokio::sync::Mutex<Option<Arc<Vec<Value>>>>>;
 
-/// The lists that were read since the last change. Nothing is kept while checks change data on purpose.
+/// The lists read since the last change. The cache is closed while checks change data on purpose.
 #[derive(Debug, Default)]
 pub(crate) struct ListCache {
     state: Mutex<CacheState>,
@@ -23,13 +23,13 @@ pub(crate) struct ListCache {
 #[derive(Debug, Default)]
 struct CacheState {
     is_open: bool,
-    /// The number of calls that may have changed data.
+    /// Number of calls with a possible change of data.
     changes: u64,
     bytes: usize,
     lists: BTreeMap<String, KeptList>,
 }
 
-/// The place of one list in the cache, at a time without changes.
+/// The slot of one list in the cache, valid until the next change.
 #[derive(Debug)]
 pub(crate) struct CacheEntry {
     changes: u64,
@@ -37,19 +37,19 @@ pub(crate) struct CacheEntry {
 }
 
 impl ListCache {
-    /// Keeps lists from now on, or no longer.
+    /// Opens or closes the cache. Both clear it.
     pub(crate) fn set_open(&self, is_open: bool) {
         let mut state = lock(&self.state);
         state.forget();
         state.is_open = is_open;
     }
 
-    /// Forgets all lists, because a call may have changed them.
+    /// Clears the cache, because a call may have changed the lists.
     pub(crate) fn note_change(&self) {
         lock(&self.state).forget();
     }
 
-    /// The place of the list that this call returns, if lists are kept.
+    /// Returns the slot for the list returned by this call, or `None` if the cache is closed.
     pub(crate) fn entry(&self, call: &Value) -> Option<CacheEntry> {
         let mut state = lock(&self.state);
         let changes = state.changes;
@@ -60,8 +60,10 @@ impl ListCache {
         })
     }
 
-    /// Returns a kept list, or reads it and keeps it unless something has changed meanwhile or it is too large. Others
-    /// who want the same list wait. A list that is not kept is returned with the memory that was reserved for it.
+    /// Returns a cached list, or reads and caches it.
+    ///
+    /// Other callers that need the same list wait. The list is not cached if the data changed in the meantime or if it
+    /// is too large. In that case, it is returned with the memory that `read` reserved for it.
     pub(crate) async fn get_or_read<R, E>(
         &self,
         entry: CacheEntry,
@@ -84,7 +86,7 @@ impl ListCache {
         lock(&self.state).changes == entry.changes
     }
 
-    /// Reserves memory for a list. Returns false if it cannot be kept.
+    /// Reserves memory for a list. Returns `false` if it cannot be cached.
     fn reserve(&self, entry: &CacheEntry, bytes: usize) -> bool {
         let mut state = lock(&self.state);
         let fits = state.changes == entry.changes && state.bytes + bytes <= MAX_KEPT_BYTES;
@@ -109,7 +111,7 @@ mod tests {
 
     use super::*;
 
-    /// Reads a list through the cache, and returns whether it was read anew.
+    /// Reads a list through the cache. Returns `true` if the cache did not contain it.
     async fn is_read(cache: &ListCache, items: Vec<Value>) -> bool {
         let mut was_read = false;
         let read = async {

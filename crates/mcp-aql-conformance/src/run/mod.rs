@@ -1,4 +1,4 @@
-//! One adapter in one mode, and the calls that checks make.
+//! The context of the checks: one adapter in one mode, and the calls that checks make.
 
 mod call_limits;
 mod calls;
@@ -39,16 +39,16 @@ pub(crate) use self::calls::arguments;
 pub(crate) use self::planned_use::PlannedUse;
 pub(crate) use self::spare::SpareConnection;
 
-/// The maximum number of concurrent cases of one check.
+/// Maximum number of concurrent cases of one check.
 const CASES_AT_ONCE: usize = 16;
 
-/// The memory limit of one walk, in KiB.
+/// Memory limit of one walk, in KiB.
 pub(crate) const MAX_WALK_KIB: usize = 12 << 10;
 
-/// The memory limit of all concurrent walks, in KiB.
+/// Memory limit of all concurrent walks, in KiB.
 pub(crate) const MAX_WALKS_KIB: usize = 48 << 10;
 
-/// A check of every call.
+/// A check that examines every call.
 pub(crate) type ExchangeCheck = fn(&Run, &Exchange, &Cases);
 
 /// The context of checks: the learned adapter, and methods for permitted calls.
@@ -61,29 +61,29 @@ pub(crate) struct Run {
     asked_mode: Option<Mode>,
     tap: Arc<Tap>,
     connection: tokio::sync::RwLock<Arc<Connection>>,
-    /// The measured time of calls.
+    /// Measured durations of calls.
     call_times: CallTimes,
-    /// The calls of operations with limits that have not ended.
+    /// Pending calls of operations with limits.
     pending: Mutex<BTreeMap<String, usize>>,
-    /// The requests to create something that must be rejected and have not ended.
+    /// Pending requests that would create something but must be rejected.
     pending_refused: Mutex<BTreeMap<String, usize>>,
-    /// Serializes the comparison of calls with the limits.
+    /// Serializes comparing calls with the limits and counting them.
     limits_turn: Mutex<()>,
-    /// Connections beside the main one that no check uses at present.
+    /// Connections in addition to the main one, at present unused.
     spares: Mutex<Vec<Connection>>,
     room: Semaphore,
-    /// The pace of calls to an adapter that limits their rate.
+    /// Paces the calls to an adapter with a rate limit.
     pub(crate) pacer: Arc<Pacer>,
     /// Limits requests of several megabytes to one at a time.
     heavy: Semaphore,
-    /// The memory limit of all walks through collections, in KiB.
+    /// Memory available to all walks through collections, in KiB.
     pub(crate) room_for_walks: Semaphore,
-    /// The lists that were read while nothing changes.
+    /// Lists shared by checks while the data stay unchanged.
     pub(crate) lists: ListCache,
     pub(crate) until: Instant,
-    /// Whether no further calls are made.
+    /// If `true`, no further calls are made.
     is_stopped: AtomicBool,
-    /// The extended deadline for calls.
+    /// Extended deadline for calls.
     prolonged: OnceLock<Instant>,
     health: Mutex<Health>,
     /// Values in results by the name of their parameter.
@@ -92,23 +92,24 @@ pub(crate) struct Run {
     missing_ids: Mutex<BTreeMap<(String, String), Vec<Value>>>,
     /// File paths in errors that no request contained.
     paths: Mutex<Samples>,
-    /// Whether results or introspection contain file paths as well, which makes them the adapter's subject.
+    /// If `true`, results or introspection contain file paths, too. Paths are then a subject of the adapter, not a
+    /// leak.
     shows_paths: AtomicBool,
-    /// A text that finds items, by the search operation.
+    /// A string that finds items, by the search operation.
     search_texts: Mutex<BTreeMap<String, Value>>,
     /// The first operation that required confirmation.
     asks: OnceLock<String>,
     /// Operations that ran, or would have run on an existing item.
     let_run: Mutex<BTreeSet<String>>,
-    /// CREATE operations that were called to have items to read.
+    /// CREATE operations called to have items to read.
     planted: Mutex<BTreeSet<String>>,
-    /// The resources and the items that the run created.
+    /// The resources, and the items that the run created.
     resources: Resources,
-    /// Whether a READ operation outside the sample has a form that no exercised operation has.
+    /// If `true`, a READ operation outside the sample has a form that no exercised operation has.
     has_form_outside_sample: bool,
     /// The first reason why the error of a failure could not be read.
     unread_error: OnceLock<(&'static str, &'static str)>,
-    /// The requests that the adapter may be unable to read.
+    /// Requests that the adapter may be unable to read.
     unreadable: Mutex<UnreadableRequests>,
     /// The checks that examine every call.
     every: Vec<(ExchangeCheck, Arc<Cases>)>,
@@ -120,7 +121,7 @@ impl std::fmt::Debug for Run {
     }
 }
 
-/// The parts of a run.
+/// The parts from which a run is built.
 pub(crate) struct RunParts {
     pub(crate) adapter: Adapter,
     pub(crate) settings: Arc<Settings>,
@@ -191,12 +192,12 @@ impl Run {
         }
     }
 
-    /// Whether operations of this category may run.
+    /// Returns `true` if operations of this category may run.
     pub(crate) fn may(&self, category: Category) -> bool {
         self.settings.allows(category)
     }
 
-    /// The reason why this operation must not run, if any.
+    /// Returns the reason why this operation must not run, if any.
     pub(crate) fn forbids(&self, operation: &Operation) -> Option<Skip> {
         if let Some(left_out) = self.left_out(&operation.name) {
             return Some(Skip::LeftOut(left_out));
@@ -228,8 +229,8 @@ impl Run {
         }
     }
 
-    /// The reason why a READ operation that may change data must not run. It is treated like an EXECUTE
-    /// operation.
+    /// Returns the reason why a READ operation that may change data must not run. The operation is treated like an
+    /// EXECUTE operation.
     fn forbids_doubtful_read(&self, operation: &Operation) -> Option<Skip> {
         if self.may(Category::Execute) {
             return None;
@@ -249,8 +250,7 @@ impl Run {
         cases.ok_or_skip(self.forbids(operation).map_or(Ok(()), Err))
     }
 
-    /// Acquires the turn of a check with maximum-size requests. Several of them at once would take much
-    /// memory.
+    /// Waits for the turn of a check with requests of maximum size. Several of them at once would take much memory.
     pub(crate) async fn heavy(&self) -> Option<SemaphorePermit<'_>> {
         self.heavy.acquire().await.ok()
     }
@@ -261,32 +261,32 @@ impl Run {
         self.settings.file.skip.iter().find(named).map(|left_out| left_out.reason.clone())
     }
 
-    /// The resources and the items that the run created.
+    /// Returns the resources, and the items that the run created.
     pub(crate) fn resources(&self) -> &Resources {
         &self.resources
     }
 
-    /// Whether a READ operation outside the sample may have a feature that no exercised operation has.
+    /// Returns `true` if a READ operation outside the sample may have a feature that no exercised operation has.
     pub(crate) const fn has_form_outside_sample(&self) -> bool {
         self.has_form_outside_sample
     }
 
-    /// The reason to skip an operation outside the sample.
+    /// Returns the reason to skip an operation outside the sample.
     pub(crate) fn not_sampled(&self) -> Skip {
         Skip::NotSampled(self.adapter.operations.len())
     }
 
-    /// The secrets that reports must not contain.
+    /// Returns the secrets that reports must not contain.
     pub(crate) fn secrets(&self) -> &Secrets {
         self.tap.secrets()
     }
 
-    /// The statistics of all messages so far.
+    /// Returns the statistics of all messages so far.
     pub(crate) fn seen(&self) -> crate::wire::MessageStatistics {
         self.tap.seen()
     }
 
-    /// A name of no operation.
+    /// Returns a name that no operation has.
     pub(crate) fn absent_operation(&self) -> String {
         let mut name = "get_conformance_probe".to_owned();
         while self.adapter.operation(&name).is_some() {
@@ -295,7 +295,7 @@ impl Run {
         name
     }
 
-    /// A name that is not a parameter of this operation.
+    /// Returns a name that no parameter of this operation has.
     pub(crate) fn absent_parameter(&self, operation: &Operation) -> String {
         let mut name = "conformance_probe".to_owned();
         while operation.parameter(&name).is_some() {
@@ -305,8 +305,9 @@ impl Run {
     }
 }
 
-/// Runs all futures, some of them concurrently. They are collected first, so that the returned future is
-/// `Send`.
+/// Runs all futures, some of them concurrently.
+///
+/// The futures are collected first: a lazy iterator would make the returned future not `Send`.
 pub(crate) fn do_all<F: Future<Output = ()>>(jobs: impl IntoIterator<Item = F>) -> All<F> {
     let jobs: Vec<F> = jobs.into_iter().collect();
     stream::iter(jobs).for_each_concurrent(CASES_AT_ONCE, std::convert::identity)

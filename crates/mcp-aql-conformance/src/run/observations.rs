@@ -1,4 +1,4 @@
-//! The facts that a run collects from all replies.
+//! Collects facts from all replies of a run.
 
 use std::sync::atomic::Ordering;
 
@@ -12,7 +12,7 @@ use crate::sync::lock;
 use crate::wire::Samples;
 use crate::{harvest, leaks};
 
-/// The maximum size of a result that is searched for file paths, in bytes.
+/// Maximum size of a result searched for file paths, in bytes.
 const MAX_SEARCHED_BYTES: usize = 1 << 18;
 
 impl Run {
@@ -60,7 +60,7 @@ impl Run {
         }
     }
 
-    /// File paths in errors, unless the adapter's results contain paths as well.
+    /// Returns the file paths in errors. Returns none if results of the adapter contain paths, too.
     pub(crate) fn paths(&self) -> Samples {
         if self.shows_paths.load(Ordering::Relaxed) {
             return Samples::default();
@@ -80,23 +80,24 @@ impl Run {
         }
     }
 
-    /// The check that reports that the error of a failure could not be read, and what is wrong with it.
+    /// Returns the check that reports an unreadable error of a failure, and a description of the violation.
     pub(crate) fn unread_error(&self) -> Option<(&'static str, &'static str)> {
         self.unread_error.get().copied()
     }
 
-    /// An operation that required confirmation.
+    /// Returns an operation that required confirmation.
     pub(crate) fn asks(&self) -> Option<&str> {
         self.asks.get().map(String::as_str)
     }
 
-    /// Whether an operation ran, or would have run on an existing item.
+    /// Returns `true` if an operation ran, or would have run on an existing item.
     pub(crate) fn was_let_run(&self, operation: &str) -> bool {
         lock(&self.let_run).contains(operation)
     }
 
-    /// Values of this name in results, without items that checks have reserved: first those of the run's
-    /// items, then those that the operations of their resource returned.
+    /// Returns the values with this name in results, except those of items reserved by checks.
+    ///
+    /// Values of the run's own items come first. Then follow values returned by the operations of their resource.
     pub(crate) fn harvested(&self, name: &str) -> Vec<Value> {
         let mut values = self.resources.shared(name);
         let harvest = lock(&self.harvest);
@@ -109,17 +110,17 @@ impl Run {
         values
     }
 
-    /// The text that a search operation is called with because it finds items.
+    /// Returns the string with which a search operation finds items.
     pub(crate) fn search_text(&self, operation: &str) -> Option<Value> {
         lock(&self.search_texts).get(operation).cloned()
     }
 
-    /// Records a text for which a search operation finds items.
+    /// Records a string with which a search operation finds items.
     pub(crate) fn note_search_text(&self, operation: &str, text: Value) {
         lock(&self.search_texts).insert(operation.to_owned(), text);
     }
 
-    /// The words of texts in results, in lower case.
+    /// Returns the words of strings in results, in lower case.
     pub(crate) fn harvested_words(&self) -> Vec<String> {
         let harvest = lock(&self.harvest);
         let mut words = Vec::new();
@@ -134,7 +135,7 @@ impl Run {
         words
     }
 
-    /// The values that identify no item, issued for this parameter.
+    /// Returns the values issued for this parameter to identify no item.
     pub(crate) fn missing_ids(&self, operation: &str, parameter: &str) -> Vec<Value> {
         let missing_ids = lock(&self.missing_ids);
         let of = (operation.to_owned(), parameter.to_owned());
@@ -148,7 +149,7 @@ impl Run {
             .push(value);
     }
 
-    /// Whether this value was issued to identify no item, and still does not.
+    /// Returns `true` if this value was issued to identify no item, and still identifies none.
     pub(crate) fn is_missing_id(
         &self,
         operation: &Operation,
@@ -159,7 +160,7 @@ impl Run {
             && !self.harvested(parameter).contains(value)
     }
 
-    /// Whether items were created with this operation to have items to read.
+    /// Returns `true` if this operation was called to create items for reading.
     pub(crate) fn was_created_for_reads(&self, operation: &str) -> bool {
         lock(&self.planted).contains(operation)
     }

@@ -1,4 +1,4 @@
-//! The use that a run would make of an operation, judged before any call of it.
+//! Plans the use of each operation before any of them is called.
 
 use super::{Run, arguments};
 use crate::adapter::Operation;
@@ -6,23 +6,23 @@ use crate::cases::Skip;
 use crate::category::Category;
 use crate::resources::RESERVED;
 
-/// The use that a run would make of an operation, with the reason.
+/// The planned use of an operation, with the reason.
 #[derive(Debug)]
 pub(crate) enum PlannedUse {
-    /// The run may call it with valid parameters.
+    /// The run may call the operation with valid parameters.
     Called(String),
-    /// The run sends it only requests that must be rejected.
+    /// The run only sends the operation invalid requests.
     OnlyRejected(Skip),
-    /// The run sends it nothing.
+    /// The run never sends the operation a request.
     NotCalled(Skip),
 }
 
 /// The items that one CREATE operation may create in one mode.
 #[derive(Debug)]
 pub(crate) struct PlannedItems {
-    /// The maximum number of items: at the same time if the run removes them, and in total otherwise.
+    /// Maximum number of items. If the run removes them, this is the maximum at the same time, and otherwise in total.
     pub(crate) max: usize,
-    /// Whether the run may remove them.
+    /// If `true`, the run may remove the items.
     pub(crate) is_removable: bool,
 }
 
@@ -39,7 +39,7 @@ impl Run {
         }
     }
 
-    /// The items that this operation may create, if the run may call it for that.
+    /// Returns the items that this operation may create, if the run may call it for that.
     pub(crate) fn planned_items(&self, operation: &Operation) -> Option<PlannedItems> {
         if operation.category != Some(Category::Create)
             || RESERVED.contains(&operation.name.as_str())
@@ -62,7 +62,7 @@ impl Run {
         })
     }
 
-    /// The reason why the run never calls an operation with valid parameters, if any.
+    /// Returns the reason why the run never calls an operation with valid parameters, if any.
     fn call_obstacle(&self, operation: &Operation) -> Option<Skip> {
         let configured = self.settings.file.params.get(&operation.name).cloned();
         let arguments = arguments(&operation.name, configured.unwrap_or_default());
@@ -72,8 +72,10 @@ impl Run {
             .or_else(|| self.exceeds_caps(operation))
     }
 
-    /// The reason if the run can neither create the items that an operation changes nor finds them in the
-    /// configuration. EXECUTE operations are called with generated identifiers.
+    /// Returns the reason if the run has no items for an operation to change.
+    ///
+    /// The run needs to create them or find them in the configuration. EXECUTE operations are exempt, because they are
+    /// called with generated identifiers.
     fn lacks_items(&self, operation: &Operation) -> Option<Skip> {
         if operation.is_read()
             || matches!(operation.category, Some(Category::Create | Category::Execute))
@@ -95,7 +97,7 @@ impl Run {
         (!has_items).then(|| Skip::NotOurs(operation.name.clone()))
     }
 
-    /// The reason if the limits of the run allow not even one call of an operation.
+    /// Returns the reason if the limits of the run do not allow a single call of an operation.
     fn exceeds_caps(&self, operation: &Operation) -> Option<Skip> {
         if operation.category == Some(Category::Create)
             && let Err(why) = self.may_create_more(operation, 1)
@@ -106,7 +108,7 @@ impl Run {
         self.is_below_limit(&operation.name, 1).err().filter(|_| is_limited)
     }
 
-    /// Whether the run may send requests that must be rejected to an operation that it does not call.
+    /// Returns `true` if the run may send rejected requests to an operation that it does not otherwise call.
     fn may_be_refused(&self, operation: &Operation) -> bool {
         let is_exhausted = self.exceeds_caps(operation).is_some();
         if self.left_out(&operation.name).is_some() || !operation.is_exercised || is_exhausted {
@@ -119,7 +121,7 @@ impl Run {
             || self.adapter.endpoints.iter().any(|tool| self.is_elsewhere(&tool.name, operation));
         let selects_data = self.selects_data(operation);
         match self.forbids(operation) {
-            // Without permission, a call needs two independent reasons to be rejected.
+            // Without permission, the adapter must have two independent reasons to reject the call.
             Some(_) => selects_data && has_other_tool(),
             None => {
                 let bare = arguments(&operation.name, serde_json::Map::new());
@@ -128,7 +130,7 @@ impl Run {
         }
     }
 
-    /// The reason why the run may call an operation, and on what.
+    /// Describes why the run may call an operation, and on which items.
     fn reason_to_call(&self, operation: &Operation) -> String {
         let name = &operation.name;
         if operation.is_read() {

@@ -1,4 +1,4 @@
-//! Protection of data that does not belong to the run.
+//! Protects data that do not belong to the run.
 
 use serde_json::Value;
 
@@ -13,8 +13,10 @@ use crate::resources::parameter;
 const BESIDE: [&str; 4] = ["input", "confirmation_token", "dry_run", "if_match"];
 
 impl Run {
-    /// Returns the reason not to make a call that would change data of others: it would affect items that
-    /// the run did not create and the configuration does not name, or unknown data.
+    /// Returns the reason not to make a call that would change data of others.
+    ///
+    /// The call is only made if the run created the affected items or the configuration names them. A call with unknown
+    /// effects is not made.
     pub(crate) fn ownership_skip_reason(
         &self,
         operation: &Operation,
@@ -49,7 +51,7 @@ impl Run {
                 || (is_execute && self.is_generated(operation, which, value))
                 || self.is_missing_id(operation, &which.name, value)
         });
-        // EXECUTE operations were allowed in order to run, but others need an identified item or the exact
+        // Allowing EXECUTE operations means allowing them to run. Others need an identified item or exactly the
         // configured parameters.
         is_aimed |= is_execute && (operation.required().next().is_some() || named.is_some());
         is_aimed |= self.is_named_whole(operation)
@@ -74,7 +76,7 @@ impl Run {
         }
     }
 
-    /// The required parameters that identify what an operation acts on.
+    /// Returns the required parameters that identify the items an operation acts on.
     pub(super) fn selectors<'r>(
         &'r self,
         operation: &'r Operation,
@@ -87,8 +89,9 @@ impl Run {
             || self.resources().meant(&operation.name, &parameter.name).next().is_some()
     }
 
-    /// Whether the configuration has all required parameters of an operation that changes data and whose
-    /// parameters identify no known item.
+    /// Returns `true` if the configuration has all required parameters of an operation that changes data.
+    ///
+    /// This applies only to operations whose parameters identify no known item.
     pub(crate) fn is_named_whole(&self, operation: &Operation) -> bool {
         let acts = !operation.is_read() && operation.category != Some(Category::Create);
         let named = self.settings.file.params.get(&operation.name).filter(|_| acts);
@@ -100,8 +103,9 @@ impl Run {
         })
     }
 
-    /// Whether only the run can have this identifier of something to be executed. It is not enough that no
-    /// result contained it, because lists may be incomplete.
+    /// Returns `true` if only the run can have chosen this identifier for an execution.
+    ///
+    /// Its absence from all results is not sufficient, because lists may be incomplete.
     fn is_generated(&self, operation: &Operation, which: &Parameter, value: &Value) -> bool {
         if self.resources().has_begun(&which.name, value) {
             return true;

@@ -1,4 +1,4 @@
-//! Connections beside the main one, which checks use one after the other. Each is a session of its own.
+//! Pools connections in addition to the main one. Each is a session of its own, used by one check at a time.
 
 use std::ops::Deref;
 
@@ -6,7 +6,7 @@ use super::Run;
 use crate::sync::lock;
 use crate::wire::{Connection, NoResponse};
 
-/// A connection for one check. [`Run::give_back`] keeps it for the next check.
+/// A connection for one check. Call [`Run::give_back`] to keep it for the next check.
 #[derive(Debug)]
 pub(crate) struct SpareConnection(Connection);
 
@@ -19,15 +19,14 @@ impl Deref for SpareConnection {
 }
 
 impl SpareConnection {
-    /// Closes the connection, so that its session ends.
+    /// Closes the connection. This ends its session.
     pub(crate) async fn close(self) {
         self.0.close().await;
     }
 }
 
 impl Run {
-    /// Returns a connection that no other check uses. Starting an adapter may be slow, so that connections
-    /// are reused.
+    /// Returns a connection that no other check uses. Reuses one if possible, because starting an adapter may be slow.
     pub(crate) async fn spare(&self) -> Result<SpareConnection, NoResponse> {
         loop {
             let kept = lock(&self.spares).pop();
@@ -42,14 +41,14 @@ impl Run {
         }
     }
 
-    /// Keeps a connection for other checks.
+    /// Returns a connection to the pool for other checks.
     pub(crate) fn give_back(&self, connection: SpareConnection) {
         if connection.ended().is_none() {
             lock(&self.spares).push(connection.0);
         }
     }
 
-    /// Closes the connections that no check uses.
+    /// Closes the pooled connections.
     pub(super) async fn close_spares(&self) {
         let spares = std::mem::take(&mut *lock(&self.spares));
         for spare in spares {

@@ -1,4 +1,4 @@
-//! Requests that an adapter may be unable to read, and whether it answered them.
+//! Counts the replies to requests that an adapter may be unable to read.
 
 use super::Run;
 use crate::sync::lock;
@@ -6,14 +6,14 @@ use crate::sync::lock;
 /// The requests that an adapter may be unable to read.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct UnreadableRequests {
-    /// The number of those with a reply.
+    /// Number of such requests with a reply.
     pub(crate) answered: usize,
-    /// The descriptions of those without a reply.
+    /// Descriptions of such requests without a reply.
     pub(crate) silent: Vec<String>,
 }
 
 impl Run {
-    /// Records whether the adapter answered a request that it may be unable to read.
+    /// Records a request that the adapter may be unable to read, and if the adapter replied.
     pub(crate) fn note_unreadable(&self, what: &str, is_answered: bool) {
         let mut requests = lock(&self.unreadable);
         if is_answered {
@@ -23,7 +23,7 @@ impl Run {
         }
     }
 
-    /// The requests so far that the adapter may be unable to read.
+    /// Returns the requests so far that the adapter may be unable to read.
     pub(crate) fn unreadable(&self) -> UnreadableRequests {
         lock(&self.unreadable).clone()
     }

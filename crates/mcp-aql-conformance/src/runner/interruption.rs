@@ -1,4 +1,4 @@
-//! The interruption of a run: it ends its calls and removes what it created.
+//! Interrupts a run: ends its calls and removes the items it created.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -12,10 +12,10 @@ use crate::cases::Cases;
 use crate::report::Report;
 use crate::run::Run;
 
-/// The time for the replies to calls that were sent before the interruption. Without a reply, the identifiers of
-/// created items are unknown.
+/// Maximum wait for replies to calls sent before the interruption. Without the reply, the identifier of a created item
+/// is unknown and the item cannot be removed.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(2);
-/// The time to remove the run's items after the interruption.
+/// Time for removing the items of the run after the interruption.
 const REMOVAL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The collected cases of each check.
@@ -26,7 +26,7 @@ pub(super) fn copy_cases(cases: &CasesByCheck) -> CasesByCheck {
     cases.iter().map(|(check, cases)| (*check, Arc::new(cases.copy()))).collect()
 }
 
-/// Whether a run is interrupted.
+/// A flag for the interruption of a run.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Interruption(Arc<watch::Sender<bool>>);
 
@@ -41,21 +41,36 @@ impl Interruption {
 
     /// Waits until the run is interrupted.
     pub(super) async fn wait(&self) {
-        // The sender cannot be dropped while this borrows it.
+        // `self` owns the sender, so waiting cannot fail because the sender was dropped.
         let _ = self.0.subscribe().wait_for(|is_interrupted| *is_interrupted).await;
     }
 }
 
 impl Runner {
-    /// Runs all checks until this future completes. In that case, the run ends its checks and removes what it
-    /// created, as far as it may and within about 10 seconds. The report is then [`Report::interrupted`] and has
-    /// the results so far.
+    /// Runs all checks until `interruption` completes.
+    ///
+    /// After an interruption, the run ends its checks. It then removes the items it created if the settings allow that,
+    /// for up to about 10 seconds. The report contains the results so far, and [`Report::interrupted`] is `true`.
+    ///
+    /// ```no_run
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use std::time::Duration;
+    ///
+    /// use mcp_aql_conformance::{CommandTarget, Runner, Settings};
+    ///
+    /// let target = CommandTarget::new("tasks", ["--db", "test.db"]);
+    /// let runner = Runner::new(target, Settings::default().allow_all());
+    /// let report = runner.run_until(tokio::time::sleep(Duration::from_secs(60))).await;
+    /// println!("{}", report.text(false));
+    /// # }
+    /// ```
     pub async fn run_until(&self, interruption: impl Future<Output = ()>) -> Report {
         let whole = self.interruptible(interruption, |runner| async move { runner.whole().await });
         self.judge(&whole.await)
     }
 
-    /// Does the work of a runner that is interrupted when this future completes.
+    /// Runs `work` with a runner, and interrupts this runner when `interruption` completes.
     pub(crate) async fn interruptible<F: Future>(
         &self,
         interruption: impl Future<Output = ()>,
@@ -73,14 +88,19 @@ impl Runner {
         }
     }
 
-    /// Whether the run was interrupted.
+    /// Returns `true` if the run was interrupted.
     pub(crate) fn is_interrupted(&self) -> bool {
         self.interruption.is_set()
     }
 
-    /// Waits for the calls of a run. After an interruption, the run makes no calls, and the work is dropped if
-    /// the replies to earlier calls do not arrive in time. In this case, returns what the second function
-    /// returned at the interruption, because checks without replies find faults that the adapter does not have.
+    /// Waits for the calls of a run until they end or the run is interrupted.
+    ///
+    /// After an interruption, the run makes no further calls. If replies to earlier calls do not arrive in time, the
+    /// work is dropped.
+    ///
+    /// Returns `None` if the work ended without an interruption, and otherwise the result of `so_far`, called at the
+    /// time of the interruption. Later results are unusable: without replies, checks report violations that the adapter
+    /// does not have.
     pub(crate) async fn until_interrupted<T>(
         &self,
         run: &Run,
@@ -95,14 +115,14 @@ impl Runner {
         }
         let so_far = so_far();
         run.stop_calls(true);
-        // The result is the same if the time is over.
+        // A timeout needs no handling, because the result is the same.
         let _ = tokio::time::timeout(REPLY_TIMEOUT, work).await;
         run.stop_calls(false);
         Some(so_far)
     }
 
-    /// Removes the items of a run, within a shorter time if it is interrupted. Returns the remaining ones with
-    /// the reasons.
+    /// Removes the items of a run, in a shorter time if it is interrupted. Returns descriptions of the remaining items
+    /// with the reasons.
     pub(crate) async fn clear_up(&self, run: &Run) -> Vec<String> {
         let time_is_over = async {
             self.interruption.wait().await;

@@ -1,4 +1,4 @@
-//! A whole run: it reaches and learns the adapter in each mode, runs all checks, and judges the results.
+//! Runs the checks: learns the adapter in each mode, runs all checks, and judges the results.
 
 mod interruption;
 mod phases;
@@ -26,7 +26,7 @@ use crate::run::{ExchangeCheck, Run, RunParts};
 use crate::secrets::Secrets;
 use crate::wire::{Connection, NoResponse, Tap, Target, Trace};
 
-/// A progress event of a run.
+/// A progress event of a run. Set a callback with [`Runner::on_progress`] to receive these.
 ///
 /// ```
 /// use mcp_aql_conformance::{CommandTarget, Progress, Runner, Settings};
@@ -43,30 +43,30 @@ use crate::wire::{Connection, NoResponse, Tap, Target, Trace};
 pub enum Progress {
     /// The adapter was reached and learned.
     Learned {
-        /// The name of the adapter.
+        /// Name of the adapter.
         name: String,
         /// The mode under test.
         mode: Mode,
-        /// The number of operations.
+        /// Number of operations.
         operations: usize,
     },
     /// A check finished in this mode.
     Checked {
-        /// The id of the check.
+        /// Id of the check.
         check: &'static str,
-        /// The number of finished checks.
+        /// Number of finished checks.
         done: usize,
-        /// The number of all checks.
+        /// Number of all checks.
         total: usize,
     },
-    /// Items that the collection of evidence created and could not remove, with the reasons. Reports have
-    /// the same in [`Report::left_behind`].
+    /// Items left behind by collecting evidence, with the reasons why they could not be removed. Reports contain the
+    /// same in [`Report::left_behind`].
     LeftBehind(Vec<String>),
 }
 
 type ProgressCallback = dyn Fn(Progress) + Send + Sync;
 
-/// Runs the checks against a [`Target`].
+/// Runs the checks against a [`Target`] and returns a [`Report`].
 ///
 /// ```no_run
 /// # #[tokio::main(flavor = "current_thread")]
@@ -102,7 +102,7 @@ impl Runner {
         Self::of(Arc::new(target), settings)
     }
 
-    /// Creates a runner for a shared target.
+    /// Creates a runner for a shared target. Use this if you choose the type of the target at run time.
     pub fn of(target: Arc<dyn Target>, settings: Settings) -> Self {
         let secrets = settings.file.secrets.iter().cloned().chain(target.secrets());
         let secrets = Arc::new(Secrets::new(secrets));
@@ -117,24 +117,39 @@ impl Runner {
         }
     }
 
-    /// Sets the arguments of the command line that repeat the run with other checks. Findings then contain
-    /// a command that repeats their check.
+    /// Sets the command-line arguments for repeating the run with other checks. Each finding then contains a command
+    /// that repeats its check.
     #[must_use]
     pub fn invocation(mut self, words: impl IntoIterator<Item = String>) -> Self {
         self.invocation = words.into_iter().collect();
         self
     }
 
-    /// Writes every message of the run as a line of JSON: `time`, `connection`, `mode`, `direction` and
-    /// `message`. Secrets are masked. A failed write ends the trace, not the run;
-    /// [`trace_error`](Self::trace_error) returns its error.
+    /// Writes every message of the run as a line of JSON: `time`, `connection`, `mode`, `direction` and `message`.
+    /// Secrets are masked.
+    ///
+    /// A failed write ends the trace, not the run. Call [`trace_error`](Self::trace_error) afterwards to get its error.
+    ///
+    /// ```no_run
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> std::io::Result<()> {
+    /// use mcp_aql_conformance::{CommandTarget, Runner, Settings};
+    ///
+    /// let target = CommandTarget::new("tasks", ["--db", "test.db"]);
+    /// let trace = std::fs::File::create("trace.jsonl")?;
+    /// let runner = Runner::new(target, Settings::default()).trace(trace);
+    /// let report = runner.run().await;
+    /// assert!(report.is_reached());
+    /// assert_eq!(runner.trace_error(), None);
+    /// # Ok(()) }
+    /// ```
     #[must_use]
     pub fn trace(mut self, writer: impl std::io::Write + Send + 'static) -> Self {
         self.trace = Some(Arc::new(Trace::new(writer)));
         self
     }
 
-    /// The error of the first failed write of the trace, if one failed so far.
+    /// Returns the error of the first failed write of the trace, if any write has failed so far.
     pub fn trace_error(&self) -> Option<String> {
         self.trace.as_ref()?.error()
     }
@@ -149,7 +164,7 @@ impl Runner {
         self
     }
 
-    /// Runs all checks in every available mode.
+    /// Runs all checks in every available mode. Use [`run_until`](Self::run_until) if you need to interrupt the run.
     pub async fn run(&self) -> Report {
         self.judge(&self.whole().await)
     }
@@ -169,7 +184,7 @@ impl Runner {
             took: Duration::ZERO,
             is_interrupted: false,
         };
-        // Both modes may count towards the same limit.
+        // Share the pacer, because both modes may count towards the same rate limit.
         let pacer = Arc::default();
         let (asked, of_all) = self.first_mode();
         match self.surface(asked, of_all, until, &pacer).await {
@@ -196,21 +211,22 @@ impl Runner {
         whole
     }
 
-    /// The first mode to ask for, and the one to test if the adapter serves both at once: the adapter as
-    /// started, or in the only mode of the run.
+    /// Returns the first mode to request from the target, and the mode to test if the adapter serves both at once.
+    ///
+    /// The requested mode is `None` for the adapter as started, or the only mode of the run.
     fn first_mode(&self) -> (Option<Mode>, Mode) {
         let only = self.settings.mode;
         (only.filter(|mode| self.target.offers(*mode)), only.unwrap_or(Mode::Semantic))
     }
 
-    /// The reason why the first mode is not the one to test, if it is not.
+    /// Returns the reason if the mode of the learned adapter is not the one to test.
     fn mode_obstacle(&self, first: &Adapter) -> Option<LearnError> {
         self.settings.mode.filter(|only| *only != first.mode)?;
         let why = format!("the adapter serves only in {} mode", first.mode);
         Some(NoResponse::Unreachable(why).into())
     }
 
-    /// The second mode to ask for, and the one to test if the adapter serves both at once.
+    /// Returns the second mode to request, and the mode to test if the adapter serves both at once.
     fn second_mode(&self, first: &Adapter) -> Option<(Option<Mode>, Mode)> {
         let other = first.mode.other();
         let is_available = first.serves_all || self.target.offers(other);
@@ -218,7 +234,7 @@ impl Runner {
         (is_wanted && is_available).then(|| ((!first.serves_all).then_some(other), other))
     }
 
-    /// Runs the checks across modes.
+    /// Runs the checks that compare modes.
     fn of_modes(&self, whole: &RunResults) -> BTreeMap<&'static str, CaseResults> {
         let checks = checks::selected(&self.settings).filter_map(|check| match check.body {
             Body::Modes(look) => Some((check, look)),
@@ -270,7 +286,7 @@ impl Runner {
         {
             return Err(LearnError::OtherMode { asked, serves: adapter.mode });
         }
-        // The first mode is asked for if it is the only one of the run.
+        // If the run tests only one mode, this mode is requested explicitly and is nevertheless the first one.
         let is_first = asked.is_none() || asked == self.settings.mode;
         match (asked, adapter.unread()) {
             (Some(_), Some(gap)) => return Err(LearnError::NotAnAdapter(gap.why.clone())),
@@ -300,18 +316,18 @@ impl Runner {
         }))
     }
 
-    /// A runner that exercises all operations of a large adapter.
+    /// Returns a runner that exercises all operations of a large adapter, not only a sample.
     pub(crate) fn with_all_operations(&self) -> Self {
         let settings = Settings { max_operations: Some(usize::MAX), ..(*self.settings).clone() };
         Self { settings: Arc::new(settings), ..self.clone() }
     }
 
-    /// Reports progress.
+    /// Reports a progress event.
     pub(crate) fn report_progress(&self, progress: Progress) {
         (self.progress_callback)(progress);
     }
 
-    /// The secrets that reports must not contain.
+    /// Returns the secrets that reports must not contain.
     pub(crate) fn secrets(&self) -> &Secrets {
         &self.secrets
     }
@@ -327,8 +343,8 @@ impl Runner {
             .observing_calls(matches!(check.body, Body::Every(_)))
     }
 
-    /// Rejects configurations that name unknown operations. A misspelled name in `[[skip]]` would not
-    /// protect the operation.
+    /// Rejects configurations that name unknown operations. A misspelled name in `[[skip]]` would not protect the
+    /// operation.
     fn find_named(&self, adapter: &Adapter) -> Result<(), LearnError> {
         let file = &self.settings.file;
         let left_out = file.skip.iter().filter_map(|left_out| left_out.operation.as_ref());
@@ -345,7 +361,7 @@ impl Runner {
         }
     }
 
-    /// Registers configured values of sensitive parameters as secrets.
+    /// Registers the configured values of sensitive parameters as secrets.
     fn learn_secrets(&self, adapter: &Adapter) {
         let file = &self.settings.file;
         for operation in &adapter.operations {
@@ -362,12 +378,12 @@ impl Runner {
         }
     }
 
-    /// The settings of the run.
+    /// Returns the settings of the run.
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Whether the target can start the adapter in that mode.
+    /// Returns `true` if the target can start the adapter in that mode.
     pub(crate) fn offers(&self, mode: Mode) -> bool {
         self.target.offers(mode)
     }

@@ -1,4 +1,4 @@
-//! The checks of one mode in their phases.
+//! Runs the checks of one mode in phases.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ use crate::results::ModeResults;
 use crate::run::{ExchangeCheck, Run};
 use crate::sync::lock;
 
-/// The maximum number of concurrent checks.
+/// Maximum number of concurrent checks.
 const CONCURRENT_CHECKS: usize = 64;
 
 /// The checks of one mode and their cases.
@@ -27,7 +27,7 @@ struct ModeChecks<'r> {
     wanted: Vec<&'static Check>,
     cases: CasesByCheck,
     done: Mutex<BTreeSet<&'static str>>,
-    /// The findings of checks of level 1 in the calls of checks of a higher level.
+    /// Findings of level 1 checks in the calls of higher-level checks.
     found_later: Mutex<BTreeMap<&'static str, usize>>,
 }
 
@@ -40,7 +40,7 @@ impl Runner {
         until: Instant,
         pacer: &Arc<Pacer>,
     ) -> Result<ModeResults, LearnError> {
-        // Each mode has its own statistics, so that findings are not repeated.
+        // Statistics per mode keep a finding of one mode from being repeated for the other.
         let tap = &self.tap();
         let started = Instant::now();
         let checks = ModeChecks::new(self);
@@ -90,7 +90,7 @@ impl<'r> ModeChecks<'r> {
         self.cases.get(check.id).map(Arc::clone).unwrap_or_default()
     }
 
-    /// The checks of every exchange.
+    /// Returns the checks that examine every exchange.
     fn every(&self) -> Vec<(ExchangeCheck, Arc<Cases>)> {
         let wanted = self.wanted.iter();
         wanted
@@ -102,7 +102,7 @@ impl<'r> ModeChecks<'r> {
             .collect()
     }
 
-    /// The number of findings so far of the checks of level 1 that judge the calls of other checks.
+    /// Counts the findings so far of the level 1 checks that judge the calls of other checks.
     fn found_in_calls(&self, run: &Run) -> BTreeMap<&'static str, usize> {
         let level_1 = self.wanted.iter().filter(|check| check.level == 1);
         let found = level_1.filter_map(|check| {
@@ -120,9 +120,10 @@ impl<'r> ModeChecks<'r> {
         found.collect()
     }
 
-    /// Notes what checks of level 1 find only in the calls of checks of a higher level. Level 1 does not depend on them, so
-    /// that it is granted independently of the requested level. It does depend on the calls that remove resources
-    /// afterwards.
+    /// Records the findings of level 1 checks that only calls of higher-level checks revealed.
+    ///
+    /// Level 1 must not depend on these, so that it is granted independently of the requested level. It does depend on
+    /// the later calls that remove items.
     fn end_levels(&self, run: &Run) {
         let found = self.found_in_calls(run);
         for (check, count) in lock(&self.found_later).iter_mut() {
@@ -130,7 +131,7 @@ impl<'r> ModeChecks<'r> {
         }
     }
 
-    /// The results of a check.
+    /// Returns the results of a check.
     fn results(&self, check: &str, cases: &Cases) -> CaseResults {
         let found_later = lock(&self.found_later).get(check).copied().unwrap_or_default();
         let mut results = cases.results();
@@ -143,7 +144,7 @@ impl<'r> ModeChecks<'r> {
         let is_now = |check: &&Check| phase_of(&check.body) == phase && check.level == level;
         let now = self.wanted.iter().copied().filter(is_now);
         let at_once = if phase == 3 { 1 } else { CONCURRENT_CHECKS };
-        // Checks of this phase change nothing, and many of them read the same lists.
+        // The checks of phase 1 change nothing, and many of them read the same lists.
         run.lists.set_open(phase == 1);
         stream::iter(now)
             .for_each_concurrent(at_once, |check| async move {
@@ -164,7 +165,7 @@ impl<'r> ModeChecks<'r> {
         (self.runner.progress_callback)(Progress::Checked { check: check.id, done, total });
     }
 
-    /// Skips what an interruption prevented, and blocks what could not be read.
+    /// Skips the cases prevented by an interruption, and blocks the cases of unreadable parts.
     fn end(&self, run: &Run, cases: &CasesByCheck) {
         for check in &self.wanted {
             let Some(cases) = cases.get(check.id) else { continue };
@@ -176,7 +177,7 @@ impl<'r> ModeChecks<'r> {
     }
 }
 
-/// The phase of a check, in execution order.
+/// Returns the phase of a check. Phases run in ascending order.
 const fn phase_of(body: &Body) -> u8 {
     match body {
         Body::Learned(_) => 0,
@@ -209,13 +210,13 @@ async fn one(run: &Run, check: &Check, cases: &Cases) {
         Body::Reads(check) | Body::Changes(check) | Body::Alone(check) => {
             run_until(run, check(run, cases), cases).await;
         }
-        // `Every` has already seen all calls, and `Modes` runs after all modes.
+        // `Every` has already examined all calls, and `Modes` runs after all modes.
         Body::Every(_) | Body::Modes(_) => {}
     }
 }
 
-/// Blocks a check whose cases or whose feature may be in a part of the adapter that could not be read, and skips
-/// one whose feature may be outside the sample.
+/// Blocks a check if the tested feature may be in an unreadable part of the adapter. Skips it if the feature may be
+/// outside the sample.
 fn block(run: &Run, check: &Check, cases: &Cases) {
     if let Some(gap) = run.adapter.unread()
         && cases.is_empty()
@@ -240,7 +241,7 @@ fn block(run: &Run, check: &Check, cases: &Cases) {
     }
 }
 
-/// Runs a check until the deadline of the run, which a rate limit of the adapter may prolong meanwhile.
+/// Runs a check until the deadline of the run. A rate limit of the adapter may extend the deadline in the meantime.
 async fn run_until(run: &Run, check: impl Future<Output = ()>, cases: &Cases) {
     tokio::pin!(check);
     loop {

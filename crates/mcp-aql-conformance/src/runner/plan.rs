@@ -1,4 +1,4 @@
-//! The plan of a run.
+//! Plans a run without making its calls.
 
 use std::sync::Arc;
 
@@ -17,11 +17,24 @@ use crate::report::{
 use crate::run::{PlannedUse, Run};
 
 impl Runner {
-    /// Reads the tools and the introspection of the adapter, and returns what [`run`](Self::run) would call.
-    /// No other call is made. [`Plan::modes`] is empty if the adapter cannot be read.
+    /// Reads the tools and the introspection of the adapter, and returns the calls that [`run`](Self::run) would make.
+    ///
+    /// No other call is made, so you can use this with an adapter that you do not want to change. [`Plan::modes`] is
+    /// empty if the adapter cannot be read.
+    ///
+    /// ```no_run
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use mcp_aql_conformance::{Category, CommandTarget, Runner, Settings};
+    ///
+    /// let target = CommandTarget::new("tasks", ["--db", "test.db"]);
+    /// let plan = Runner::new(target, Settings::default().allow(Category::Delete)).plan().await;
+    /// println!("{}", plan.text());
+    /// # }
+    /// ```
     pub async fn plan(&self) -> Plan {
         let until = Instant::now() + self.settings.limits.run;
-        // Both modes may count towards the same limit.
+        // Share the pacer, because both modes may count towards the same rate limit.
         let pacer = Arc::default();
         let mut plan = self.empty_plan();
         let (asked, of_all) = self.first_mode();
@@ -88,7 +101,7 @@ impl Runner {
         Ok((plan, run.close().await))
     }
 
-    /// Masks the secrets in all texts of a plan.
+    /// Masks the secrets in all strings of a plan.
     fn mask(&self, plan: &mut Plan) {
         let Plan { target, implementation, version, modes, unread, .. } = plan;
         let operations = modes.iter_mut().flat_map(|mode| &mut mode.operations);

@@ -1,4 +1,4 @@
-//! Whether a value has a shape.
+//! Checks if a value has a shape.
 
 use std::cell::Cell;
 
@@ -9,12 +9,12 @@ use super::pattern;
 use super::{Kind, MAX_DEPTH, MAX_STEPS, Shape, step};
 
 impl<'a> Shape<'a> {
-    /// Whether a value has the type and satisfies the constraints.
+    /// Returns `true` if a value has the type and satisfies the constraints.
     pub(crate) fn accepts(self, value: &Value) -> bool {
         self.admits(value, 0, &Cell::new(MAX_STEPS))
     }
 
-    /// Values beyond the depth and step limits are accepted.
+    /// Like [`accepts`](Self::accepts), within the depth and step limits. Accepts values beyond them.
     fn admits(self, value: &Value, depth: usize, steps: &Cell<usize>) -> bool {
         if depth > MAX_DEPTH || !step(steps) {
             return true;
@@ -69,7 +69,7 @@ impl<'a> Shape<'a> {
         let length = text.chars().count();
         self.count("minLength").is_none_or(|least| length >= least)
             && self.count("maxLength").is_none_or(|most| length <= most)
-            // A pattern that cannot be compiled accepts all texts.
+            // A pattern that cannot be compiled accepts all strings.
             && self
                 .text("pattern")
                 .and_then(pattern::compiled)

@@ -1,4 +1,4 @@
-//! Texts in the formats of JSON schema, and texts that are not.
+//! Generates strings in the formats of JSON Schema, and strings that violate them.
 
 use std::sync::LazyLock;
 
@@ -22,7 +22,7 @@ pub(super) fn in_format(format: &str, turn: usize) -> Option<String> {
     })
 }
 
-/// Texts that do not have this format in any variant.
+/// Returns strings that violate this format in all of its variants.
 pub(super) fn not_in_format(format: &str) -> &'static [&'static str] {
     match format {
         "date" => &["no date", "2031-02-30"],

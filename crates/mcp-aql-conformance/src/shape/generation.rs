@@ -1,4 +1,4 @@
-//! Valid values of a shape, and values at the bounds of its constraints.
+//! Generates valid values of a shape, and values at the bounds of its constraints.
 
 use std::cell::Cell;
 
@@ -9,35 +9,35 @@ use super::pattern;
 use super::{Kind, MAX_DEPTH, MAX_STEPS, Shape, step};
 use crate::verbs::widens_effect;
 
-/// The maximum number of values of an enumeration that are tried out.
+/// Maximum number of tested values of an enumeration.
 const MAX_WORDS: usize = 32;
-/// The maximum length of generated texts.
+/// Maximum length of generated strings, in characters.
 pub(super) const MAX_TEXT_CHARS: usize = 65_536;
 
 fn pick(words: &[Value], turn: usize) -> Option<Value> {
     words.get(turn.checked_rem(words.len())?).cloned()
 }
 
-/// The first and the last value of an enumeration with those between them, or with values at equal distances
-/// if there are many.
+/// Returns the values of an enumeration. If there are many, returns the first, the last, and values at equal distances
+/// between them.
 fn sampled(words: &[Value]) -> impl Iterator<Item = &Value> {
     let last = words.len().saturating_sub(1);
     let count = words.len().min(MAX_WORDS);
     (0..count).filter_map(move |at| words.get(at * last / (count - 1).max(1)))
 }
 
-/// Converts a number without a fraction to JSON, if that is exact.
+/// Converts a number without a fraction to JSON, if the conversion is exact.
 pub(super) fn whole(number: f64) -> Option<Value> {
     (number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_991.0).then(|| json!(number as i64))
 }
 
 impl<'a> Shape<'a> {
-    /// Generates a valid value; another `turn` gives another one if possible.
+    /// Generates a valid value. Another `turn` gives another value if possible.
     pub(crate) fn made(self, turn: usize) -> Option<Value> {
         self.make(turn, 0, &Cell::new(MAX_STEPS)).filter(|value| self.accepts(value))
     }
 
-    /// Whether a value of this name might remove a safeguard or extend a call to more data.
+    /// Returns `true` if a value with this name might remove a safeguard or extend a call to more data.
     fn widens_effect(self) -> bool {
         self.name().is_some_and(widens_effect)
     }
@@ -97,7 +97,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// The range of integers to choose from.
+    /// Returns the range of integers to choose from.
     fn range(self) -> (f64, f64) {
         let least = self.number("minimum").map(f64::ceil);
         let most = self.number("maximum").map(f64::floor);
@@ -112,7 +112,7 @@ impl<'a> Shape<'a> {
     fn make_text(self, turn: usize) -> Option<String> {
         let fits = |text: &str| self.takes_text(text);
         if let Some(pattern) = self.text("pattern") {
-            // Texts for a pattern that cannot be compiled would be guesses.
+            // Without a compiled pattern, strings would be guesses.
             return pattern::matching(pattern, turn, fits);
         }
         if let Some(made) = self.text("format").and_then(|format| in_format(format, turn)) {
@@ -130,7 +130,7 @@ impl<'a> Shape<'a> {
             .filter(|text| fits(text))
     }
 
-    /// Long valid texts, if there are so many of them that they are most likely unused.
+    /// Returns long valid strings, most likely unused by items. Returns none if too few are possible.
     pub(crate) fn rare(self) -> Vec<Value> {
         const FEW: usize = 10;
         if !self.kinds().iter().any(|kind| matches!(kind, Kind::Text)) {
@@ -139,7 +139,7 @@ impl<'a> Shape<'a> {
         let is_long = |text: &str| text.chars().count() >= 8 && self.takes_text(text);
         let made = |turn| match self.text("pattern") {
             Some(pattern) => pattern::matching(pattern, turn, is_long),
-            // There are few dates, and some formats have only one generated text.
+            // Only few dates exist, and some formats have a single generated string.
             None if self
                 .text("format")
                 .is_some_and(|format| !["uuid", "email"].contains(&format)) =>
@@ -153,7 +153,7 @@ impl<'a> Shape<'a> {
         if made.len() < FEW { Vec::new() } else { made.into_iter().map(Value::String).collect() }
     }
 
-    /// Values at the bounds of the constraints, and the values of an enumeration, or a sample of many.
+    /// Returns values at the bounds of the constraints, and the values of an enumeration, or a sample of them.
     pub(crate) fn edges(self) -> Vec<Value> {
         let mut edges = Vec::new();
         if let Some(words) = self.words() {
@@ -171,7 +171,7 @@ impl<'a> Shape<'a> {
                     edges.push(json!("x".repeat(length)));
                 }
             }
-            // Lengths count characters, not bytes.
+            // A two-byte character shows if an adapter counts bytes instead of characters.
             if let Some(most) =
                 self.count("maxLength").filter(|most| (1..=MAX_TEXT_CHARS).contains(most))
             {

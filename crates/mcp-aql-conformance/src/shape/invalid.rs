@@ -1,4 +1,4 @@
-//! Invalid values for every documented constraint of a shape.
+//! Generates invalid values for every documented constraint of a shape.
 
 use std::cell::Cell;
 
@@ -9,7 +9,7 @@ use super::generation::{MAX_TEXT_CHARS, whole};
 use super::pattern;
 use super::{Kind, MAX_STEPS, Shape};
 
-/// The fault of an invalid value.
+/// The constraint violated by an invalid value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fault {
     /// The value has another JSON type.
@@ -20,13 +20,13 @@ pub(crate) enum Fault {
     Below,
     /// The value is above `maximum`.
     Above,
-    /// The text is shorter than `minLength`.
+    /// The string is shorter than `minLength`.
     Short,
-    /// The text is longer than `maxLength`.
+    /// The string is longer than `maxLength`.
     Long,
-    /// The text does not match `pattern`.
+    /// The string does not match `pattern`.
     Pattern,
-    /// The text does not have the `format`.
+    /// The string does not have the `format`.
     Format,
     /// An item of the list is invalid.
     Item,
@@ -39,11 +39,11 @@ pub(crate) enum Fault {
 pub(crate) struct InvalidValue {
     pub(crate) fault: Fault,
     pub(crate) value: Value,
-    /// The path of the invalid part inside the value, such as `.author`; empty for the value itself.
+    /// Path of the invalid part in the value, such as `.author`, or an empty string for the value itself.
     pub(crate) path: String,
 }
 
-/// The name of the JSON type of a value.
+/// Returns the name of the JSON type of a value.
 pub(super) const fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -55,8 +55,9 @@ pub(super) const fn type_of(value: &Value) -> &'static str {
     }
 }
 
-/// Whether an invalid identifier matches no item even if the adapter converts it: 7 becomes "7", true
-/// becomes 1, and an empty text may match all items.
+/// Returns `true` if an invalid identifier matches no item, even if the adapter converts it.
+///
+/// For example, an adapter may convert 7 to "7" and `true` to 1. An empty string may match all items.
 pub(crate) fn hits_nothing(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains("conformance") || text.chars().count() > 40,
@@ -66,13 +67,13 @@ pub(crate) fn hits_nothing(value: &Value) -> bool {
     }
 }
 
-/// Adds values that are invalid themselves, not only a part of them.
+/// Returns a closure that adds values violating a constraint at the top, not in a nested part.
 fn at_top(add: &mut impl FnMut(String, Fault, Value)) -> impl FnMut(Fault, Value) {
     |fault, value| add(String::new(), fault, value)
 }
 
 impl<'a> Shape<'a> {
-    /// Invalid values for every documented constraint.
+    /// Returns invalid values for every documented constraint.
     pub(crate) fn wrong(self) -> Vec<InvalidValue> {
         self.all_wrong(0)
     }
@@ -122,7 +123,7 @@ impl<'a> Shape<'a> {
         wrong
     }
 
-    /// Values of other JSON types, and the text of a valid number or boolean, which is still a text.
+    /// Adds values of other JSON types. One of them is a valid number or boolean as a string, for example `"7"`.
     fn wrong_types(self, kinds: &[Kind<'_>], add: &mut impl FnMut(Fault, Value)) {
         let written = kinds
             .iter()
@@ -152,12 +153,12 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// Invalid items of a list, and invalid values of a map.
+    /// Returns invalid items for a list, and invalid values for a map.
     fn wrong_items(self, depth: usize) -> Vec<InvalidValue> {
         self.items().map(|items| items.all_wrong(depth + 1)).unwrap_or_default()
     }
 
-    /// Objects that lack a required field, or have one invalid field.
+    /// Adds objects that lack a required field or have one invalid field.
     fn wrong_fields(
         self,
         kind: &Kind<'_>,
@@ -212,7 +213,7 @@ impl<'a> Shape<'a> {
 }
 
 impl Kind<'_> {
-    /// Whether a value has the JSON type, apart from other faults.
+    /// Returns `true` if a value has the JSON type. Other constraints are ignored.
     pub(super) fn takes_type_of(&self, value: &Value) -> bool {
         match self {
             Self::Text => value.is_string(),

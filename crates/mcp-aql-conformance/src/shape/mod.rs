@@ -1,4 +1,4 @@
-//! The documented shape of a value: it accepts values, and generates valid ones, bounds and invalid ones.
+//! The documented shape of a value. A shape accepts values, and generates valid, extreme and invalid ones.
 
 mod acceptance;
 mod format;
@@ -17,23 +17,29 @@ use crate::adapter::{Adapter, Parameter, Type};
 use self::invalid::type_of;
 pub(crate) use self::invalid::{Fault, InvalidValue, hits_nothing};
 
-/// The maximum depth of nested types.
+/// Maximum depth of nested types.
 const MAX_DEPTH: usize = 6;
 
-/// The maximum number of members of a union.
+/// Maximum number of members of a union.
 const MAX_UNION_MEMBERS: usize = 200;
 
-/// The maximum number of steps to check or to generate one value.
+/// Maximum number of steps for checking or generating one value. It bounds recursive types.
 const MAX_STEPS: usize = 10_000;
 
 /// The shape of a parameter, of a field of a type, or of the items of a list.
+///
+/// ```json
+/// { "name": "priority", "type": "integer", "required": true, "minimum": 1, "maximum": 5 }
+/// ```
+///
+/// This shape generates the valid value 1, the bounds 1 and 5, and invalid values such as 0, 6 and `"conformance"`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape<'a> {
     raw: &'a Map<String, Value>,
     types: &'a [Type],
 }
 
-/// An alternative of a shape.
+/// One alternative of a shape.
 enum Kind<'a> {
     Text,
     Whole,
@@ -42,18 +48,18 @@ enum Kind<'a> {
     List,
     Object,
     Null,
-    /// A type that is an enumeration.
+    /// A type with enumerated values.
     Words(&'a [Value]),
     /// A type with fields.
     Fields(Vec<Shape<'a>>),
     /// A union of other types.
     Members(Vec<Kind<'a>>),
-    /// Any or an unknown type.
+    /// Any type, or an unknown one.
     Unknown,
 }
 
 impl<'a> Shape<'a> {
-    /// The shape of a parameter.
+    /// Returns the shape of a parameter.
     pub(crate) fn of(adapter: &'a Adapter, parameter: &'a Parameter) -> Self {
         Self::new(&parameter.raw, &adapter.types)
     }
@@ -62,17 +68,17 @@ impl<'a> Shape<'a> {
         Self { raw, types }
     }
 
-    /// The name, if this is the shape of a field.
+    /// Returns the name, if this is the shape of a field.
     pub(crate) fn name(self) -> Option<&'a str> {
         self.text("name")
     }
 
-    /// The description in introspection.
+    /// Returns the description in introspection.
     pub(crate) fn description(self) -> &'a str {
         self.text("description").unwrap_or_default()
     }
 
-    /// The name of the type.
+    /// Returns the name of the type.
     pub(crate) fn word(self) -> &'a str {
         self.text("type").unwrap_or_default()
     }
@@ -89,7 +95,7 @@ impl<'a> Shape<'a> {
         self.raw.get(name)?.as_u64().and_then(|count| usize::try_from(count).ok())
     }
 
-    /// The values of `enum`.
+    /// Returns the values of `enum`.
     pub(crate) fn words(self) -> Option<&'a [Value]> {
         if let Some(words) = self.raw.get("enum").and_then(Value::as_array) {
             return Some(words);
@@ -100,13 +106,13 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// Whether the shape restricts texts only by their length.
+    /// Returns `true` if the shape restricts strings only by their length.
     pub(crate) fn is_free_text(self) -> bool {
         ["enum", "pattern", "format"].iter().all(|member| !self.raw.contains_key(*member))
             && self.words().is_none()
     }
 
-    /// Whether all values are texts, numbers or booleans.
+    /// Returns `true` if all values are strings, numbers or booleans.
     pub(crate) fn is_plain(self) -> bool {
         let is_plain = |kind: &Kind<'_>| {
             matches!(kind, Kind::Text | Kind::Whole | Kind::Number | Kind::Flag | Kind::Words(_))
@@ -114,12 +120,12 @@ impl<'a> Shape<'a> {
         self.kinds().iter().all(is_plain)
     }
 
-    /// The shape of the items of a list or the values of a map.
+    /// Returns the shape of the items of a list or the values of a map.
     pub(crate) fn items(self) -> Option<Self> {
         Some(Self::new(self.raw.get("items")?.as_object()?, self.types))
     }
 
-    /// The fields of an object type.
+    /// Returns the fields of an object type.
     pub(crate) fn fields(self) -> Vec<Self> {
         match self.kinds().into_iter().next() {
             Some(Kind::Fields(fields)) => fields,
@@ -127,12 +133,12 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// Whether the field is required, if this is the shape of a field.
+    /// Returns `true` if this is the shape of a required field.
     pub(crate) fn is_required(self) -> bool {
         self.raw.get("required") == Some(&Value::Bool(true))
     }
 
-    /// The alternatives of a type: `string`, `TaskFilter`, `object or array`.
+    /// Returns the alternatives of a type such as `string`, `TaskFilter` or `object or array`.
     fn kinds(self) -> Vec<Kind<'a>> {
         self.word()
             .split(" or ")
@@ -154,7 +160,8 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// The members of a union. Nested unions are flattened, each once because they may be recursive.
+    /// Returns the members of a union. Nested unions are flattened. Each is visited once, because unions may be
+    /// recursive.
     fn members(self, union: &'a str) -> Vec<Kind<'a>> {
         let mut names = vec![union];
         let mut kinds = Vec::new();
@@ -196,7 +203,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// Whether the type accepts values of this JSON type, apart from constraints.
+    /// Returns `true` if the type accepts values of this JSON type. Constraints are ignored.
     pub(crate) fn takes_type_of(self, value: &Value) -> bool {
         let words = self.words().into_iter().flatten();
         self.kinds().iter().any(|kind| kind.takes_type_of(value))
@@ -204,7 +211,7 @@ impl<'a> Shape<'a> {
             || words.into_iter().any(|word| type_of(word) == type_of(value))
     }
 
-    /// Whether the value certainly contains no named members.
+    /// Returns `true` if the value certainly contains no named members.
     pub(crate) fn is_flat(self) -> bool {
         self.kinds().iter().all(Kind::is_flat)
     }
@@ -220,7 +227,7 @@ impl Kind<'_> {
     }
 }
 
-/// Uses a step, if one is left.
+/// Consumes a step. Returns `false` if none is left.
 fn step(steps: &Cell<usize>) -> bool {
     let left = steps.get();
     steps.set(left.saturating_sub(1));

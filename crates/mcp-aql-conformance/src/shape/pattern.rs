@@ -1,4 +1,4 @@
-//! Generation of texts that match a `pattern`.
+//! Generates strings that match a `pattern`.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -6,22 +6,22 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use regex::{Regex, RegexBuilder};
 use regex_syntax::hir::{Class, Hir, HirKind};
 
-/// The maximum length of a generated text.
+/// Maximum length of a generated string, in bytes.
 const MAX_TEXT_BYTES: usize = 4_096;
-/// The repetition counts that are tried in order for an unbounded repetition.
+/// Counts tried in order for an unbounded repetition.
 const REPEATS: [u32; 7] = [1, 0, 2, 3, 8, 16, 32];
-/// The preferred characters of a class.
+/// Preferred characters of a class.
 const PLAIN: &str = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_ ";
 
-/// The memory limit of an ordinary compiled pattern, in bytes.
+/// Memory limit of an ordinary compiled pattern, in bytes.
 const PATTERN_BYTES: usize = 256 << 10;
-/// The memory limit of a large compiled pattern such as `^\w{1,64}$`, in bytes.
+/// Memory limit of a large compiled pattern such as `^\w{1,64}$`, in bytes.
 const LARGE_PATTERN_BYTES: usize = 4 << 20;
 const MAX_LARGE_PATTERNS: usize = 4;
-/// The maximum number of cached patterns.
+/// Maximum number of cached patterns.
 const MAX_CACHED_PATTERNS: usize = 64;
 
-/// A cache of compiled patterns; `None` for invalid ones.
+/// A cache of compiled patterns. Invalid patterns are stored as `None`.
 #[derive(Default)]
 struct PatternCache {
     patterns: HashMap<String, Option<Regex>>,
@@ -60,8 +60,13 @@ pub(super) fn compiled(pattern: &str) -> Option<Regex> {
     KEPT.lock().unwrap_or_else(PoisonError::into_inner).compiled(pattern)
 }
 
-/// Generates a matching text that satisfies `fits`; another `turn` may give another one. Returns `None` if
-/// the pattern is unsupported or no text was found.
+/// Generates a string that matches the pattern and is accepted by `fits`. Another `turn` may give another string.
+///
+/// Returns `None` if the pattern is unsupported or no such string was found.
+///
+/// ```text
+/// ^[a-z]{3}-\d+$  →  abc-4
+/// ```
 pub(super) fn matching(pattern: &str, turn: usize, fits: impl Fn(&str) -> bool) -> Option<String> {
     let regex = compiled(pattern)?;
     let hir = regex_syntax::parse(pattern).ok()?;
@@ -84,7 +89,7 @@ impl Writer {
             return None;
         }
         match hir.kind() {
-            // Anchors are checked on the complete text.
+            // Anchors are checked on the complete string.
             HirKind::Empty | HirKind::Look(_) => {}
             HirKind::Literal(literal) => self.text.push_str(std::str::from_utf8(&literal.0).ok()?),
             HirKind::Class(class) => {

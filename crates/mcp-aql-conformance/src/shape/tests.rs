@@ -194,7 +194,7 @@ fn unsatisfiable_shapes_give_none() {
     assert_eq!(with(odd, |shape| shape.made(0)), None);
     let huge = json!({ "type": "string", "minLength": 99_999_999_999_u64 });
     assert_eq!(with(huge, |shape| (shape.made(0), shape.edges())), (None, vec![]));
-    // Recursive unions and objects.
+    // Recursive unions and objects must not exceed the limits.
     let names: Vec<_> = (0..30).map(|at| format!("T{at}")).collect();
     let unions = names.iter().map(|name| {
         json!({ "name": name, "kind": "union", "members":
@@ -221,7 +221,7 @@ fn unsatisfiable_shapes_give_none() {
         (shape.made(0), shape.accepts(&json!(7)), shape.accepts(&deep)),
         (None, false, true)
     );
-    // A list of a recursive type.
+    // A list of a recursive type must not exceed them, either.
     with(json!({ "type": "Own" }), |shape| assert!(shape.wrong().len() < 20));
 }
 

@@ -1,4 +1,4 @@
-//! Adapters on the standard input and output of a command.
+//! Connects to adapters on the standard input and output of a command.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -15,13 +15,15 @@ use super::{NoResponse, Tap};
 use crate::category::Mode;
 use crate::secrets::{Secrets, certain};
 
-/// The number of kept lines of standard error, which explain why an adapter ended.
+/// Number of kept lines of standard error. They explain why an adapter ended.
 const STDERR_LINES: usize = 3;
-/// The maximum length of each such line, in characters.
+/// Maximum length of each such line, in characters.
 const STDERR_LINE_CHARS: usize = 200;
 
-/// An adapter on standard input and output. It is started once for each connection. The variable
-/// `MCP_AQL_ENDPOINT_MODE` selects the endpoint mode.
+/// An adapter on the standard input and output of a command.
+///
+/// The runner starts the command once for each connection. The environment variable `MCP_AQL_ENDPOINT_MODE` selects the
+/// endpoint mode.
 ///
 /// ```
 /// use mcp_aql_conformance::CommandTarget;
@@ -48,7 +50,7 @@ impl CommandTarget {
         }
     }
 
-    /// Sets an environment variable besides the inherited ones.
+    /// Sets an environment variable in addition to the inherited ones. Call it once for each variable that you need.
     #[must_use]
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.environment.push((name.into(), value.into()));
@@ -87,7 +89,7 @@ impl Transport for CommandTarget {
     fn describe(&self) -> String {
         let words = std::iter::once(&self.program).chain(&self.arguments);
         let words = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
-        // Reports are published.
+        // Reports are published, so they must not contain secrets.
         Secrets::new(self.secrets()).masked(&words)
     }
 

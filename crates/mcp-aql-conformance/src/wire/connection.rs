@@ -1,4 +1,4 @@
-//! A connection to the adapter: the session, requests and their responses.
+//! A connection to the adapter: the session, and its requests and responses.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -15,25 +15,25 @@ use crate::category::Mode;
 
 /// The MCP version that the runner requests.
 const MCP_VERSION: &str = "2025-11-25";
-/// The time limit of the first request, as a multiple of that of the others: the adapter may still be starting.
+/// Factor for the time limit of the first request, because the adapter may still be starting.
 const START_FACTOR: u32 = 3;
 
-/// The time limit for the other side to close; then it is ended.
+/// Time limit for the other side to close. It is ended afterwards.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The response to a request.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub(crate) enum Answer {
-    /// `result`.
+    /// The `result` member.
     Result(Value),
     /// A JSON-RPC error.
     Error {
-        /// The `code`.
+        /// The `code` member.
         code: i64,
-        /// The `message`.
+        /// The `message` member.
         message: String,
-        /// The whole `error`.
+        /// The whole `error` member.
         raw: Value,
     },
     /// The request got no response.
@@ -55,7 +55,7 @@ impl Answer {
     }
 }
 
-/// Sends replies until the connection closes.
+/// Sends replies to requests of the other side until the connection closes.
 async fn send_answers(
     mut answers: mpsc::UnboundedReceiver<Value>,
     outgoing: Weak<dyn Outgoing>,
@@ -68,12 +68,12 @@ async fn send_answers(
         if let Some(inbox) = inbox.upgrade() {
             inbox.note_sent(answer.as_bytes());
         }
-        // The connection fails later if the other side does not read.
+        // Ignore the error: the connection fails later if the other side does not read.
         let _ = tokio::time::timeout(limit, outgoing.send(answer.as_bytes())).await;
     }
 }
 
-/// A connection, which is one session.
+/// A connection. Each one is a separate session.
 #[derive(Debug)]
 pub(crate) struct Connection {
     link: Link,
@@ -86,7 +86,7 @@ impl Connection {
     /// Connects and initializes the session.
     ///
     /// # Errors
-    /// [`NoResponse`] if the other side does not respond like an MCP server.
+    /// Returns [`NoResponse`] if the other side does not respond like an MCP server.
     pub(crate) async fn open(
         target: &dyn Target,
         mode: Option<Mode>,
@@ -141,12 +141,12 @@ impl Connection {
         Ok(Self { link, next_id: AtomicU64::new(1), limit, hello: Value::Null })
     }
 
-    /// The result of `initialize`.
+    /// Returns the result of `initialize`.
     pub(crate) fn hello(&self) -> &Value {
         &self.hello
     }
 
-    /// The reason why this connection is closed, if it is.
+    /// Returns the reason why this connection is closed, or `None` if it is open.
     pub(crate) fn ended(&self) -> Option<NoResponse> {
         self.link.inbox.ended()
     }
@@ -164,13 +164,13 @@ impl Connection {
         limit: Duration,
     ) -> Answer {
         let (id, method) = (json!(self.next_id()), json!(method));
-        // Built as text, because copying the large parameters of limit checks would be expensive.
+        // Format the message as a string: copying the large parameters of limit checks would be expensive.
         let message =
             format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{method},"params":{params}}}"#);
         self.ask(&id, message.into_bytes(), limit).await
     }
 
-    /// Sends raw bytes and waits for the response to the request of this id.
+    /// Sends raw bytes and waits for the response to the request with this id.
     pub(crate) async fn exchange(&self, id: &Value, message: Vec<u8>, limit: Duration) -> Answer {
         {
             let mut state = self.link.inbox.lock();
@@ -180,8 +180,10 @@ impl Connection {
         self.ask(id, message, limit).await
     }
 
-    /// Waits for the time limit since the request or since any later response: adapters that serve calls
-    /// one after the other are not late while calls are queued.
+    /// Sends a message and waits for the response.
+    ///
+    /// The time limit starts again with every response of the adapter. Adapters that handle calls one after the other
+    /// are not late while calls are queued.
     async fn ask(&self, id: &Value, message: Vec<u8>, limit: Duration) -> Answer {
         let mut since = Instant::now();
         let id = id.to_string();
@@ -201,7 +203,7 @@ impl Connection {
             receiver.await.map_err(|_| self.ended().unwrap_or_else(gone))
         };
         tokio::pin!(answered);
-        // The entry stays after a timeout because a late response is still expected.
+        // After a timeout, the entry stays, because a late response is still expected.
         let outcome = loop {
             let outcome = tokio::time::timeout_at(since + limit, &mut answered).await;
             let last = self.link.inbox.lock().answered;
@@ -217,7 +219,7 @@ impl Connection {
         }
     }
 
-    /// An unused id for manually built messages.
+    /// Returns an unused id for manually built messages.
     pub(crate) fn next_id(&self) -> u64 {
         self.next_id.fetch_add(1, Ordering::Relaxed)
     }
@@ -228,7 +230,7 @@ impl Connection {
         self.put(message.to_string().as_bytes()).await
     }
 
-    /// Sends raw bytes. Transports of lines add the end of the line.
+    /// Sends raw bytes. Line-based transports add the end of the line.
     pub(crate) async fn send_raw(&self, message: &[u8]) -> Result<(), NoResponse> {
         self.link.inbox.lock().is_raw = true;
         self.put(message).await
@@ -241,7 +243,7 @@ impl Connection {
             .unwrap_or(Err(NoResponse::TimedOut(self.limit)))
     }
 
-    /// Notes that an operation answered a call with a success.
+    /// Records that a call of an operation succeeded.
     pub(crate) fn note_call(&self, operation: &str) {
         self.link.inbox.note_call(operation);
     }
@@ -251,8 +253,10 @@ impl Connection {
         std::mem::take(&mut self.link.inbox.lock().notifications)
     }
 
-    /// Prepares the connection for another check: notifications and malformed messages of an earlier one do not
-    /// concern it, and its unexpected errors are not excused.
+    /// Prepares the connection for another check.
+    ///
+    /// Discards the notifications of the earlier check. Also ends the tolerance of unexpected errors that its malformed
+    /// messages required.
     pub(crate) fn reset(&self) {
         let mut state = self.link.inbox.lock();
         state.notifications.clear();
@@ -273,7 +277,7 @@ mod tests {
     use super::super::inbox::Inbox;
     use super::*;
 
-    /// A connection without responses that never closes.
+    /// A connection that never receives a response and never closes.
     struct Silent;
 
     impl Outgoing for Silent {

@@ -1,4 +1,4 @@
-//! The transport over streamable HTTP: a POST for each message, with JSON or an event stream as the reply.
+//! Connects to adapters over streamable HTTP: a POST for each message, with JSON or an event stream as the reply.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,24 +24,23 @@ use crate::secrets::certain;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-/// The size up to which replies are read concurrently, in bytes; longer ones are read one at a time.
+/// Size up to which replies are read concurrently, in bytes. Longer ones are read one at a time to limit the memory.
 const CONCURRENT_REPLY_BYTES: usize = 256 << 10;
-/// The time to read a stream after the response, so that its connection can be reused.
+/// Time for reading the end of a stream after the response. A stream read to its end leaves its connection reusable.
 const STREAM_GRACE_PERIOD: Duration = Duration::from_millis(200);
-/// The time limit for deleting the session.
+/// Time limit for deleting the session.
 const SESSION_DELETE_TIMEOUT: Duration = Duration::from_secs(2);
-/// The minimum length of a query value that counts as secret under any name.
+/// Minimum length of a query value that counts as a secret under any name.
 const MIN_KEY_BYTES: usize = 8;
-/// The maximum reported length of a reply that is not MCP.
+/// Maximum reported length of a reply without an MCP message, in characters.
 const REPORTED_CHARS: usize = 200;
 
 /// An adapter over streamable HTTP.
 ///
-/// Redirects are not followed, and the proxy of the environment is not used for servers on the local
-/// machine.
+/// Redirects are not followed. For servers on the local machine, the proxy of the environment is not used.
 ///
-/// An https:// URL requires the feature `tls`. The certificates of the system are trusted unless the
-/// variable `SSL_CERT_FILE` names a PEM file.
+/// An https:// URL requires the feature `tls`. The certificates of the system are trusted, unless you name a PEM file
+/// in the environment variable `SSL_CERT_FILE`.
 ///
 /// ```
 /// use mcp_aql_conformance::UrlTarget;
@@ -52,10 +51,10 @@ const REPORTED_CHARS: usize = 200;
 #[derive(Clone)]
 pub struct UrlTarget {
     client: Client,
-    /// The URL without credentials.
+    /// URL without credentials.
     url: Url,
     headers: HeaderMap,
-    /// The secrets of the URL.
+    /// Secrets in the original URL.
     secrets: Vec<String>,
 }
 
@@ -69,9 +68,9 @@ impl UrlTarget {
     /// Creates a target with the URL of the MCP endpoint.
     ///
     /// # Errors
-    /// [`ConfigError::Wrong`] if the URL is invalid or unsupported.
+    /// Returns [`ConfigError::Wrong`] if the URL is invalid or unsupported.
     pub fn new(url: &str) -> Result<Self, ConfigError> {
-        // The message must not contain the URL, which may have secrets.
+        // The message must not contain the URL, because it may contain secrets.
         let mut parsed = Url::parse(url)
             .map_err(|error| ConfigError::Wrong(format!("the URL is invalid: {error}")))?;
         parsed.set_fragment(None);
@@ -85,17 +84,17 @@ impl UrlTarget {
         Ok(Self { client, url: parsed, headers, secrets })
     }
 
-    /// Sends this header with every request. It replaces another header of the same name.
+    /// Sends this header with every request. It replaces an earlier header with the same name.
     ///
     /// # Errors
-    /// [`ConfigError::Wrong`] if the header is invalid or reserved.
+    /// Returns [`ConfigError::Wrong`] if the header is invalid or reserved.
     pub fn header(mut self, name: &str, value: &str) -> Result<Self, ConfigError> {
         let wrong = |why: &str| ConfigError::Wrong(format!("the header `{name}` {why}"));
         let parsed = HeaderName::try_from(name).map_err(|_| wrong("has an invalid name"))?;
         if [SESSION, VERSION, ACCEPT, CONTENT_TYPE].contains(&parsed) {
             return Err(wrong("is set by the runner itself"));
         }
-        // The message must not contain the value, which may be a secret.
+        // The message must not contain the value, because it may be a secret.
         let mut value = HeaderValue::try_from(value).map_err(|_| wrong("has an invalid value"))?;
         value.set_sensitive(true);
         self.headers.insert(parsed, value);
@@ -119,7 +118,7 @@ impl Transport for UrlTarget {
         })
     }
 
-    /// A running server cannot be started in another mode.
+    /// Returns `false`, because a running server cannot be started in another mode.
     fn offers(&self, _mode: Mode) -> bool {
         false
     }
@@ -139,7 +138,7 @@ impl Transport for UrlTarget {
     }
 }
 
-/// The state of a connection.
+/// The state of a session.
 #[derive(Default)]
 struct State {
     session: Option<HeaderValue>,
@@ -243,7 +242,7 @@ impl Http {
         Ok(body)
     }
 
-    /// The beginning of an unexpected reply.
+    /// Returns the beginning of an unexpected reply, for an error message.
     async fn beginning(&self, mut response: Reply) -> String {
         match response.chunk().await {
             Ok(Some(chunk)) => {
@@ -256,7 +255,7 @@ impl Http {
         }
     }
 
-    /// Reads events with one message each until the expected response.
+    /// Reads events with one message each, until the expected response arrives.
     async fn events(&self, mut response: Reply, asked: Option<&str>) -> Result<(), NoResponse> {
         let mut events = Events::default();
         let mut long = None;
@@ -289,7 +288,8 @@ impl Http {
         why
     }
 
-    /// A server that refuses connections is gone; otherwise only this message is lost.
+    /// Converts an HTTP error. If the server rejects connections, ends the session. Otherwise only this message is
+    /// lost.
     fn failed(&self, error: &HttpError) -> NoResponse {
         let why = error.to_string();
         if !error.is_connect() {
@@ -310,7 +310,7 @@ impl Http {
         self.lock().session.take()?;
         Some(async move {
             let reported = client.send(&url, Method::DELETE, headers, Vec::new());
-            // Servers may reject the request.
+            // Ignore the result, because servers may reject the request.
             let _ = tokio::time::timeout(SESSION_DELETE_TIMEOUT, reported).await;
         })
     }
@@ -344,7 +344,7 @@ impl Drop for Http {
     }
 }
 
-/// A URL without secrets, for reports.
+/// Formats a URL without secrets, for reports.
 fn shown(url: &Url) -> String {
     let mut url = url.clone();
     let had_query = url.query().is_some();
@@ -352,7 +352,7 @@ fn shown(url: &Url) -> String {
     if had_query { format!("{url}?…") } else { url.into() }
 }
 
-/// The secrets in a URL: its credentials, its query, and values in the query.
+/// Returns the secrets in a URL: its credentials, its query, and the values in the query.
 fn secrets_of(url: &Url) -> Vec<String> {
     let query = url.query().unwrap_or_default();
     // Other short values such as `true` are too common to be masked.
@@ -375,18 +375,18 @@ async fn rest(mut response: Reply, mut events: Events, inbox: Arc<Inbox>) {
             }
         }
     };
-    // A stream that stays open is closed.
+    // A timeout drops the response, and this closes a stream that the server keeps open.
     let _ = tokio::time::timeout(STREAM_GRACE_PERIOD, reading).await;
 }
 
 impl Inbox {
-    /// Whether the request of this id waits for its response.
+    /// Returns `true` if the request with this id waits for its response.
     fn waits_for(&self, id: &str) -> bool {
         self.lock().waiting.contains_key(id)
     }
 }
 
-/// The id of a request as JSON; `None` for other messages.
+/// Returns the id of a request as JSON, or `None` for other messages.
 fn asked(message: &[u8]) -> Option<String> {
     let message: Value = serde_json::from_slice(message).ok()?;
     message.get("method")?;

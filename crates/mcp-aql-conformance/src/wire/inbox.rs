@@ -1,4 +1,4 @@
-//! The received messages of a connection.
+//! Dispatches the received messages of a connection.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,12 +11,12 @@ use super::limits::{MAX_UNREQUESTED, MAX_UNREQUESTED_BYTES};
 use super::{NoResponse, Tap, TraceDirection};
 use crate::json_size::{MAX_VALUES, is_light};
 
-/// The received messages, dispatched to the waiting requests.
+/// Dispatches received messages to the waiting requests.
 #[derive(Debug)]
 pub(crate) struct Inbox {
     state: Mutex<InboxState>,
     tap: Arc<Tap>,
-    /// The number of the connection in the trace.
+    /// Number of the connection in the trace.
     connection: u64,
     /// Sends requests of the other side to the task that replies.
     to_answer: mpsc::UnboundedSender<Value>,
@@ -26,18 +26,18 @@ pub(crate) struct Inbox {
 /// The requests and the unrequested messages of a connection.
 #[derive(Debug, Default)]
 pub(super) struct InboxState {
-    /// The waiting requests by id as JSON: `7` and `"7"` differ.
+    /// Waiting requests by id. The id is stored as JSON, because `7` and `"7"` differ.
     pub(super) waiting: HashMap<String, oneshot::Sender<Value>>,
     pub(super) notifications: Vec<Value>,
-    /// Whether malformed messages were sent, which makes unexpected errors acceptable.
+    /// If `true`, malformed messages were sent, so unexpected errors are acceptable.
     pub(super) is_raw: bool,
-    /// The id of the last malformed request that waits for a response. An error without an id belongs to it
-    /// because the adapter could not read its id.
+    /// Id of the last malformed request that waits for a response. An error without an id belongs to this request,
+    /// because the adapter could not read the id.
     pub(super) raw: Option<String>,
-    /// The number of unrequested messages since the last response.
+    /// Number of unrequested messages since the last response.
     unrequested: usize,
     unasked_bytes: usize,
-    /// The time of the last response.
+    /// Time of the last response.
     pub(super) answered: Option<Instant>,
     pub(super) ended: Option<NoResponse>,
 }
@@ -55,17 +55,17 @@ impl Inbox {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Notes a message to the adapter.
+    /// Writes a message to the adapter to the trace.
     pub(super) fn note_sent(&self, message: &[u8]) {
         self.tap.trace(self.connection, TraceDirection::Sent, message);
     }
 
-    /// Notes that an operation answered a call with a success.
+    /// Records that a call of an operation succeeded.
     pub(super) fn note_call(&self, operation: &str) {
         self.tap.note_call(operation);
     }
 
-    /// Dispatches a received message. Returns false if the connection should be closed.
+    /// Dispatches a received message. Returns `false` if the connection should be closed.
     pub(super) fn take(&self, text: &[u8]) -> bool {
         self.tap.trace(self.connection, TraceDirection::Received, text);
         if !is_light(text) {
@@ -85,7 +85,7 @@ impl Inbox {
         }
         match (message.get("id"), message.get("method").and_then(Value::as_str)) {
             (Some(id), method) => {
-                // The connection may be closed.
+                // Sending fails only if the connection is closed.
                 let _ = self.to_answer.send(answer(id, method.unwrap_or_default()));
             }
             (None, _) => {
@@ -98,7 +98,7 @@ impl Inbox {
         self.unrequested(text)
     }
 
-    /// Passes a response to its request. Returns false if the connection should be closed.
+    /// Passes a response to its request. Returns `false` if the connection should be closed.
     fn dispatch_response(&self, text: &[u8], message: Value) -> bool {
         let is_refusal = message.get("error").is_some();
         let id = message.get("id").filter(|id| !(id.is_null() && is_refusal));
@@ -115,7 +115,7 @@ impl Inbox {
         };
         match waiting {
             Some(sender) => {
-                // The request may have timed out.
+                // Sending fails only if the request has timed out.
                 let _ = sender.send(message);
                 true
             }
@@ -128,7 +128,7 @@ impl Inbox {
         }
     }
 
-    /// Counts an unrequested message. Returns false if the limit is exceeded.
+    /// Counts an unrequested message. Returns `false` if the limit is exceeded.
     pub(super) fn unrequested(&self, text: &[u8]) -> bool {
         let mut state = self.lock();
         state.unrequested += 1;
@@ -142,7 +142,7 @@ impl Inbox {
         goes_on
     }
 
-    /// Closes the connection and reports the reason to waiting requests.
+    /// Closes the connection and reports the reason to the waiting requests.
     pub(super) fn end(&self, why: NoResponse) {
         let mut state = self.lock();
         state.ended.get_or_insert(why);
@@ -153,18 +153,18 @@ impl Inbox {
         self.lock().ended.clone()
     }
 
-    /// The state of the requests.
+    /// Locks the state of the requests.
     pub(super) fn lock(&self) -> MutexGuard<'_, InboxState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The message of replies to unsupported requests.
+/// Returns the error message for unsupported requests of the server.
 pub(super) fn unanswered(method: &str) -> String {
     format!("this client has no method `{method}`")
 }
 
-/// The reply to a request of the server, for a client without capabilities.
+/// Builds the reply to a request of the server, for a client without capabilities.
 fn answer(id: &Value, method: &str) -> Value {
     match method {
         "ping" => json!({ "jsonrpc": "2.0", "id": id, "result": {} }),

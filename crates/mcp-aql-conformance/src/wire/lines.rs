@@ -1,4 +1,4 @@
-//! The link with one message per line: the pipes of a process, or memory.
+//! Connects with one message per line, over the pipes of a process or in memory.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use super::limits::MAX_MESSAGE_BYTES;
 use super::target::{Link, Outgoing};
 use super::{NoResponse, Tap};
 
-/// The time for a process to exit after it closed its standard output.
+/// Time for a process to exit after it closed its standard output.
 const EXIT_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// The process on the other side, which knows why it ended.
+/// The process on the other side. It provides the reason for the end of a connection.
 #[derive(Debug, Clone)]
 pub(super) struct ProcessEnd {
     pub(super) process: Arc<AsyncMutex<Process>>,
@@ -50,7 +50,7 @@ impl ProcessEnd {
     }
 }
 
-/// A connection of lines.
+/// A line-based connection.
 pub(super) struct Lines {
     writer: AsyncMutex<Box<dyn AsyncWrite + Send + Unpin>>,
     inbox: Arc<Inbox>,
@@ -59,7 +59,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Creates a connection to a process, or to a task in this one.
+    /// Creates a connection to a process, or to a task in this process.
     pub(super) fn new(
         read: impl AsyncRead + Send + Unpin + 'static,
         write: impl AsyncWrite + Send + Unpin + 'static,
@@ -72,7 +72,8 @@ impl Lines {
         Self { writer, inbox, reading, process }
     }
 
-    /// The reason why the other side ended. The reading task learns it slightly later than the writer.
+    /// Returns the reason why the other side ended. Waits a short time, because the writer notices the end slightly
+    /// before the reading task.
     async fn end(&self) -> Option<NoResponse> {
         for _ in 0..50 {
             if let Some(why) = self.inbox.ended() {
@@ -89,8 +90,9 @@ impl Lines {
     }
 }
 
-/// A partially written line. If the sender is cancelled in between, the next message would continue the
-/// line, so the connection is closed.
+/// A partially written line.
+///
+/// If the sender is canceled while writing, the next message would continue the line. The connection is closed instead.
 struct PartialLine<'a> {
     inbox: &'a Inbox,
     is_half: bool,
@@ -146,7 +148,8 @@ impl Outgoing for Lines {
 
 impl Drop for Lines {
     fn drop(&mut self) {
-        // The reading task may wait for the exit. Then the process is killed when that task drops it.
+        // If the lock is taken, the reading task is waiting for the exit. The process is then killed when the task
+        // drops it.
         if let Some(ended) = &self.process
             && let Ok(mut process) = ended.process.try_lock()
         {

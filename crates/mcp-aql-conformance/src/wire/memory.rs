@@ -1,4 +1,4 @@
-//! Adapters in this process.
+//! Connects to adapters in this process.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,12 +11,13 @@ use super::target::{Link, Target, sealed::Transport};
 use super::{NoResponse, Tap};
 use crate::category::Mode;
 
-/// The buffer size in each direction, in bytes.
+/// Buffer size in each direction, in bytes.
 const BUFFER_BYTES: usize = 64 << 10;
 
 type Serve = dyn Fn(Option<Mode>, DuplexStream) + Send + Sync;
 
-/// An adapter in this process, with one message per line in both directions.
+/// An adapter in this process, with one message per line in both directions. Use it to test your adapter without
+/// starting a process.
 ///
 /// ```
 /// use mcp_aql_conformance::{MemoryTarget, Mode};
@@ -35,7 +36,7 @@ pub struct MemoryTarget {
 }
 
 impl MemoryTarget {
-    /// Creates a target. `serve` gets each connection and must spawn a task that serves it.
+    /// Creates a target. The runner calls `serve` for each connection. The function must spawn a task that serves it.
     pub fn new(
         name: impl Into<String>,
         serve: impl Fn(Option<Mode>, DuplexStream) + Send + Sync + 'static,
@@ -43,7 +44,7 @@ impl MemoryTarget {
         Self { name: name.into(), serve: Arc::new(serve), takes_modes: true }
     }
 
-    /// Keeps the adapter in its own mode instead of selecting one.
+    /// Keeps the adapter in its own mode. Call this if `serve` ignores the requested mode.
     #[must_use]
     pub fn as_it_is(mut self) -> Self {
         self.takes_modes = false;

@@ -1,6 +1,6 @@
 //! The connection to the adapter: JSON-RPC over lines or HTTP, with statistics of all messages.
 //!
-//! The crate has its own implementation because a library would hide faults: unknown members, lines that
+//! The crate has its own implementation, because a client library would hide violations: unknown members, lines that
 //! are not JSON, and unexpected responses.
 
 mod command;

@@ -1,4 +1,4 @@
-//! A target with a different way to reach the adapter for each mode.
+//! Reaches the adapter differently in each mode.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::target::{Link, Target, sealed::Transport};
 use super::{NoResponse, Tap};
 use crate::category::Mode;
 
-/// A target that reaches the adapter differently in each mode, for instance with two URLs.
+/// A target that reaches the adapter differently in each mode, for example with two URLs.
 ///
 /// ```
 /// use mcp_aql_conformance::{CommandTarget, Mode, PerMode};
@@ -24,7 +24,7 @@ pub struct PerMode {
 }
 
 impl PerMode {
-    /// Creates a target whose first way is used without a selected mode.
+    /// Creates a target that uses `first` if no mode is selected.
     pub fn new(first: impl Target + 'static) -> Self {
         Self::of(Arc::new(first))
     }
@@ -34,13 +34,13 @@ impl PerMode {
         Self { first, others: BTreeMap::new() }
     }
 
-    /// Sets the way to reach this mode.
+    /// Sets how to reach the adapter in this mode.
     #[must_use]
     pub fn with(self, mode: Mode, target: impl Target + 'static) -> Self {
         self.with_shared(mode, Arc::new(target))
     }
 
-    /// Sets the way to reach this mode to a shared target.
+    /// Sets a shared target for this mode. Use this if you choose the type of the target at run time.
     #[must_use]
     pub fn with_shared(mut self, mode: Mode, target: Arc<dyn Target>) -> Self {
         self.others.insert(mode, target);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::limits::{MAX_UNREQUESTED, MAX_UNREQUESTED_BYTES};
 use crate::json_size::OBJECT_WEIGHT;
 
-/// Returned when a request gets no response.
+/// The error for a request without a response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoResponse {
@@ -25,7 +25,7 @@ pub enum NoResponse {
         .0.as_millis()
     )]
     SlowStart(Duration),
-    /// The time of the run was over. The text says so and how to allow more.
+    /// The time of the run was over. The message explains how to allow more.
     #[error("{0}")]
     OutOfTime(String),
     /// A message exceeds the maximum length.
@@ -55,7 +55,7 @@ pub enum NoResponse {
     Unfit(String),
 }
 
-/// A hint for an HTTP status.
+/// Returns a hint for an HTTP status.
 const fn hint(status: u16) -> &'static str {
     match status {
         401 | 403 => ": set credentials with `--header` or `[headers]`",

@@ -1,4 +1,4 @@
-//! Statistics of all messages from the adapter.
+//! Records statistics of all messages from the adapter.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,9 +10,9 @@ use super::trace::{Trace, TraceDirection};
 use crate::category::Mode;
 use crate::secrets::Secrets;
 
-/// The maximum number of kept samples of each kind; all are counted.
+/// Maximum number of kept samples of each kind. All messages are counted.
 const MAX_SAMPLES: usize = 5;
-/// The maximum length of a sample, in characters.
+/// Maximum length of a sample, in characters.
 const MAX_SAMPLE_CHARS: usize = 300;
 
 /// Records every message of all connections of a run.
@@ -23,24 +23,24 @@ pub struct Tap {
     trace: Option<Arc<Trace>>,
     mode: OnceLock<Mode>,
     connections: AtomicU64,
-    /// The operations that answered a call with a success.
+    /// Operations with at least one successful call.
     called: Mutex<BTreeSet<String>>,
 }
 
 /// The recorded statistics.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct MessageStatistics {
-    /// The number of messages.
+    /// Number of messages.
     pub(crate) messages: usize,
-    /// The length of the longest message, in bytes.
+    /// Length of the longest message, in bytes.
     pub(crate) longest: usize,
-    /// Messages that are not JSON objects in UTF-8.
+    /// Messages other than JSON objects in UTF-8.
     pub(crate) invalid: Samples,
     /// Responses to unknown or already answered requests.
     pub(crate) unexpected: Samples,
     /// Messages without `jsonrpc: "2.0"`, or with both or neither of `result` and `error`.
     pub(crate) nonconforming: Samples,
-    /// Texts that expose internals of the program.
+    /// Strings that expose internals of the program.
     pub(crate) leaks: Samples,
 }
 
@@ -64,7 +64,7 @@ impl Samples {
 }
 
 impl Tap {
-    /// Creates statistics that mask these secrets in samples. Messages are written to the trace.
+    /// Creates statistics that mask these secrets in samples. Messages are also written to the trace.
     pub(crate) fn new(secrets: Arc<Secrets>, trace: Option<Arc<Trace>>) -> Self {
         Self { secrets, trace, ..Self::default() }
     }
@@ -74,7 +74,7 @@ impl Tap {
         let _ = self.mode.set(mode);
     }
 
-    /// Returns the number of the next connection, from 1.
+    /// Returns the number of the next connection, starting at 1.
     pub(super) fn next_connection(&self) -> u64 {
         self.connections.fetch_add(1, Ordering::Relaxed) + 1
     }
@@ -87,7 +87,7 @@ impl Tap {
         }
     }
 
-    /// Notes that an operation answered a call with a success.
+    /// Records that a call of an operation succeeded.
     pub(crate) fn note_call(&self, operation: &str) {
         let mut called = self.called.lock().unwrap_or_else(PoisonError::into_inner);
         if !called.contains(operation) {
@@ -95,17 +95,17 @@ impl Tap {
         }
     }
 
-    /// The operations that answered a call with a success.
+    /// Returns the operations with at least one successful call.
     pub(crate) fn called(&self) -> BTreeSet<String> {
         self.called.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The secrets that samples must not contain.
+    /// Returns the secrets that samples must not contain.
     pub(crate) fn secrets(&self) -> &Secrets {
         &self.secrets
     }
 
-    /// The statistics so far.
+    /// Returns the statistics so far.
     pub(crate) fn seen(&self) -> MessageStatistics {
         self.lock().clone()
     }

@@ -9,7 +9,9 @@ use futures_util::future::BoxFuture;
 use super::inbox::Inbox;
 use super::{NoResponse, Tap};
 
-/// A way to reach an adapter: a command, a URL, or memory. Every connection is a separate session.
+/// A target to test: a command, a URL, or an adapter in memory. Every connection is a separate session.
+///
+/// Pass one of the implementations to [`Runner::new`](crate::Runner::new).
 ///
 /// The trait is sealed and cannot be implemented outside this crate.
 pub trait Target: sealed::Transport {}
@@ -23,31 +25,30 @@ pub(super) mod sealed {
     use super::{Link, NoResponse, Tap};
     use crate::category::Mode;
 
-    /// The operations of a target.
+    /// The transport of a target.
     pub trait Transport: Send + Sync + fmt::Debug {
-        /// Opens a connection without the MCP handshake. With a mode, the adapter is asked to serve in that
-        /// mode.
+        /// Opens a connection without the MCP handshake. If a mode is given, asks the adapter to serve in that mode.
         fn open(
             &self,
             mode: Option<Mode>,
             tap: Arc<Tap>,
         ) -> BoxFuture<'_, Result<Link, NoResponse>>;
 
-        /// Whether [`open`](Self::open) can select that mode.
+        /// Returns `true` if [`open`](Self::open) can select that mode.
         fn offers(&self, mode: Mode) -> bool;
 
-        /// The description in reports: the command or the URL.
+        /// Returns the description for reports: the command or the URL.
         fn describe(&self) -> String;
 
-        /// The secrets that reports must not contain.
+        /// Returns the secrets that reports must not contain.
         fn secrets(&self) -> Vec<String> {
             Vec::new()
         }
     }
 }
 
-/// An open connection: the sender of messages, which keeps the other side alive. Received messages go to
-/// the [`Tap`]'s inbox.
+/// An open connection. It sends messages and keeps the other side alive. Received messages go to the inbox
+/// of the [`Tap`].
 pub struct Link {
     pub(crate) outgoing: Arc<dyn Outgoing>,
     pub(crate) inbox: Arc<Inbox>,
@@ -59,14 +60,14 @@ impl fmt::Debug for Link {
     }
 }
 
-/// The sending half of a connection. Dropping it closes the connection and ends processes started for it.
+/// The sending half of a connection. Dropping it closes the connection and ends the process started for it.
 pub(crate) trait Outgoing: Send + Sync {
     /// Sends a message as a line or as the body of a request.
     fn send<'a>(&'a self, message: &'a [u8]) -> BoxFuture<'a, Result<(), NoResponse>>;
 
-    /// Closes standard input or deletes the session within this time limit.
+    /// Closes standard input or deletes the session, within this time limit.
     fn close(&self, limit: Duration) -> BoxFuture<'_, ()>;
 
-    /// Sets the negotiated MCP version for transports that repeat it.
+    /// Sets the negotiated MCP version for transports that repeat it in every request.
     fn agreed(&self, _version: &str) {}
 }

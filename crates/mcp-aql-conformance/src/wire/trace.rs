@@ -1,4 +1,4 @@
-//! The trace of a run: every message as a line of JSON.
+//! Writes the trace of a run: every message as a line of JSON.
 
 use std::fmt;
 use std::io::Write;
@@ -20,6 +20,13 @@ pub(crate) enum TraceDirection {
 }
 
 /// Writes messages as lines of JSON. The first failed write ends the trace.
+///
+/// ```json
+/// {
+///     "time": "2031-05-06T07:08:09.123Z", "connection": 1, "mode": "semantic", "direction": "sent",
+///     "message": { "jsonrpc": "2.0", "id": 0, "method": "tools/list", "params": {} }
+/// }
+/// ```
 pub(crate) struct Trace(Mutex<TraceState>);
 
 /// The destination of a trace.
@@ -39,7 +46,7 @@ impl Trace {
         Self(Mutex::new(TraceState::Open(Box::new(writer))))
     }
 
-    /// The error that ended the trace, if a write failed. Buffered messages are written before.
+    /// Flushes the trace, and returns the error of the first failed write, if any.
     pub(crate) fn error(&self) -> Option<String> {
         let mut state = lock(&self.0);
         if let TraceState::Open(writer) = &mut *state
@@ -53,7 +60,7 @@ impl Trace {
         }
     }
 
-    /// Writes a message. Bytes that are not JSON are written as `text`.
+    /// Writes a message. Invalid JSON is written as a string in the member `text`.
     pub(super) fn write(
         &self,
         connection: u64,

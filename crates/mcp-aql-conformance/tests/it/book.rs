@@ -1,5 +1,5 @@
-//! Checks that the configuration file in the book is valid and shows every key, and that the lists of checks and
-//! requirements in the book are those of the command.
+//! Checks that the book is up to date: its configuration file is valid and shows every key, and its lists of checks and
+//! requirements are those of the command.
 
 use mcp_aql_conformance::File;
 
@@ -13,7 +13,7 @@ fn parse(text: &str) -> Result<File, String> {
         .map_err(|error| error.to_string())
 }
 
-/// The keys of a table, as the error about an unknown one lists them.
+/// Returns the keys of a table, as listed by the error about an unknown key.
 fn keys(table: &str) -> Vec<String> {
     let Err(complaint) = parse(&format!("{table}\nno_such_key = 1")) else {
         panic!("{table}: an unknown key is accepted");

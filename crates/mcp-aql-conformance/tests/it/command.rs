@@ -1,4 +1,4 @@
-//! The command line: arguments, output and exit codes.
+//! Tests of the command line: arguments, output and exit codes.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -236,7 +236,7 @@ fn applies_environment_and_modes_of_the_configuration() {
     assert_eq!(std::fs::read_to_string(said).unwrap(), "Ada \n");
 }
 
-/// Whether a process is running and not a zombie.
+/// Returns `true` if a process is running and not a zombie.
 #[cfg(target_os = "linux")]
 fn lives(process: &str) -> bool {
     let status = std::fs::read_to_string(Path::new("/proc").join(process).join("status"));
@@ -295,7 +295,7 @@ fn interrupted_run_ends_the_adapter() {
 fn processes_of_the_adapter_end_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let (life, end) = (folder.path().join("life"), folder.path().join("end"));
-    // The process outlives its shell and ends by itself if the runner does not kill it.
+    // The process outlives its shell. It ends by itself if the runner does not kill it.
     let script = format!(
         "(for i in $(seq 300); do echo alive >> '{life}'; [ -e '{end}' ] && exit; sleep 0.1; done) \
          <&- >&- 2>&- & sleep 0.5",

@@ -1,8 +1,9 @@
-//! The servers that the command tests.
+//! Finds the servers that the tests run the command against.
 
 use std::path::{Path, PathBuf};
 
-/// Returns the path of the example `server_fixture`. Cargo builds it with all tests, but not for `--test it` alone.
+/// Returns the path of the example `server_fixture`. Cargo builds it with all tests, but not for `--test it` alone. If
+/// you run only these tests, build it first.
 pub(crate) fn fixture() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let target = test.parent().and_then(Path::parent).unwrap();

@@ -1,4 +1,4 @@
-//! Adapters with https://, and proxies from the environment, all on loopback.
+//! Tests adapters with https:// and proxies from the environment, all on loopback.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -12,7 +12,7 @@ use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::{Value, json};
 
-/// The behavior of a server.
+/// How a server behaves.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Tls,
@@ -22,15 +22,15 @@ enum Kind {
     Plain,
     HangsUp,
     SaysNothing,
-    /// A proxy that is also the adapter.
+    /// Acts as the proxy and as the adapter behind it.
     Proxy,
 }
 
-/// An adapter with the CA of its certificate.
+/// An adapter, with the certificate of its CA.
 struct Server {
     port: u16,
     folder: tempfile::TempDir,
-    /// The heads of all requests in lower case.
+    /// The heads of all requests, in lowercase.
     heads: Arc<Mutex<Vec<String>>>,
 }
 
@@ -63,7 +63,7 @@ impl Server {
     }
 }
 
-/// The TLS configuration of a server, and the certificate of its CA as PEM.
+/// Returns the TLS configuration of a server, and the certificate of its CA as PEM.
 fn certified(name: &str, as_ca: bool) -> (Arc<ServerConfig>, String) {
     let params = CertificateParams::new([name.to_owned()]).unwrap();
     let mut for_ca = params.clone();
@@ -133,7 +133,7 @@ fn serve(mut stream: impl Read + Write, seen: &Mutex<Vec<String>>) {
     }
 }
 
-/// Reads a request: its head in lower case, and its message. Returns `None` for input other than HTTP.
+/// Reads a request: its head in lowercase, and its message. Returns `None` for input other than HTTP.
 fn request(stream: &mut impl Read) -> Option<(String, Value)> {
     let mut bytes = Vec::<u8>::new();
     let mut part = [0; 4096];
@@ -156,7 +156,7 @@ fn request(stream: &mut impl Read) -> Option<(String, Value)> {
     }
 }
 
-/// An adapter with one operation besides `introspect`.
+/// Answers as an adapter with one operation in addition to `introspect`.
 fn answer(message: &Value) -> Option<Value> {
     let id = message.get("id").filter(|id| !id.is_null())?;
     let arguments = &message["params"]["arguments"];
@@ -258,7 +258,7 @@ fn rejects_a_certificate_of_an_unknown_ca() {
     for wanted in ["the adapter cannot be reached: the certificate", "set SSL_CERT_FILE to"] {
         assert!(said.contains(wanted), "{said}");
     }
-    // With the CAs of this machine, which may have none.
+    // Use the CAs of this machine. The machine may have none.
     let output = run(&url, &[], &[]);
     let said = told(&output);
     assert!(matches!(output.status.code(), Some(1 | 3)), "{said}");

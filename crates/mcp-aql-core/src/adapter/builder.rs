@@ -27,22 +27,27 @@ use crate::schema::spec::SharedState;
 use crate::store::StateStore;
 use crate::util::clock::TimeSource;
 
-/// Builds an adapter. [`build`](Self::build) reports all problems at once.
+/// Builds an adapter. Add operations and settings, then call [`build`](Self::build). It reports all problems at once.
 ///
-/// The user's configuration file and the environment override the builder. The file is
-/// `mcp-aql/NAME/mcp-aql.toml`, with the adapter's name, in `$XDG_CONFIG_HOME` or `~/.config`; on macOS in
-/// `~/Library/Application Support`, on Windows in `%APPDATA%`. An `mcp-aql.toml` in the working directory
-/// can only make the adapter stricter, because it may belong to a cloned project.
+/// The user's configuration file and the environment override the builder. The file is `mcp-aql/NAME/mcp-aql.toml`,
+/// with the name of your adapter, in one of these directories:
+///
+/// - Linux: `$XDG_CONFIG_HOME` or `~/.config`
+/// - macOS: `~/Library/Application Support`
+/// - Windows: `%APPDATA%`
+///
+/// An `mcp-aql.toml` in the working directory can only make the adapter stricter, because it may belong to a cloned
+/// project.
 #[must_use = "an adapter exists after `build()`"]
 pub struct AdapterBuilder {
     name: String,
     version: String,
     instructions: Option<String>,
     operations: Vec<(OperationSpec, Handler)>,
-    /// The operations that others of the same name replace.
+    /// Operations that you can replace by adding another operation with the same name.
     ready_operations: Vec<(OperationSpec, Handler)>,
     states: StateMap,
-    /// Problems that were found before `build`.
+    /// Problems found before `build`.
     problems: Vec<String>,
     profiles: Vec<EndpointProfile>,
     store: Option<Arc<dyn StateStore>>,
@@ -76,21 +81,20 @@ impl AdapterBuilder {
         }
     }
 
-    /// Sets the adapter's own version, which clients see: `.version(env!("CARGO_PKG_VERSION"))`.
+    /// Sets the version of your adapter, as shown to clients: `.version(env!("CARGO_PKG_VERSION"))`. Default: `0.0.0`.
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.version = version.into();
         self
     }
 
-    /// Sets the text that a model should read before its first call. The general instructions for MCP-AQL
-    /// precede it.
+    /// Sets instructions for the model to read before its first call. They follow the general instructions for MCP-AQL,
+    /// so you only need to explain your own domain.
     pub fn instructions(mut self, text: impl Into<String>) -> Self {
         self.instructions = Some(text.into());
         self
     }
 
-    /// Adds the operations of a type: the methods of its `#[operations]` block, and of the blocks that it
-    /// lists.
+    /// Adds the operations of a type: the methods of its `#[operations]` block, and of further blocks listed there.
     pub fn operations<T: Operations>(mut self, receiver: T) -> Self {
         let receiver = Arc::new(receiver);
         for method in T::OPERATIONS.iter().chain(T::FURTHER.iter().copied().flatten()) {
@@ -100,7 +104,7 @@ impl AdapterBuilder {
         self
     }
 
-    /// Adds an operation that is a free function: `.operation(get_server_time {})`.
+    /// Adds a free function as an operation: `.operation(get_server_time {})`.
     pub fn operation<O: Operation>(mut self, _operation: O) -> Self {
         let method = O::OPERATION;
         let spec = method.spec.origin(type_name::<O>());
@@ -108,14 +112,15 @@ impl AdapterBuilder {
         self
     }
 
-    /// Adds an operation that is known only at run time.
+    /// Adds an operation known only at run time. Use it for operations described by data, such as another API's
+    /// definition.
     pub fn dynamic_operation(mut self, operation: DynamicOperation) -> Self {
         self.operations.push(operation.into_parts(&mut self.problems));
         self
     }
 
-    /// Adds operations that a crate of this workspace provides. An operation that is added in another way under the
-    /// same name replaces one of them.
+    /// Adds operations provided by a crate of this workspace. An author's operation with the same name replaces one of
+    /// them.
     #[doc(hidden)]
     pub fn ready_operations<S: Send + Sync + 'static>(
         mut self,
@@ -129,20 +134,20 @@ impl AdapterBuilder {
         self
     }
 
-    /// The adapter's name.
+    /// Returns the adapter's name.
     #[doc(hidden)]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Adds a problem, which [`build`](Self::build) reports.
+    /// Adds a problem for [`build`](Self::build) to report.
     #[doc(hidden)]
     pub fn problem(mut self, problem: String) -> Self {
         self.problems.push(problem);
         self
     }
 
-    /// Returns the state of a part of the framework, which is added if it is missing.
+    /// Returns the state of a part of the framework. Adds the default state if there is none yet.
     #[doc(hidden)]
     pub fn state_of_part<T: SharedState + Default>(&mut self) -> T {
         self.states.get::<T>().unwrap_or_else(|| {
@@ -152,7 +157,8 @@ impl AdapterBuilder {
         })
     }
 
-    /// Adds shared state, which operations take as `State<T>`. There can be one state of each type.
+    /// Adds shared state. Your operations receive it as an argument of type `State<T>`. You can add one state of each
+    /// type.
     pub fn state<T: SharedState>(mut self, state: T) -> Self {
         if !self.states.insert(state) {
             let name = type_name::<T>();
@@ -162,14 +168,14 @@ impl AdapterBuilder {
         self
     }
 
-    /// Sets the offered tools. Default: [`EndpointMode::Semantic`] (REQ-EPT-12).
+    /// Sets the tools offered to clients. Default: [`EndpointMode::Semantic`] (REQ-EPT-12).
     pub fn mode(mut self, mode: EndpointMode) -> Self {
         self.settings.mode = mode;
         self
     }
 
-    /// Adds a profile of endpoint families and uses it, unless the configuration selects another one.
-    /// Default: CRUDE, which stays available as `crude`.
+    /// Adds a profile of endpoint families, and selects it unless the configuration selects another one. Default:
+    /// CRUDE. The default profile stays available as `crude`.
     pub fn profile(mut self, profile: EndpointProfile) -> Self {
         self.settings.profile = profile.name().to_owned();
         self.profiles.retain(|known| known.is_crude() || known.name() != profile.name());
@@ -177,67 +183,78 @@ impl AdapterBuilder {
         self
     }
 
-    /// Sets a prefix of all tool names, such as `github_`, so that a client can use several adapters. A
-    /// prefix has lower-case letters, digits and underscores, and ends with an underscore (REQ-MCP-18).
+    /// Sets a prefix for all tool names, such as `github_`, so that a client can use several adapters. A prefix
+    /// consists of lower-case letters, digits and underscores, and ends with an underscore (REQ-MCP-18).
+    ///
+    /// ```
+    /// use mcp_aql::Adapter;
+    ///
+    /// // The tools are `github_mcp_aql_create`, `github_mcp_aql_read`, …
+    /// let builder = Adapter::builder("github").tool_prefix("github_");
+    /// ```
     pub fn tool_prefix(mut self, prefix: impl Into<String>) -> Self {
         self.settings.tool_prefix = prefix.into();
         self
     }
 
-    /// Sets the payload limits.
+    /// Sets the limits on the sizes of requests and replies.
     pub fn limits(mut self, limits: SizeLimits) -> Self {
         self.settings.limits = limits;
         self
     }
 
-    /// Sets the number of bytes after which a page ends, which is the limit `result_budget`: 1 KiB to 100 MiB.
-    /// The next page begins with the entries that are left. Choose it by the client that cuts replies first.
-    /// Default: 64 KiB.
+    /// Sets the size after which a page of results ends, in bytes: 1 KiB to 100 MiB. This is the limit `result_budget`.
+    /// The next page begins with the remaining entries. Clients cut long replies, so choose the value for the client
+    /// with the lowest limit. Default: 64 KiB.
     pub fn result_budget(mut self, bytes: usize) -> Self {
         self.settings.limits.result_budget = bytes;
         self
     }
 
-    /// Sets whether batches (`operations: […]`) are accepted. Default: on.
+    /// If `true`, batches (`operations: […]`) are accepted. Default: `true`.
     pub fn batch(mut self, on: bool) -> Self {
         self.settings.batch = on;
         self
     }
 
-    /// Sets whether unknown parameters are refused. Default: on. If off, they cause warnings instead, which
-    /// is meant for development only (REQ-UNK-06).
+    /// If `true`, calls with unknown parameters are rejected. If `false`, unknown parameters only cause warnings. Turn
+    /// it off for development only (REQ-UNK-06). Default: `true`.
     pub fn strict_mode(mut self, on: bool) -> Self {
         self.settings.strict = on;
         self
     }
 
-    /// Sets whether `taskId` is accepted for `task_id`. Default: off (REQ-RQ-05).
+    /// If `true`, `taskId` is accepted for `task_id`. Default: `false` (REQ-RQ-05).
     pub fn camel_case_aliases(mut self, on: bool) -> Self {
         self.settings.camel_case_aliases = on;
         self
     }
 
-    /// Sets whether `params`, and objects and lists in parameters, may be sent as text that contains their JSON. Default: off.
-    /// Some clients send them so, and their models cannot correct it. A text for a parameter that accepts it stays a text.
+    /// If `true`, clients may send `params`, and objects and lists in parameters, as strings that contain JSON.
+    /// Default: `false`. Some clients send such strings, and their models cannot correct it. A parameter that accepts
+    /// strings still receives the string itself.
+    ///
+    /// ```json
+    /// { "operation": "create_task", "params": "{\"title\": \"Ship it\"}" }
+    /// ```
     pub fn json_texts(mut self, on: bool) -> Self {
         self.settings.json_texts = on;
         self
     }
 
-    /// Sets whether replies are sent as MCP structured content as well as text. Default: off, because it
+    /// If `true`, replies contain MCP structured content in addition to JSON as a string. Default: `false`, because it
     /// doubles the size of replies.
     pub fn structured_content(mut self, on: bool) -> Self {
         self.settings.structured_content = on;
         self
     }
 
-    /// Sets the approximate size of the tool list in tokens. Operations are described with their parameters
-    /// while they fit; the others are only named, even if the names exceed it. Default: 1,500, and 600 in
-    /// mode `single`. With 0, descriptions only name the operations.
+    /// Sets the approximate size of the tool list in tokens. Tool descriptions contain the parameters of as many
+    /// operations as the budget allows. They always name the other operations, even if the names exceed the budget.
+    /// With 0, they only contain names. Default: 1,500, or 600 in mode `single`.
     ///
     /// ```
-    /// # use mcp_aql_core as mcp_aql;
-    /// use mcp_aql::adapter::Adapter;
+    /// use mcp_aql::Adapter;
     ///
     /// let builder = Adapter::builder("tasks").description_budget(3_000);
     /// ```
@@ -246,7 +263,7 @@ impl AdapterBuilder {
         self
     }
 
-    /// Sets whether the details of failures contain the session's id. Default: on (REQ-SES-06).
+    /// If `true`, the details of errors contain the session's id. Default: `true` (REQ-SES-06).
     pub fn session_id_in_errors(mut self, on: bool) -> Self {
         self.settings.session_id_in_errors = on;
         self
@@ -254,94 +271,94 @@ impl AdapterBuilder {
 
     /// Sets which calls may run concurrently. Default: [`Concurrency::FullyConcurrent`] (REQ-CON-01).
     ///
-    /// An execution counts as a call for as long as it runs. Operations on executions, such as
-    /// `get_execution`, never wait.
+    /// An execution counts as a running call until it ends. Operations on executions, such as `get_execution`, never
+    /// wait.
     pub fn concurrency(mut self, category: Concurrency) -> Self {
         self.settings.concurrency = category;
         self
     }
 
-    /// Sets the maximum number of concurrent calls; further calls wait. Default: unlimited.
+    /// Sets the maximum number of concurrent calls. Further calls wait. Default: unlimited.
     ///
-    /// An execution counts for as long as it runs, and is `pending` before that.
+    /// An execution counts as a running call until it ends. While it waits for its turn, its status is `pending`.
     pub fn max_concurrent_requests(mut self, count: usize) -> Self {
         self.settings.max_concurrent_requests = Some(count);
         self
     }
 
-    /// Sets the time limit of an operation, including the functions of executions. Default: unlimited.
+    /// Sets the maximum time for which an operation may run, including the functions of executions. Default: unlimited.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.settings.time_limit = Some(limit);
         self
     }
 
-    /// Sets how long a server waits at its end for running calls and executions: 0 to 3,600 seconds. Default: 30
-    /// seconds. New calls are refused meanwhile. Calls that run for longer are cut off, and each is logged.
+    /// Sets how long a stopping server waits for running calls and executions: 0 to 3,600 seconds. Default: 30 seconds.
+    /// The server rejects new calls meanwhile. Calls that take longer are aborted, and each of them is logged.
     ///
-    /// The end is a signal (SIGTERM, or Ctrl-C), or the future of `serve_listener`. A client that closes standard input
-    /// ends its server as well: changes have this time then, and READs half a second.
+    /// A server stops after a signal (SIGTERM or Ctrl-C), or when the future passed to `serve_listener` completes. It
+    /// also stops when the client closes standard input. In that case changes have this time to finish, and READs half
+    /// a second.
     ///
     /// ```
-    /// # use mcp_aql_core as mcp_aql;
     /// use std::time::Duration;
     ///
-    /// let builder = mcp_aql::adapter::Adapter::builder("tasks").drain_timeout(Duration::from_secs(90));
+    /// let builder = mcp_aql::Adapter::builder("tasks").drain_timeout(Duration::from_secs(90));
     /// ```
     pub fn drain_timeout(mut self, timeout: Duration) -> Self {
         self.settings.drain_timeout = timeout;
         self
     }
 
-    /// Sets the store for tokens, counters, executions and blocks. Default: in memory, until the process
-    /// ends; with a safety loop, a file with the adapter's name in the user's state directory, because
-    /// blocks must outlive the process (REQ-OOB-09).
+    /// Sets the store for confirmation tokens, counters, executions and blocks. By default they are kept in memory and
+    /// lost when the process ends. With a safety loop, the default is a file named after the adapter in the user's
+    /// state directory, because blocks must outlive the process (REQ-OOB-09).
     pub fn store(mut self, store: impl StateStore) -> Self {
         self.store = Some(Arc::new(store));
         self
     }
 
-    /// Sets the source of the time. Default: the system's clock.
+    /// Sets the clock. Default: the system's clock. Use your own in tests of expiry.
     pub fn time_source(mut self, time: TimeSource) -> Self {
         self.settings.time = time;
         self
     }
 
-    /// Sets the options of executions, which are calls of operations with a lifecycle.
+    /// Sets the options of executions, the background calls of operations with a lifecycle.
     pub fn executions(mut self, options: ExecutionOptions) -> Self {
         self.settings.executions = options;
         self
     }
 
-    /// Adds an extension. It replaces one of the same type.
+    /// Adds an extension. It replaces an extension of the same type.
     #[doc(hidden)]
     pub fn extension(mut self, extension: impl Extension + 'static) -> Self {
         self.settings.extend(Box::new(extension));
         self
     }
 
-    /// Sets the secret of cursors. Cursors of an earlier run or of another process with the same secret
-    /// stay valid. Default: a random secret (REQ-PAG-10).
+    /// Sets the secret key of cursors. Set it if cursors must stay valid after a restart or in another process.
+    /// Default: a random secret (REQ-PAG-10).
     pub fn cursor_key(mut self, key: crate::paging::CursorKey) -> Self {
         self.settings.cursor_key = key;
         self
     }
 
-    /// Reads this configuration file, which must exist, instead of the user's file and of `mcp-aql.toml` in
-    /// the working directory. It may change every setting, so only the operator should be able to write to
-    /// it.
+    /// Reads this configuration file instead of the user's file and of `mcp-aql.toml` in the working directory. The
+    /// file must exist. It may change every setting, so only the operator should be able to write to it.
     pub fn config_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.source = ConfigSource::File(path.into());
         self
     }
 
-    /// Reads no configuration file, neither the user's nor one in the working directory. The environment
-    /// still overrides the builder.
+    /// Reads no configuration file, neither the user's nor one in the working directory. The environment still
+    /// overrides the builder.
     pub fn without_config_file(mut self) -> Self {
         self.source = ConfigSource::Environment;
         self
     }
 
-    /// Reads neither a configuration file nor the environment.
+    /// Reads neither a configuration file nor the environment. Use it in tests, so that they do not depend on the
+    /// machine.
     pub fn without_config(mut self) -> Self {
         self.source = ConfigSource::None;
         self
@@ -350,8 +367,8 @@ impl AdapterBuilder {
     /// Checks all settings and builds the adapter.
     ///
     /// # Errors
-    /// All problems at once: names that clash, unknown families, missing state, limits outside of
-    /// their ranges, a bad prefix, invalid examples, a faulty configuration.
+    /// All problems at once: duplicate names, unknown families, missing state, limits out of range, an invalid prefix,
+    /// invalid examples, an invalid configuration.
     pub fn build(mut self) -> Result<Adapter, BuildError> {
         let own: HashSet<_> = self.operations.iter().map(|(spec, _)| spec.name).collect();
         self.ready_operations.retain(|(spec, _)| !own.contains(spec.name));

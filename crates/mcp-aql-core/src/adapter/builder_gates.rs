@@ -1,4 +1,4 @@
-//! The settings of a builder for who may call what, and for who learns of it.
+//! Builder methods for access, gates, audit logs and observers.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,48 +21,46 @@ impl AdapterBuilder {
         self
     }
 
-    /// Adds a rule of the gatekeeper. Rules of the configuration file are added to these (REQ-GATE-04,
-    /// REQ-GATE-05).
+    /// Adds a rule to the gatekeeper. Rules of the configuration file are added to yours (REQ-GATE-04, REQ-GATE-05).
     pub fn policy(mut self, policy: Policy) -> Self {
         self.settings.gate.policies.push(policy);
         self
     }
 
-    /// Sets the trust level of the adapter, which activates the matrix of trust and danger. Without it,
-    /// calls of operations that are `destructive` or more dangerous require confirmation (REQ-DNG-06,
-    /// REQ-DNG-13).
+    /// Sets the trust level of the adapter. It activates the matrix of trust and danger. Without a trust level, calls
+    /// of operations with the danger level `destructive` or higher require a confirmation (REQ-DNG-06, REQ-DNG-13).
     pub fn trust(mut self, trust: Trust) -> Self {
         self.settings.gate.trust = Some(trust);
         self
     }
 
-    /// Sets the lifetime of a confirmation token: 1 second to 15 minutes, and at most 5 minutes for
-    /// `forbidden` operations. Default: 5 minutes, and 2 minutes for `forbidden` operations (REQ-TOK-08).
+    /// Sets the lifetime of confirmation tokens: 1 second to 15 minutes, and at most 5 minutes for `forbidden`
+    /// operations. Default: 5 minutes, and 2 minutes for `forbidden` operations (REQ-TOK-08).
     pub fn confirmation_ttl(mut self, ttl: Duration) -> Self {
         self.settings.gate.confirmation_ttl = Some(gatekeeper::delta(ttl));
         self
     }
 
-    /// Sets how long a confirmation token is still accepted after its expiry, to allow for clock
-    /// differences: up to 300 seconds. Default: 30 seconds. Zero disables the tolerance (REQ-TOK-09).
+    /// Sets how long a confirmation token is still accepted after its expiry, to compensate for clock differences: up
+    /// to 300 seconds. Default: 30 seconds. Zero disables the tolerance (REQ-TOK-09).
     pub fn clock_skew_tolerance(mut self, tolerance: Duration) -> Self {
         self.settings.gate.skew = gatekeeper::delta(tolerance);
         self
     }
 
-    /// Sets the maximum number of confirmation tokens per session and minute. A session may send a quarter
-    /// as many invalid tokens. Further calls fail with `RATE_LIMIT_EXCEEDED`. Default: 120 (REQ-TOK-17).
+    /// Sets the maximum number of confirmation tokens per session and minute. A session may present a quarter as many
+    /// invalid tokens. Further calls fail with `RATE_LIMIT_EXCEEDED`. Default: 120 (REQ-TOK-17).
     pub fn confirmations_per_minute(mut self, count: usize) -> Self {
         self.settings.gate.per_minute = count;
         self
     }
 
-    /// Sets the maximum number of confirmation tokens per minute of all callers without a session together, such as
-    /// stateless HTTP clients. They may send a quarter as many invalid tokens. Default: the number of one session, see
-    /// [`confirmations_per_minute`](Self::confirmations_per_minute) (REQ-TOK-17).
+    /// Sets the maximum number of confirmation tokens per minute for all callers without a session together, such as
+    /// stateless HTTP clients. They may present a quarter as many invalid tokens. Defaults to the limit of one session,
+    /// see [`confirmations_per_minute`](Self::confirmations_per_minute) (REQ-TOK-17).
     ///
-    /// Raise it if many independent callers share the adapter: one of them can use up the confirmations of the others.
-    /// An authenticated caller has an account of its own, like a session.
+    /// Raise it if many independent callers share the adapter, because one of them can use up the confirmations of the
+    /// others. Authenticated callers are counted separately, like sessions.
     ///
     /// ```
     /// # fn main() -> mcp_aql::Result<()> {
@@ -77,28 +75,29 @@ impl AdapterBuilder {
         self
     }
 
-    /// Sets whether confirmations are asked through clients that can show a question to their user. Otherwise every
-    /// confirmation needs a token. Default: `true`.
+    /// If `true`, the adapter asks users for confirmations through their clients, if a client can show a question. If
+    /// `false`, every confirmation needs a token. Default: `true`.
     pub fn elicitation(mut self, on: bool) -> Self {
         self.settings.gate.elicits = on;
         self
     }
 
-    /// Appends the audit log to this file, which is created if it does not exist. A relative path belongs to the working
-    /// directory, and no link below it is followed, because a client may start the server in anyone's project.
+    /// Appends the audit log to this file. The file is created if it does not exist. A relative path is resolved
+    /// against the working directory. Symbolic links below that directory are not followed, because a client may start
+    /// the server in a project of another person.
     pub fn audit_log(mut self, path: impl Into<PathBuf>) -> Self {
         self.settings.audit_log = Some(SettingPath::new(Path::new(""), path));
         self
     }
 
-    /// Sets whether the store keeps the audit log too. Entries are kept for ever, unless
-    /// [`audit_retention`](Self::audit_retention) sets a time. A store in memory grows with the log.
+    /// If `true`, the store keeps the audit log too. Default: `false`. Entries are kept forever, unless you set a time
+    /// with [`audit_retention`](Self::audit_retention). A store in memory grows with the log.
     pub fn audit_in_store(mut self, on: bool) -> Self {
         self.settings.audit_in_store = on;
         self
     }
 
-    /// Sets how long the store keeps an entry of the audit log. Default: for ever (REQ-GATE-09).
+    /// Sets how long the store keeps an entry of the audit log. Default: forever (REQ-GATE-09).
     pub fn audit_retention(mut self, keep: Duration) -> Self {
         self.settings.audit_retention = Some(gatekeeper::delta(keep));
         self
@@ -110,16 +109,18 @@ impl AdapterBuilder {
         self
     }
 
-    /// Sets the format of the log that the command line writes to standard error. The configuration file, the
-    /// variable `MCP_AQL_LOG_FORMAT` and the option `--log-format` override it. Default: text.
+    /// Sets the format of the log that the command line writes to standard error. The configuration file, the variable
+    /// `MCP_AQL_LOG_FORMAT` and the option `--log-format` override it. Default: [`LogFormat::Text`].
     pub fn log_format(mut self, format: LogFormat) -> Self {
         self.settings.log_format = format;
         self
     }
 
-    /// Calls this function after each call, also after refused ones, and at the end of each execution, for metrics and
-    /// audit logs of your own. The function must return quickly: the reply waits for it. For anything slow, send what
-    /// you need through a channel. An adapter without observers measures nothing.
+    /// Calls your function after each call, including rejected ones, and at the end of each execution. Use it for your
+    /// own metrics and audit logs.
+    ///
+    /// The function must return quickly, because the reply waits for it. For slow work, send the data you need through
+    /// a channel. An adapter without observers measures nothing.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -155,7 +156,7 @@ impl AdapterBuilder {
         self.extension(LimitsExtension(Some(limits)))
     }
 
-    /// Sets the tracer, which replaces an earlier one, and the observer of its metrics.
+    /// Sets the tracer and the observer of its metrics. They replace an earlier tracer.
     #[doc(hidden)]
     pub fn tracer<T: CallTracer + AuditObserver>(mut self, tracer: Arc<T>) -> Self {
         self.audit_observers = vec![Arc::clone(&tracer) as _];

@@ -4,17 +4,17 @@ use super::Adapter;
 
 #[doc(hidden)]
 impl Adapter {
-    /// The rendered introspection.
+    /// Returns the rendered introspection.
     pub fn introspection(&self) -> &crate::introspection::Introspection {
         &self.catalog.introspection
     }
 
-    /// The full entry of an operation, as JSON text.
+    /// Returns the full entry of an operation as JSON.
     pub fn operation_details(&self, operation: &str) -> Option<&str> {
         crate::introspection::Source::in_full(&*self.catalog, operation)
     }
 
-    /// The executions.
+    /// Returns the executions.
     pub fn execution_table(&self) -> &crate::execution::Executions {
         &self.inner.pipeline.executions
     }

@@ -9,7 +9,8 @@ use crate::config::setting::{ConfigSources, Setting, SettingSource};
 
 #[doc(hidden)]
 impl Adapter {
-    /// All settings that a configuration file can set, except those of HTTP, with their sources.
+    /// Returns all settings that a configuration file can set, with their sources. The HTTP server lists its own
+    /// settings.
     pub fn config_entries(&self) -> Vec<(Setting, Vec<SettingSource>)> {
         let settings = self.settings();
         let program = self.inner.parts.settings.listed();
@@ -27,7 +28,7 @@ impl Adapter {
     }
 }
 
-/// The sources of a setting.
+/// Returns the sources of a setting's value.
 fn sources(setting: &Setting, recorded: &ConfigSources, program: bool) -> Vec<SettingSource> {
     let base = program.then_some(SettingSource::Program);
     let all = base.into_iter().chain(recorded.of(&setting.key).cloned());
@@ -35,7 +36,7 @@ fn sources(setting: &Setting, recorded: &ConfigSources, program: bool) -> Vec<Se
 }
 
 impl Settings {
-    /// Completes a setting that nothing sets by the value that other settings give it.
+    /// Fills in the effective value of an unset setting that depends on other settings.
     fn with_effective_value(&self, mut setting: Setting) -> Setting {
         if setting.value.is_null() {
             setting.value = match &*setting.key {
@@ -49,7 +50,7 @@ impl Settings {
     /// Lists the settings with their values and defaults.
     pub(super) fn listed(&self) -> Vec<Setting> {
         let default = Self::default();
-        // A path that is not UTF-8 has no JSON.
+        // JSON cannot represent a path outside of UTF-8, so the path is shown as a string.
         let audit_log = self.audit_log.as_ref().map(|path| path.path().display().to_string());
         let mut all = vec![
             Setting::new("endpoint_mode", self.mode.as_str(), default.mode.as_str()),
@@ -114,7 +115,7 @@ impl Settings {
     }
 }
 
-/// A duration in seconds, as files have it.
+/// Converts a duration to seconds, the unit of configuration files.
 fn seconds(duration: Duration) -> Value {
     match duration.subsec_nanos() {
         0 => json!(duration.as_secs()),
@@ -122,7 +123,7 @@ fn seconds(duration: Duration) -> Value {
     }
 }
 
-/// The keys of the table `auth` whose values are not secret. The HTTP server checks the table.
+/// Keys of the table `auth` with public values. All other values of the table are masked.
 const OPEN_AUTH_KEYS: &[&str] = &[
     "auth.resource",
     "auth.jwt.issuer",
@@ -135,7 +136,7 @@ const OPEN_AUTH_KEYS: &[&str] = &[
     "auth.jwt.max_key_age_seconds",
 ];
 
-/// Lists the table `auth`. Secrets are masked.
+/// Lists the table `auth` with masked secrets. The HTTP server checks the table.
 fn listed_auth(table: &Value) -> Vec<Setting> {
     let mut open = vec![("auth".to_owned(), table)];
     let mut all = Vec::new();
@@ -154,7 +155,7 @@ fn listed_auth(table: &Value) -> Vec<Setting> {
             _ if OPEN_AUTH_KEYS.contains(&key.as_str()) => {
                 all.push(Setting::new(key, without_secrets(value), Value::Null));
             }
-            // A key that is not valid may have a secret.
+            // An unknown key may hold a secret.
             _ => all.push(Setting::new(key, MASK, Value::Null)),
         }
     }
@@ -162,10 +163,15 @@ fn listed_auth(table: &Value) -> Vec<Setting> {
     all
 }
 
-/// The text in place of a secret.
+/// Shown in place of a secret.
 const MASK: &str = "(masked)";
 
-/// A value whose URLs have neither user and password nor a query. A text that may have a secret elsewhere is masked.
+/// Masks the user, the password and the query of URLs. If a secret may be elsewhere in a string, the whole string is
+/// masked.
+///
+/// ```text
+/// https://user:word@example.org/keys?key=90ab → https://(masked)@example.org/keys?(masked)
+/// ```
 fn without_secrets(value: &Value) -> Value {
     match value {
         Value::String(text) => url_without_secrets(text).into(),

@@ -1,66 +1,73 @@
-//! The table `[http]` of the configuration file, which the HTTP server reads.
+//! The table `[http]` of the configuration file. The HTTP server reads it.
 
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
-/// The settings of serving over HTTP, as they are in the configuration file.
+/// Settings for serving over HTTP, with the keys of the configuration file:
+///
+/// ```toml
+/// [http]
+/// address = "127.0.0.1:8787"
+/// max_sessions = 1000
+/// session_timeout_seconds = 3600
+/// ```
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct HttpTable {
-    /// The address on which `serve` listens.
+    /// Address on which `serve` listens.
     pub address: Option<SocketAddr>,
-    /// Whether the address may be one that other machines reach.
+    /// If `true`, the address may be reachable from other machines.
     pub allow_remote: Option<bool>,
-    /// Further accepted hosts.
+    /// Additional accepted hosts.
     #[serde(default)]
     pub allow_hosts: Vec<String>,
-    /// Further accepted origins.
+    /// Additional accepted origins.
     #[serde(default)]
     pub allow_origins: Vec<String>,
-    /// Whether a remote address needs no authenticator.
+    /// If `true`, a remote address needs no authenticator.
     pub insecure_anonymous: Option<bool>,
-    /// Whether no sessions are kept.
+    /// If `true`, the server keeps no sessions.
     pub stateless: Option<bool>,
-    /// The maximum number of sessions.
+    /// Maximum number of sessions.
     pub max_sessions: Option<usize>,
-    /// The maximum number of sessions of one principal.
+    /// Maximum number of sessions per principal.
     pub max_sessions_per_principal: Option<usize>,
-    /// The lifetime of an unused session.
+    /// Lifetime of an unused session.
     pub session_timeout_seconds: Option<u64>,
-    /// The time within which clients must make progress.
+    /// Maximum time a client may take to make progress.
     pub client_timeout_seconds: Option<u64>,
-    /// The maximum number of connections.
+    /// Maximum number of connections.
     pub max_connections: Option<usize>,
-    /// The maximum size of all incomplete requests.
+    /// Maximum total size of incomplete requests.
     pub max_inflight_mib: Option<usize>,
-    /// The time for which finished replies are kept.
+    /// How long finished replies are kept.
     pub reply_retention_seconds: Option<u64>,
-    /// The maximum size of all kept replies.
+    /// Maximum total size of kept replies.
     pub max_kept_replies_mib: Option<usize>,
-    /// The maximum size of the kept replies of one session.
+    /// Maximum size of the kept replies of one session.
     pub max_kept_replies_per_session_mib: Option<usize>,
-    /// The time between the signal to stop and the refusal of calls.
+    /// Time between the signal to stop and the rejection of new calls.
     pub stop_delay_seconds: Option<u64>,
 }
 
 impl HttpTable {
-    /// The valid numbers of sessions, connections and MiB.
+    /// Valid numbers of sessions, connections and MiB.
     pub const COUNTS: RangeInclusive<i64> = 1..=1_000_000;
-    /// The valid sizes of kept replies, in MiB.
+    /// Valid sizes of kept replies, in MiB.
     pub const REPLY_SIZES: RangeInclusive<i64> = 0..=1_000_000;
-    /// The valid seconds for which replies are kept.
+    /// Valid times for which replies are kept, in seconds.
     pub const REPLY_SECONDS: RangeInclusive<i64> = 0..=86_400;
-    /// The valid seconds of a session's lifetime.
+    /// Valid lifetimes of a session, in seconds.
     pub const SESSION_SECONDS: RangeInclusive<i64> = 1..=2_592_000;
-    /// The valid seconds in which clients must make progress.
+    /// Valid times in which clients must make progress, in seconds.
     pub const CLIENT_SECONDS: RangeInclusive<i64> = 1..=86_400;
 
-    /// The valid seconds between the signal to stop and the refusal of calls.
+    /// Valid times between the signal to stop and the rejection of calls, in seconds.
     pub const STOP_SECONDS: RangeInclusive<i64> = 0..=600;
 
-    /// Reports numbers outside of their ranges.
+    /// Adds a problem for each number out of range.
     pub(super) fn check(&self, problems: &mut Vec<String>) {
         let count = |value: Option<usize>| value.map(|value| value as u64);
         for (key, value, range) in [

@@ -1,4 +1,4 @@
-//! Access to the parts of an adapter for the rest of the crate.
+//! Access to the parts of an adapter for the rest of the workspace.
 
 use std::sync::Arc;
 
@@ -14,100 +14,103 @@ use crate::router::Registry;
 
 #[doc(hidden)]
 impl Adapter {
-    /// The parts that were passed to the builder.
+    /// Returns the values passed to the builder.
     pub fn parts(&self) -> &Parts {
         &self.inner.parts
     }
 
-    /// The settings in use.
+    /// Returns the settings in use.
     pub fn settings(&self) -> &Settings {
         &self.inner.settings
     }
 
-    /// The values that belong to every call.
+    /// Returns the values added to every call.
     pub fn extensions(&self) -> &Extensions {
         &self.extensions
     }
 
-    /// The registered operations.
+    /// Returns the registered operations.
     pub fn registry(&self) -> &Registry {
         &self.catalog.registry
     }
 
-    /// The same adapter as a principal sees it: it lists only the operations that the principal may call.
+    /// Returns the adapter as seen by a principal. It lists only the operations that the principal may call.
     pub fn shown_to(&self, principal: Option<&Principal>) -> Self {
         let catalog = self.inner.pipeline.views.of(principal, &self.inner.pipeline.catalog);
         Self { catalog, ..self.clone() }
     }
 
-    /// Whether calls without a principal are refused.
+    /// Returns `true` if calls without a principal are rejected.
     pub fn requires_principal(&self) -> bool {
         self.inner.pipeline.settings.access.requires_principal
     }
 
-    /// Whether both list the same operations, which is the case for principals that may call the same operations.
+    /// Returns `true` if both list the same operations. Principals with the same permissions share one list.
     pub fn lists_the_same(&self, other: &Self) -> bool {
         std::sync::Arc::ptr_eq(&self.catalog, &other.catalog)
     }
 
-    /// Adds a recorder to this adapter and its clones. Returns `false` if they have one already.
+    /// Adds a recorder to this adapter and its clones. Returns `false` if they already have one.
     pub fn add_recorder(&self, recorder: Arc<dyn Recorder>) -> bool {
         self.inner.pipeline.observers.recorder.set(recorder)
     }
 
-    /// The recorder, if one was added.
+    /// Returns the recorder, if one was added.
     pub fn recorder(&self) -> Option<&dyn Recorder> {
         self.inner.pipeline.observers.recorder.get()
     }
 
-    /// The tracer of calls.
+    /// Returns the tracer of calls.
     pub fn tracer(&self) -> Option<&dyn CallTracer> {
         self.inner.pipeline.observers.tracer().map(|tracer| &**tracer)
     }
 
-    /// Sends what the tracer has recorded, since the process may end.
+    /// Sends the recorded spans and metrics of the tracer. Call it before the process may end.
     pub async fn flush_tracer(&self) {
         let Some(tracer) = self.inner.pipeline.observers.tracer().cloned() else { return };
-        // Flushing may block the thread, which may have to run the tasks that are traced.
+        // Flush in another thread: flushing may block, and this thread may be needed to run the traced tasks.
         if let Err(error) = tokio::task::spawn_blocking(move || tracer.flush()).await {
             tracing::error!(%error, "cannot send the last spans and metrics");
         }
     }
 
-    /// The value that an extension has added.
+    /// Returns the value of this type added by an extension.
     pub fn extension_value<T: Send + Sync + 'static>(&self) -> Option<&T> {
         self.inner.values.get()
     }
 
-    /// The JSON text of `params` of a sample call of an operation.
+    /// Returns the `params` of a sample call of an operation, as JSON.
     pub fn sample(&self, operation: &str) -> Option<&str> {
         self.catalog.sample(operation)
     }
 
-    /// The description of an operation with a line for each parameter, as in a list with
-    /// `parameters: true`.
+    /// Returns the description of an operation with one line per parameter, as in a list with `parameters: true`.
     pub fn description_with_parameters(&self, operation: &RegisteredOperation) -> String {
         let shapes = &self.catalog.shapes;
         introspection::description_with_parameters(operation, shapes)
     }
 
-    /// The first paragraph of an operation's description.
+    /// Returns the first paragraph of an operation's description.
     pub fn summary(&self, operation: &RegisteredOperation) -> String {
         introspection::summary(operation)
     }
 
-    /// The parameters of an operation in one line, `title, priority? integer 1..5`, unless this hides the
-    /// form of a required one. A parameter without a type is a text.
+    /// Returns the parameters of an operation in one line. Returns `None` if one line would hide the structure of a
+    /// required parameter. A parameter shown without a type is a string.
+    ///
+    /// ```text
+    /// title, priority? integer 1..5
+    /// ```
     pub fn parameters_in_one_line(&self, operation: &RegisteredOperation) -> Option<String> {
         introspection::signature(operation, &self.catalog.shapes)
     }
 
-    /// The text that stands for the query parameters of an operation in the texts above, or an empty one.
+    /// Returns the abbreviation for the query parameters of an operation in the strings above. Empty if it has none.
     pub fn query_parameters<'a>(&self, operation: &'a RegisteredOperation) -> &'a str {
         &operation.composites.description.brief.text
     }
 
-    /// The meanings of parameters that several operations have in common, each once.
+    /// Returns the meanings of parameters shared by several operations, each once.
     pub fn common_parameters<'a>(
         &self,
         operations: impl Iterator<Item = &'a RegisteredOperation>,
@@ -124,7 +127,7 @@ impl Adapter {
 
 #[cfg(test)]
 impl Adapter {
-    /// Adds a further query to `introspect`.
+    /// Adds a query to `introspect`.
     pub(crate) fn with_further_query(
         self,
         query: impl crate::operation::further_query::FurtherQuery + 'static,

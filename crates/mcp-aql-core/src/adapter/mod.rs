@@ -38,9 +38,10 @@ use crate::response::{OperationResult, PendingReply, Reply};
 use crate::router::{Endpoint, EndpointMode, EndpointProfile};
 use crate::util::future::erased;
 
-/// An MCP-AQL adapter: operations with everything that the protocol requires around them.
+/// An MCP-AQL adapter. It holds your operations, and handles validation, gates, executions and introspection for them.
 ///
-/// It is cheap to clone. Clones share operations and state.
+/// Build one with [`Adapter::builder`]. Then serve it over a transport, or call operations directly with
+/// [`call`](Self::call). Cloning is cheap. Clones share operations and state.
 ///
 /// ```
 /// use mcp_aql::prelude::*;
@@ -69,11 +70,11 @@ use crate::util::future::erased;
 #[derive(Clone)]
 pub struct Adapter {
     inner: Arc<AdapterState>,
-    /// The operations that are listed.
+    /// Operations listed by this clone.
     catalog: Arc<Catalog>,
-    /// The values that belong to every call through this clone.
+    /// Values added to every call through this clone.
     extensions: Extensions,
-    /// How long a server waits at its end for running calls.
+    /// How long a stopping server waits for running calls.
     drain_timeout: Duration,
 }
 
@@ -81,24 +82,24 @@ struct AdapterState {
     parts: Arc<Parts>,
     settings: Settings,
     pipeline: Pipeline,
-    /// Completed once the notices of the settings are in the log.
+    /// Completed once the notices of the settings have been logged.
     notices_logged: Once,
-    /// The values of extensions.
+    /// Values added by extensions.
     values: Extensions,
-    /// The work of extensions while the adapter serves clients.
+    /// Work of extensions while the adapter serves clients.
     services: Vec<Box<dyn Service>>,
 }
 
 impl Adapter {
-    /// Starts a builder of an adapter with this name, which clients see as the server's name.
+    /// Creates a builder. Clients see `name` as the name of the server.
     pub fn builder(name: impl Into<String>) -> AdapterBuilder {
         AdapterBuilder::new(name.into())
     }
 
-    /// Calls an operation in this process with all checks of a client's call. There is no session, and any
-    /// endpoint is right.
+    /// Calls an operation in this process, with the same checks as for a client's call. The call has no session, and
+    /// you do not need to choose an endpoint.
     ///
-    /// `params` is the `params` object of a request. Other values are refused.
+    /// `params` is the `params` object of a request. Any other JSON value is rejected.
     pub async fn call(&self, operation: &str, params: Value) -> OperationResult {
         let mut arguments = Map::new();
         arguments.insert("operation".to_owned(), operation.into());
@@ -107,10 +108,10 @@ impl Adapter {
         OperationResult::from_json(&reply.text)
     }
 
-    /// Returns a clone whose calls all have this value, which operations read with
-    /// [`Context::extension`](crate::Context::extension): the caller on the other side of a stream, or the user that
-    /// started a program on standard input and output. A value of the same type that belongs to a single
-    /// request takes precedence.
+    /// Returns a clone that adds a value to all of its calls. Your operations read it with
+    /// [`Context::extension`](crate::Context::extension). Use it for the caller on the other side of a stream, or for
+    /// the user who started a program on standard input and output. A value of the same type in a single request takes
+    /// precedence.
     ///
     /// ```
     /// # use mcp_aql::prelude::*;
@@ -129,7 +130,7 @@ impl Adapter {
         adapter
     }
 
-    /// Adds the values that belong to every call through this clone.
+    /// Adds the values of this clone to the scope of a call. Values of the request take precedence.
     fn extended(&self, mut scope: CallScope) -> CallScope {
         if !self.extensions.is_empty() {
             let of_request = std::mem::replace(&mut scope.extensions, self.extensions.clone());
@@ -138,13 +139,16 @@ impl Adapter {
         scope
     }
 
-    /// Handles a tool call from a transport: the endpoint that received it, its arguments, and the caller. The arguments are
-    /// JSON as it was sent, or the members of an object, which have lost repeated members and excess digits.
+    /// Handles a tool call. Use this to write your own transport. Pass the endpoint of the called tool, its arguments,
+    /// and the properties of the caller.
     ///
-    /// The arguments are read at once, and the call starts when the future is polled. It never fails: the reply contains
-    /// every error (REQ-RQ-08). Invalid UTF-8 and lone surrogates in JSON fail with `VALIDATION_INVALID_ENCODING` and their
-    /// position (REQ-ENC-01). JSON beyond the size limit is not parsed. Repeated members and numbers beyond 64 bits are
-    /// refused.
+    /// Pass the arguments as JSON bytes if you can. The members of a parsed object have already lost repeated members
+    /// and excess digits.
+    ///
+    /// The arguments are read immediately, and the call starts when you poll the future. The future never fails: the
+    /// reply contains every error (REQ-RQ-08). Invalid UTF-8 and lone surrogates fail with
+    /// `VALIDATION_INVALID_ENCODING`, and the error contains their position (REQ-ENC-01). JSON beyond the size limit is
+    /// not parsed. Repeated members and numbers beyond 64 bits are rejected.
     ///
     /// ```
     /// # use mcp_aql::transport::{CallScope, Endpoint};
@@ -176,19 +180,20 @@ impl Adapter {
         PendingReply::new(operation, reply)
     }
 
-    /// The reply to a request that could not be read.
+    /// Builds the reply to a request that cannot be read.
     #[doc(hidden)]
     pub fn refuse(&self, error: OperationError, scope: &CallScope) -> Reply {
         self.inner.pipeline.reply_to_unreadable(error, &self.extended(scope.clone()))
     }
 
-    /// The reply in place of the one of a call, which the transport cannot send. Observers have already seen the call.
+    /// Builds a reply to replace one that the transport cannot send. Observers have already received the event of the
+    /// call.
     #[doc(hidden)]
     pub fn replace_reply(&self, error: OperationError, scope: &CallScope) -> Reply {
         self.inner.pipeline.unobserved_failure(error, scope)
     }
 
-    /// Revokes an unused confirmation token. Returns whether it existed (REQ-TOK-12).
+    /// Revokes an unused confirmation token. Returns `true` if the token existed (REQ-TOK-12).
     ///
     /// # Errors
     /// `INTERNAL_ERROR` when the store fails.
@@ -196,9 +201,9 @@ impl Adapter {
         self.inner.pipeline.gatekeeper.revoke(token).await
     }
 
-    /// Revokes all confirmation tokens of this adapter, for example after a change of its configuration,
-    /// and what was [confirmed for a session](crate::Policy::for_session) with this adapter and its clones
-    /// (REQ-TOK-12).
+    /// Revokes all confirmation tokens of this adapter, and all confirmations [given for a
+    /// session](crate::Policy::for_session) with this adapter and its clones. Call it after a change of the adapter's
+    /// configuration (REQ-TOK-12).
     ///
     /// # Errors
     /// `INTERNAL_ERROR` when the store fails.
@@ -206,28 +211,28 @@ impl Adapter {
         self.inner.pipeline.gatekeeper.revoke_all().await
     }
 
-    /// The adapter's name.
+    /// Returns the adapter's name.
     pub fn name(&self) -> &str {
         &self.inner.parts.name
     }
 
-    /// The adapter's own version.
+    /// Returns the version set with [`AdapterBuilder::version`].
     pub fn version(&self) -> &str {
         &self.inner.parts.version
     }
 
-    /// The offered tools.
+    /// Returns the mode. It determines the offered tools.
     pub fn mode(&self) -> EndpointMode {
         self.inner.settings.mode
     }
 
-    /// The profile of endpoint families in use.
+    /// Returns the profile of endpoint families in use.
     pub fn profile(&self) -> &EndpointProfile {
         &self.registry().profile
     }
 
-    /// Logs the notices of the settings once, when the log exists. The command line sets up its log after
-    /// the adapter is built.
+    /// Logs the notices of the settings once, as soon as a subscriber exists. The command line sets up its log after
+    /// the adapter is built, so this function is called again when serving begins.
     #[doc(hidden)]
     pub fn log_notices(&self) {
         if !tracing::enabled!(tracing::Level::WARN) {
@@ -240,12 +245,12 @@ impl Adapter {
         });
     }
 
-    /// The limits in use.
+    /// Returns the limits in use.
     pub fn limits(&self) -> &SizeLimits {
         &self.inner.settings.limits
     }
 
-    /// The tables of all operations, starting with `introspect`.
+    /// Returns the tables of all operations, starting with `introspect`.
     pub fn operations(&self) -> impl Iterator<Item = &OperationSpec> {
         self.registry().entries.iter().map(|entry| &entry.operation.spec)
     }

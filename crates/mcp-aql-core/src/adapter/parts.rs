@@ -1,4 +1,4 @@
-//! The parts of an adapter before any configuration.
+//! The values passed to the builder of an adapter, before any configuration.
 
 use std::sync::Arc;
 
@@ -9,23 +9,23 @@ use crate::operation::{Handler, OperationSpec, StateMap};
 use crate::router::EndpointProfile;
 use crate::store::StateStore;
 
-/// The parts of an adapter as passed to the builder.
+/// The values passed to the builder. An adapter keeps them, so that it can be built again with other settings.
 pub struct Parts {
-    /// The name of the adapter.
+    /// Name of the adapter.
     pub name: String,
     pub(crate) version: String,
-    /// The instructions for models, after the general ones.
+    /// Instructions for models. They follow the general instructions.
     pub instructions: Option<String>,
     pub(crate) operations: Vec<(OperationSpec, Handler)>,
     pub(crate) states: Arc<StateMap>,
-    /// The problems that the builder found.
+    /// Problems found by the builder.
     pub(crate) problems: Vec<String>,
     pub(crate) profiles: Vec<EndpointProfile>,
-    /// The store; `None` selects a suitable one.
+    /// The author's store. With `None`, the adapter selects a suitable one.
     pub(crate) store: Option<Arc<dyn StateStore>>,
     pub(crate) audit_sinks: Vec<Arc<dyn AuditSink>>,
     pub(crate) audit_observers: Vec<Arc<dyn AuditObserver>>,
     pub(crate) observers: Observers,
-    /// The settings of the builder.
+    /// Settings of the builder.
     pub(crate) settings: Settings,
 }

@@ -1,4 +1,4 @@
-//! Builds adapters from the same parts with other settings.
+//! Builds adapters again from the same parts with other settings.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use super::config::{self, ConfigSource};
 use super::{Adapter, BuildError, Parts, Settings};
 use crate::router::EndpointMode;
 
-/// Builds an adapter with a configuration.
+/// Builds an adapter with the settings of the builder and a configuration.
 pub(super) fn build_from(parts: Arc<Parts>, source: &ConfigSource) -> Result<Adapter, BuildError> {
     let mut problems = Vec::new();
     let settings = config::resolve(parts.settings.clone(), &parts.name, source, &mut problems);
@@ -18,17 +18,18 @@ pub(super) fn build_from(parts: Arc<Parts>, source: &ConfigSource) -> Result<Ada
 }
 
 impl Adapter {
-    /// Builds the same adapter with this configuration file, see [`AdapterBuilder::config_file`](super::AdapterBuilder::config_file).
+    /// Builds the same adapter with this configuration file, as if you had called
+    /// [`AdapterBuilder::config_file`](super::AdapterBuilder::config_file).
     ///
     /// # Errors
-    /// As [`AdapterBuilder::build`](super::AdapterBuilder::build).
+    /// The same as [`AdapterBuilder::build`](super::AdapterBuilder::build).
     pub fn with_config_file(&self, path: impl Into<PathBuf>) -> Result<Self, BuildError> {
         let adapter = build_from(Arc::clone(&self.inner.parts), &ConfigSource::File(path.into()))?;
         Ok(Self { extensions: self.extensions.clone(), ..adapter })
     }
 
-    /// Builds the same adapter with the tools of another mode, with services of its own, and with enough
-    /// confirmation tokens for the conformance runner.
+    /// Builds the same adapter for the conformance runner: with the tools of another mode, its own services, and enough
+    /// confirmation tokens for a whole run.
     #[doc(hidden)]
     pub fn in_mode(&self, mode: EndpointMode) -> Result<Self, BuildError> {
         /// A run of five minutes uses fewer tokens, with any number of operations.

@@ -1,4 +1,4 @@
-//! The start and the end of serving clients.
+//! Starts and stops the work of an adapter around serving clients.
 
 use std::any::Any;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use crate::execution::EndScope;
 use crate::store::StoreError;
 
 impl Adapter {
-    /// Whether the adapter has operations that run as executions.
+    /// Returns `true` if the adapter has operations that run as executions.
     pub(crate) fn has_executions(&self) -> bool {
         self.operations().any(|spec| spec.lifecycle.is_some())
     }
 
-    /// Called when serving begins: logs the notices of the settings, begins the work of extensions, and ends
+    /// Called when serving begins. Logs the notices of the settings, starts the work of extensions, and ends the
     /// executions of an earlier process that crashed.
     #[doc(hidden)]
     pub fn begin_to_serve(&self) {
@@ -28,11 +28,11 @@ impl Adapter {
         }
     }
 
-    /// Checks that the adapter's store can be read and written: the record of a check is written and read. A store
-    /// in memory needs no check.
+    /// Checks that the adapter can use its store. The check writes a record and reads it. A store in memory needs no
+    /// check.
     ///
-    /// The serving functions check the store when they start, and the path `/readyz` checks it for probes. Call it
-    /// yourself if you embed `Adapter::router`, to refuse to start with a store that cannot be used.
+    /// The serving functions check the store when they start, and the path `/readyz` checks it for probes. If you embed
+    /// `Adapter::router`, call this function yourself, so that your program does not start with an unusable store.
     ///
     /// ```
     /// # use mcp_aql::Adapter;
@@ -42,14 +42,14 @@ impl Adapter {
     /// ```
     ///
     /// # Errors
-    /// The store cannot be opened, read or written, or has a layout or content of another program or version. The
-    /// text is for the log, not for clients.
+    /// The store cannot be opened, read or written, or it was created by another program or version. The message is for
+    /// the log, not for clients.
     pub async fn check_store(&self) -> Result<(), StoreError> {
         self.inner.pipeline.services.check_store().await
     }
 
-    /// Checks the store, and starts what extensions run beside the adapter, such as the operator console. Dropping the
-    /// returned values stops it.
+    /// Checks the store, and starts services of extensions such as the operator console. Drop the returned values to
+    /// stop them.
     #[doc(hidden)]
     pub async fn start_services(&self) -> Result<Vec<Box<dyn Any + Send>>> {
         self.inner.pipeline.services.start_store().await.map_err(|error| {
@@ -65,48 +65,48 @@ impl Adapter {
         Ok(running)
     }
 
-    /// How long a server waits at its end for running calls, see
+    /// Returns how long a stopping server waits for running calls. See
     /// [`AdapterBuilder::drain_timeout`](super::AdapterBuilder::drain_timeout).
     #[doc(hidden)]
     pub fn drain_timeout(&self) -> Duration {
         self.drain_timeout
     }
 
-    /// Returns a clone whose servers wait for this long at their end, in place of the time that the builder and the
-    /// configuration set.
+    /// Returns a clone with another drain timeout. It overrides the builder and the configuration.
     #[doc(hidden)]
     #[must_use]
     pub fn with_drain_timeout(&self, timeout: Duration) -> Self {
         Self { drain_timeout: timeout, ..self.clone() }
     }
 
-    /// Waits until this process runs no execution.
+    /// Waits until no execution is running in this process.
     #[doc(hidden)]
     pub async fn executions_ended(&self) {
         self.inner.pipeline.executions.all_ended().await;
     }
 
-    /// Logs the executions that run, because the server no longer waits for them.
+    /// Logs the running executions. Called when the server stops waiting for them.
     #[doc(hidden)]
     pub fn log_cut_off_executions(&self) {
         self.inner.pipeline.executions.log_cut_off();
     }
 
-    /// Opens the file of the audit log again, and calls [`AuditSink::reopen`](crate::observe::audit::AuditSink::reopen) of other
-    /// destinations. The command line calls it at SIGHUP. A file that was renamed or deleted is also noticed before the
-    /// next entry is written.
+    /// Reopens the file of the audit log, and calls [`AuditSink::reopen`](crate::observe::audit::AuditSink::reopen) for your
+    /// sinks. Call it after a log rotation. The command line calls it at SIGHUP. A renamed or deleted file is also
+    /// detected before the next entry is written.
     pub fn reopen_audit_log(&self) {
         self.inner.pipeline.services.audit.reopen();
     }
 
-    /// Whether this process runs executions that the end of this session would stop, or an extension has other such work.
+    /// Returns `true` if this process runs executions that would stop at the end of this session, or if an extension
+    /// has other such work.
     #[doc(hidden)]
     pub fn runs_executions_of(&self, session: &Session) -> bool {
         self.inner.pipeline.executions.are_running_in(session)
             || self.inner.services.iter().any(|service| service.runs_work_of(session))
     }
 
-    /// Ends these executions, and waits until the work of ended sessions is complete.
+    /// Ends executions, and waits until the cleanup of ended sessions is complete.
     #[doc(hidden)]
     pub async fn end_executions_of(&self, which: EndScope) {
         let pipeline = &self.inner.pipeline;
@@ -114,15 +114,14 @@ impl Adapter {
         pipeline.services.session_ends.completed().await;
     }
 
-    /// Ends all sessions. Stops their executions and waits until these have ended, at most for the grace
-    /// period of [`ExecutionOptions`](crate::ExecutionOptions) and a short time for the store.
+    /// Ends all sessions. Stops their executions and waits until they have ended, for at most the grace period of
+    /// [`ExecutionOptions`](crate::ExecutionOptions) and a short time for the store.
     ///
-    /// In sessions with confirmation tokens or agents, the tokens are revoked, the agents are
-    /// stopped, and the audit log has both when this function returns. It waits at most ten seconds for
-    /// that.
+    /// The confirmation tokens of the sessions are revoked, and their agents are stopped. When this function returns,
+    /// the audit log contains both. It waits at most ten seconds for this cleanup.
     ///
-    /// The serving functions call it for their clients when they end. Call it before the process ends if
-    /// you only use [`call`](Self::call), or if you embed `Adapter::router`.
+    /// The serving functions call it for their clients when they stop. Call it before your process ends if you only use
+    /// [`call`](Self::call), or if you embed `Adapter::router`.
     ///
     /// Source: REQ-LIF-10, REQ-SES-02, REQ-TOK-12.
     pub async fn end_sessions(&self) {

@@ -18,29 +18,29 @@ use crate::observe::log_format::LogFormat;
 use crate::router::EndpointMode;
 use crate::util::clock::TimeSource;
 
-/// The default of [`AdapterBuilder::drain_timeout`](super::AdapterBuilder::drain_timeout), in seconds.
+/// Default of [`AdapterBuilder::drain_timeout`](super::AdapterBuilder::drain_timeout), in seconds.
 const DEFAULT_DRAIN_SECONDS: u64 = 30;
-/// The upper bound of the time that a server waits at its end.
+/// Maximum time for which a stopping server waits.
 const MAX_DRAIN_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
-/// All settings of an adapter: from the builder, then the configuration file, then the environment.
+/// All settings of an adapter. They come from the builder, then the configuration file, then the environment.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Whether there is one tool for each endpoint family, one for all, or both.
+    /// The offered tools: one for each endpoint family, one for all operations, or both.
     pub mode: EndpointMode,
-    /// The profile's name.
+    /// Name of the profile.
     pub(crate) profile: String,
     pub(crate) tool_prefix: String,
     pub(crate) limits: SizeLimits,
-    /// Whether clients can send several operations in one call.
+    /// If `true`, clients can send several operations in one call.
     pub batch: bool,
-    /// Whether unknown parameters are errors.
+    /// If `true`, calls with unknown parameters are rejected.
     pub strict: bool,
     pub(crate) camel_case_aliases: bool,
     pub(crate) json_texts: bool,
-    /// Whether replies also contain structured content.
+    /// If `true`, replies also contain structured content.
     pub structured_content: bool,
-    /// The approximate size of the tool list in tokens. Without it, [`default_description_budget`] decides.
+    /// Approximate size of the tool list in tokens. Defaults to [`default_description_budget`].
     pub description_budget: Option<usize>,
     pub(crate) session_id_in_errors: bool,
     pub(crate) concurrency: Concurrency,
@@ -50,26 +50,27 @@ pub struct Settings {
     pub(crate) time: TimeSource,
     pub(crate) executions: ExecutionOptions,
     pub(crate) access: Access,
-    /// The table `auth` of the configuration file, which the HTTP server reads, and the folder of the file.
+    /// The table `auth` of the configuration file, and the folder of the file. The HTTP server reads the table.
     pub auth: Option<(serde_json::Value, PathBuf)>,
     pub(crate) gate: GateSettings,
     pub(crate) extensions: Vec<Box<dyn Extension>>,
-    /// The file of the audit log.
+    /// File of the audit log.
     pub audit_log: Option<SettingPath>,
-    /// The format of the log that the command line writes.
+    /// Format of the log written by the command line.
     pub log_format: LogFormat,
     pub(crate) audit_in_store: bool,
     pub(crate) audit_retention: Option<chrono::TimeDelta>,
     pub(crate) cursor_key: crate::paging::CursorKey,
-    /// The table `http` of the configuration file, which the HTTP server reads.
+    /// The table `http` of the configuration file. The HTTP server reads it.
     pub http: HttpTable,
-    /// Where configuration files and the environment have set something.
+    /// Sources of the settings changed by configuration files or the environment.
     pub sources: ConfigSources,
-    /// Notices about configuration files and environment for the operator, logged when the adapter starts.
+    /// Notices about configuration files and the environment for the operator. They are logged when the adapter starts.
     pub(crate) notices: Vec<String>,
 }
 
-/// The size of the tool list without a setting, in tokens.
+/// Returns the default size of the tool list in a mode, in tokens.
+/// tool.
 pub const fn default_description_budget(mode: EndpointMode) -> usize {
     match mode {
         EndpointMode::Single => 600,
@@ -114,13 +115,13 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The notices for the operator about files, the environment and permissions.
+    /// Returns the notices for the operator about files, the environment and permissions.
     #[doc(hidden)]
     pub fn notices(&self) -> &[String] {
         &self.notices
     }
 
-    /// Adds an extension. It replaces one of the same type.
+    /// Adds an extension. It replaces an extension of the same type.
     pub(super) fn extend(&mut self, extension: Box<dyn Extension>) {
         let type_of = |extension: &dyn Any| extension.type_id();
         let own = type_of(&*extension);
@@ -129,7 +130,7 @@ impl Settings {
     }
 }
 
-/// The problem with a time that a server waits at its end, if there is one.
+/// Returns the problem with a drain timeout, if it is too long.
 pub(in crate::adapter) fn drain_timeout_problem(timeout: Duration) -> Option<String> {
     (timeout > MAX_DRAIN_TIMEOUT).then(|| {
         format!(

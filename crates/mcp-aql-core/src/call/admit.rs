@@ -8,17 +8,17 @@ use crate::gatekeeper::{GateRequest, GatedOperation, Permit, RetryCall};
 use crate::operation::{Context, ExecutionCall, Handler};
 use crate::request::Credentials;
 
-/// A call that all gates have admitted.
+/// A call admitted by all gates.
 pub(super) struct AdmittedCall {
     pub(super) call: ValidCall,
     pub(super) permit: Permit,
-    /// The place for the execution that the call begins.
+    /// Slot for the execution started by the call. `None` for operations without a lifecycle.
     pub(super) slot: Option<ExecutionSlot>,
 }
 
 impl Pipeline {
-    /// Takes a call through the gates (REQ-GATE-01). If `retry_execution` repeats the call, the confirmation
-    /// of `retry_execution` is required too.
+    /// Passes a call through the gates (REQ-GATE-01). A call repeated by `retry_execution` also needs the confirmation
+    /// of `retry_execution` itself.
     pub(super) async fn admit(
         &self,
         operation: &GatedOperation,
@@ -26,7 +26,7 @@ impl Pipeline {
         context: &Context,
         retry: Option<RetryCall<'_>>,
     ) -> Result<AdmittedCall, OperationError> {
-        // A missing place for the execution is found before tokens or quotas are used up.
+        // Check for a free slot before the gates consume tokens or quotas.
         let slot =
             operation.spec.lifecycle.map(|_| self.executions.slot(context.execution_account()));
         let none = Credentials::default();
@@ -37,7 +37,7 @@ impl Pipeline {
             shapes: &self.catalog.shapes,
             states: &self.states,
             time_limit: self.concurrency.time_limit(operation.spec.timeout_seconds),
-            // A retry makes another call, whose gates need the tokens.
+            // `retry_execution` itself uses no token. The gates of the repeated call need it.
             credentials: match operation.handler {
                 Handler::Execution(ExecutionCall::Retry) => &none,
                 _ => &call.credentials,

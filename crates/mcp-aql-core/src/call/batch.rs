@@ -1,4 +1,4 @@
-//! The items of a batch, which pass through the stages one after the other.
+//! Runs the items of a batch through the stages, one after the other.
 
 use mcp_aql_protocol::ErrorCode;
 
@@ -13,19 +13,19 @@ use crate::response::{BatchReply, Reply};
 use crate::router::Endpoint;
 use crate::vocab::{ReplyForm, ReplyLimits};
 
-/// The codes of items that did not fail: a person must agree first, and later items may depend on this one.
+/// Codes that halt a batch. The item has not failed, but a person must agree first, and later items may depend on it.
 const HALTING: [ErrorCode; 2] = [ErrorCode::ConfirmationRequired, ErrorCode::RateLimitQuotaPause];
 
 impl Pipeline {
-    /// Runs the items of a batch in order, each independently (REQ-BAT-02, REQ-BAT-05), up to one that
-    /// requires confirmation (REQ-BAT-08).
+    /// Runs the items of a batch in order and independently (REQ-BAT-02, REQ-BAT-05). Stops at the first item that
+    /// requires a confirmation (REQ-BAT-08).
     pub(super) async fn call_batch(
         &self,
         items: Vec<Result<Request<'static>, Refused>>,
         endpoint: Endpoint,
         mut scope: CallScope,
     ) -> Reply {
-        // Items that have run must not run again when the client repeats the call with an answer.
+        // A repeating client would send the whole batch again with the user's answer, and run its first items twice.
         scope.elicitation.take_if(|it| matches!(it, Elicitation::Repeating(_)));
         let limits = &self.settings.limits;
         let mut batch = BatchReply::new(limits, items.len());
@@ -52,10 +52,10 @@ impl Pipeline {
             };
             let called = std::pin::pin!(self.call(call, &context, room)).await;
             if called.outcome.is_ok() {
-                // The reply to the batch has the warnings of all items.
+                // The reply to the batch contains the warnings of all items.
                 warnings.extend(context.take_warnings());
             }
-            // A user who has not agreed is not asked about the items that may depend on this one.
+            // Stop after a user has not agreed, because later items may depend on this one.
             let was_asked = |error: &OperationError| error.details().contains_key(USER_ANSWER);
             let halts = called.outcome.as_ref().is_err_and(was_asked);
             let reply = self.reply(called, &context, ReplyForm::Plain);

@@ -1,4 +1,4 @@
-//! The span of a call, and its line in the log.
+//! The span of a call, and the line that the call writes to the log.
 
 use mcp_aql_protocol::ErrorCode;
 use tracing::{Level, Span};
@@ -11,7 +11,7 @@ use crate::observe::log_targets::{CALLS, logs_calls};
 use crate::operation::CallScope;
 use crate::store::chain;
 
-/// Returns the span of a routed call, for the lines that its stages and its function log.
+/// Returns the span of a routed call. Its stages and the author's function log within it.
 pub(super) fn span(operation: &GatedOperation, scope: &CallScope) -> Span {
     tracing::info_span!(
         target: CALLS,
@@ -23,16 +23,16 @@ pub(super) fn span(operation: &GatedOperation, scope: &CallScope) -> Span {
     )
 }
 
-/// The details of an internal error for the log.
+/// Details of an internal error for the log.
 pub(super) struct InternalError {
     correlation_id: Option<String>,
-    /// The cause, unless the log has it already, under the same correlation id.
+    /// The cause. `None` if it was already logged with the same correlation id.
     cause: Option<String>,
     is_logged: bool,
 }
 
 impl InternalError {
-    /// Returns the details of an error, if it is an internal one.
+    /// Returns the details of an error with code `INTERNAL_ERROR`. Returns `None` for other errors.
     pub(super) fn of(error: &OperationError) -> Option<Self> {
         (error.code() == ErrorCode::InternalError).then(|| {
             let id = error.details().get("correlation_id").and_then(serde_json::Value::as_str);
@@ -43,7 +43,7 @@ impl InternalError {
     }
 }
 
-/// The fields of a call's line. Those that do not apply are left out.
+/// The fields of a call's log line. `None` fields are omitted from the line.
 struct CallLine<'a> {
     operation: Option<&'a str>,
     category: Option<&'static str>,
@@ -80,7 +80,7 @@ impl<'a> CallLine<'a> {
     }
 }
 
-/// Writes the line of a call.
+/// Writes the line of a call. A macro, because `tracing` needs the level and the fields at compile time.
 macro_rules! log_line {
     ($level:expr, $line:expr, $message:literal $(, $name:ident = $value:expr)*) => {{
         let CallLine {
@@ -94,8 +94,7 @@ macro_rules! log_line {
     }};
 }
 
-/// Logs a call that has been answered or given up. It has no values of parameters, and no names that only the caller
-/// knows.
+/// Logs an answered or canceled call. The line contains neither parameter values nor names chosen by the caller.
 pub(super) fn log(event: &CallEvent<'_>, internal: Option<&InternalError>) {
     if event.outcome != CallOutcome::Cancelled
         && let Some(InternalError { cause, is_logged: false, .. }) = internal

@@ -6,11 +6,11 @@ use crate::request::{
     Content, Decoded, IndexedCall, ParsedObject, Refused, decode, parse, read_texts, too_large,
 };
 
-/// A request that was not decoded.
+/// A request that cannot be decoded.
 pub(crate) enum Undecoded {
-    /// Its JSON cannot be read.
+    /// The JSON cannot be parsed.
     Unreadable(OperationError),
-    /// It is not a request.
+    /// The JSON is not a valid request.
     Refused(Refused),
 }
 
@@ -21,8 +21,8 @@ impl From<OperationError> for Undecoded {
 }
 
 impl Pipeline {
-    /// Reads one operation or the items of a batch. White space in JSON counts as part of the request, and nothing in JSON
-    /// beyond the limit is read.
+    /// Decodes a request or the items of a batch. White space counts towards the size of the request. JSON beyond the
+    /// limit is not parsed at all.
     pub(super) fn decode<'a>(&self, content: Content<'a>) -> Result<Decoded<'a>, Undecoded> {
         let limits = &self.settings.limits;
         let call = match content {

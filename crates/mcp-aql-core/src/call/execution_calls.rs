@@ -22,7 +22,7 @@ use crate::schema::argument::Argument;
 use crate::schema::spec::LifecycleSpec;
 use crate::vocab::ReplyLimits;
 
-/// The call of an operation on an execution.
+/// A call of an operation on an execution.
 struct ExecutionRequest<'a> {
     operation: &'a GatedOperation,
     arguments: &'a [Argument],
@@ -79,13 +79,14 @@ impl Pipeline {
         self.execution_state(id, context, limits).await
     }
 
-    /// Whether the caller has begun an execution.
+    /// Returns `true` if the caller has started this execution.
     fn is_own(record: &ExecutionRecord, context: &Context) -> bool {
         record.principal.as_deref() == context.principal().map(Principal::id)
             && record.claims.as_deref() == context.claims_digest()
     }
 
-    /// Returns an execution that the caller may see: its own, or with the scope of administrators any.
+    /// Returns an execution visible to the caller. Callers see their own executions, and callers with the administrator
+    /// scope see all of them.
     async fn find_execution(
         &self,
         id: &str,
@@ -121,7 +122,7 @@ impl Pipeline {
         limits: ReplyLimits,
     ) -> Outcome {
         let (status, operation) = (request.text("status"), request.text("operation_name"));
-        // Principals and sessions have different lists.
+        // Each principal, and each session without a principal, has its own list.
         let owner = context.execution_account();
         let claims = context.claims_digest();
         let name = request.operation.spec.name;
@@ -172,7 +173,7 @@ impl Pipeline {
             executions.wait(id, context, executions.stop_timeout()).await?;
             return Ok(());
         }
-        // The execution ended in the meantime.
+        // The execution has ended in the meantime.
         let record = self.find_execution(id, context).await?;
         if record.status == Status::Cancelled {
             return Ok(());
@@ -180,7 +181,7 @@ impl Pipeline {
         Err(not_in(id, &record, CANCELLABLE))
     }
 
-    /// Runs a failed execution again, after the gates of its operation.
+    /// Runs a failed execution again, after its operation's gates have admitted the call.
     async fn retry_execution(
         &self,
         request: &ExecutionRequest<'_>,
@@ -189,7 +190,8 @@ impl Pipeline {
         let id = request.id();
         let mut record = self.find_execution(id, context).await?;
         if !Self::is_own(&record, context) {
-            // The function would run with the identity of the administrator, and its result belong to another principal.
+            // The function would run with the identity of the administrator, but its result would belong to another
+            // principal.
             return Err(OperationError::permission_denied(
                 "only the principal of an execution can retry it",
             ));
@@ -218,14 +220,14 @@ impl Pipeline {
             RetryCall { permission: &request.operation.permission, arguments: request.arguments };
         let admitted = self.admit(operation, valid, &context, Some(retry)).await?;
         if !self.restart_execution((id, &record), operation, admitted, function, &context).await? {
-            // A concurrent retry came first.
+            // A concurrent retry was faster.
             let record = self.find_execution(id, &context).await?;
             return Err(not_in(id, &record, RETRYABLE));
         }
         Ok(())
     }
 
-    /// Returns the parameters for a retry. Those from the store are also added to the record.
+    /// Returns the parameters for a retry. Parameters from the store are also added to the record.
     async fn retry_params(
         &self,
         id: &str,
@@ -235,7 +237,7 @@ impl Pipeline {
         executions.read_output(id, record).await?;
         let params = record.params.clone().or_else(|| executions.sensitive_params(id));
         params.ok_or_else(|| {
-            // This process had the sensitive parameters of what it ran.
+            // The process that ran the execution keeps its sensitive parameters in memory, until they are dropped.
             let is_dropped = record.output_dropped || executions.has_run(record);
             let problem = if is_dropped { DROPPED } else { SECRET };
             OperationError::invalid_value("execution_id", problem)
@@ -255,7 +257,7 @@ const SECRET: &str = "names an execution whose parameters are secret, and were k
 const DROPPED: &str = "names an execution whose parameters are no longer kept, because newer executions have used up the \
                        space: call its operation anew";
 
-/// The error for an execution whose state does not allow the operation (`VALIDATION_INVALID_VALUE`).
+/// Creates the error for an execution whose status does not allow the operation (`VALIDATION_INVALID_VALUE`).
 fn not_in(id: &str, record: &ExecutionRecord, expected: &str) -> OperationError {
     OperationError::new(
         ErrorCode::ValidationInvalidValue,
@@ -267,7 +269,7 @@ fn not_in(id: &str, record: &ExecutionRecord, expected: &str) -> OperationError 
     .with_detail("status", record.status.as_str())
 }
 
-/// The error for an operation that does not support this (`PERMISSION_DENIED`).
+/// Creates the error for an operation without support for cancel or retry (`PERMISSION_DENIED`).
 fn unsupported(record: &ExecutionRecord, what: &str) -> OperationError {
     let operation = &record.operation;
     OperationError::permission_denied(format!("operation {operation} does not support {what}"))

@@ -1,4 +1,4 @@
-//! Calls that begin an execution, or run one again.
+//! Starts executions, and restarts failed ones.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use crate::schema::argument::Argument;
 use crate::schema::spec::LifecycleSpec;
 use crate::vocab::ReplyLimits;
 
-/// The size of the state around a result, in bytes.
+/// Bytes reserved for the execution's state, in addition to its result.
 const ENVELOPE_BYTES: usize = 32 << 10;
 
 impl Pipeline {
-    /// Begins an execution and answers with its state (REQ-LIF-04).
+    /// Starts an execution and replies with its state (REQ-LIF-04).
     pub(super) async fn begin_execution(
         &self,
         operation: &GatedOperation,
@@ -39,7 +39,8 @@ impl Pipeline {
             || shown.as_object() != Some(&whole);
         let params = call.sent.take().map(|sent| {
             let mut sent = *sent;
-            // The parameters of composite arguments were removed from the arguments.
+            // Validation has moved the parameters of composite arguments out of `arguments`, so take them from the sent
+            // parameters.
             sent.retain(|name, _| operation.parameters.iter().any(|it| &*it.name == name.as_str()));
             sent.extend(whole);
             sent
@@ -67,7 +68,7 @@ impl Pipeline {
         self.execution_state(&id, context, limits).await
     }
 
-    /// Runs a failed execution again. Returns `false` if a concurrent call has done so first.
+    /// Restarts a failed execution. Returns `false` if a concurrent call has already restarted it.
     pub(super) async fn restart_execution(
         &self,
         (id, failed): (&str, &ExecutionRecord),
@@ -91,7 +92,7 @@ impl Pipeline {
         Ok(true)
     }
 
-    /// The future that the task of an execution runs: an ordinary call, once the limit of concurrent calls
+    /// Creates the future for the task of an execution. It runs an ordinary call once the limit of concurrent calls
     /// permits it.
     fn work(
         &self,
@@ -102,7 +103,7 @@ impl Pipeline {
     ) -> Work {
         let valid = call.valid;
         let (category, timeout) = (operation.spec.category, operation.spec.timeout_seconds);
-        // The result is part of the state, which may be part of a batch.
+        // The result becomes a part of the execution's state, and the state may be a part of a batch reply.
         let limits = ReplyLimits::new(&self.settings.limits).of_execution(ENVELOPE_BYTES);
         let function = Arc::clone(function);
         let states = Arc::clone(&self.states);
@@ -144,8 +145,8 @@ impl Pipeline {
         })
     }
 
-    /// Waits for the execution if its caller requested progress. A caller that gives up cancels the
-    /// execution.
+    /// Waits for the execution if the caller requested progress. If the caller cancels its request, the execution is
+    /// canceled too.
     async fn attend(
         &self,
         lifecycle: Option<LifecycleSpec>,
@@ -164,12 +165,12 @@ impl Pipeline {
     }
 }
 
-/// The error for an execution without a place, which the admission excludes.
+/// Creates the error for a missing slot. The stage admit prevents this case.
 fn no_slot() -> OperationError {
     OperationError::internal("an admitted execution has no place")
 }
 
-/// The arguments that were given or have defaults.
+/// Returns the arguments with values, including defaults.
 fn plain(arguments: &[Argument]) -> Map<String, Value> {
     arguments
         .iter()

@@ -1,8 +1,9 @@
 //! The call pipeline: decode → route → permit → validate → admit → run → reply.
 //!
-//! The arguments of a call are often borrowed from the buffer of a connection, so the stages that read them come first and
-//! do not wait ([`Pipeline::receive`]). The future that runs the call owns what they found ([`Pipeline::handle`]). Each call
-//! passes through [`Pipeline::read`] and [`Pipeline::call`]: one of its own, an item of a batch, and `introspect`.
+//! The arguments of a call are often borrowed from the buffer of a connection. The stages that read them therefore run
+//! first, without waiting ([`Pipeline::receive`]). They return owned values for the future that runs the call
+//! ([`Pipeline::handle`]). Single calls, items of a batch and `introspect` all pass through [`Pipeline::read`] and
+//! [`Pipeline::call`].
 
 mod admit;
 mod batch;
@@ -44,26 +45,26 @@ use run::record_usage;
 use tracing::Instrument as _;
 use validate::{ValidCall, resolve_names};
 
-/// The stages of a call with everything that they use. It does not change after the adapter is built.
+/// The stages of a call, with all they use. It does not change after the adapter is built.
 pub(crate) struct Pipeline {
     pub(crate) settings: CallSettings,
     pub(crate) catalog: Arc<Catalog>,
-    /// The operations that a principal may call, with their descriptions.
+    /// The descriptions of operations for each set of scopes.
     pub(crate) views: Views,
     pub(crate) gatekeeper: Gatekeeper,
     pub(crate) executions: Executions,
     pub(crate) concurrency: Arc<ConcurrencyLimit>,
     pub(crate) states: Arc<StateMap>,
     pub(crate) services: Arc<Services>,
-    /// The functions of the author that learn of every call.
+    /// Observers of calls: the author's functions, the tracer and the recorder.
     pub(crate) observers: Observers,
-    /// Counts the usage that operations report.
+    /// Counts the usage reported by operations.
     pub(crate) usage: Option<Arc<dyn UsageRecorder>>,
-    /// Stores the limits that wrapped APIs report.
+    /// Stores the limits reported by wrapped APIs.
     pub(crate) upstream: Option<Arc<dyn UpstreamMemory>>,
 }
 
-/// The settings that the stages read.
+/// Settings used by the stages.
 pub(crate) struct CallSettings {
     pub(crate) limits: SizeLimits,
     pub(crate) batch: bool,
@@ -75,7 +76,7 @@ pub(crate) struct CallSettings {
     pub(crate) access: AccessRules,
 }
 
-/// The arguments of a tool call, as the first stages have read them.
+/// The arguments of a tool call after the stages that read them.
 pub(crate) enum Received {
     One(ReadCall),
     Batch(Vec<Result<Request<'static>, Refused>>),
@@ -84,14 +85,14 @@ pub(crate) enum Received {
 
 /// A call after the stages that read its arguments.
 pub(crate) struct ReadCall {
-    /// The index of the operation with this name, which the endpoint may not offer.
+    /// Index of the operation with the requested name, even if the endpoint does not offer it.
     operation: Option<usize>,
     introspects: bool,
-    /// The index of the operation, unless it was not routed, and its valid arguments, unless the call was rejected.
+    /// Index of the routed operation and its arguments. The inner error rejects the call, the outer error its routing.
     routed: Result<(usize, Result<ValidCall, Rejection>), OperationError>,
 }
 
-/// The reason why a routed call does not reach the gates.
+/// Why a routed call is rejected before the gates.
 enum Rejection {
     /// The caller lacks the permission.
     Denied(OperationError),
@@ -99,7 +100,7 @@ enum Rejection {
     Invalid(OperationError),
 }
 
-/// The outcome of a call that has not been replied to.
+/// The outcome of a call before its reply is built.
 struct Called<'a> {
     outcome: Outcome,
     introspects: bool,
@@ -107,8 +108,8 @@ struct Called<'a> {
 }
 
 impl Received {
-    /// The index of the operation among the entries of the registry, if it is one call of an operation that the endpoint
-    /// offers.
+    /// Returns the index of the operation among the entries of the registry. Returns `None` for a batch, and for a call
+    /// rejected by decoding or routing.
     pub(crate) fn operation(&self) -> Option<usize> {
         match self {
             Self::One(ReadCall { routed: Ok((index, _)), .. }) => Some(*index),
@@ -132,7 +133,7 @@ impl Pipeline {
         }
     }
 
-    /// Runs what was received in the context of the call, and builds the reply.
+    /// Runs a received call or batch, and builds the reply.
     pub(crate) async fn handle(
         &self,
         received: Received,
@@ -146,7 +147,7 @@ impl Pipeline {
                 let called = self.call(call, &context, limits).await;
                 self.reply(called, &context, form)
             }
-            // Boxed, so that the future of a single call stays small.
+            // Boxed to keep the future of a single call small.
             Received::Batch(items) => {
                 erased(self.call_batch(items, endpoint, context.scope().clone())).await
             }
@@ -159,7 +160,7 @@ impl Pipeline {
         }
     }
 
-    /// Takes a call through the stages that read its arguments: route → permit → validate.
+    /// Runs the stages that read the arguments: route → permit → validate.
     fn read(&self, request: Request<'_>, endpoint: Endpoint, scope: &CallScope) -> ReadCall {
         let Request { operation: name, mut params, mut credentials } = request;
         let routed = self.route(&name, endpoint, scope).and_then(|index| {
@@ -178,7 +179,7 @@ impl Pipeline {
         ReadCall { operation, introspects: introspects(&name), routed }
     }
 
-    /// Turns an invalid item of a batch into a call which was not routed.
+    /// Turns an invalid item of a batch into a rejected call, so that it takes the same path as the other items.
     fn refused(&self, refused: Refused) -> ReadCall {
         let Refused { operation, error, .. } = refused;
         ReadCall {
@@ -188,7 +189,7 @@ impl Pipeline {
         }
     }
 
-    /// Takes a call through the stages that follow: admit → run. The audit records a call that was denied.
+    /// Runs the remaining stages: admit → run. A denied call is recorded in the audit log.
     async fn call<'a>(
         &'a self,
         call: ReadCall,

@@ -1,4 +1,4 @@
-//! Observe: passes calls and executions to the author's observers, and calls to the log. Both run within the spans of
+//! Observe: reports calls and executions to the author's observers, and calls to the log. Both run within the spans of
 //! the tracer, if the adapter has one.
 
 use std::future::poll_fn;
@@ -19,42 +19,42 @@ use crate::observe::observers::Observers;
 use crate::operation::{Context, OperationSpec, Outcome};
 use crate::response::Reply;
 
-/// A call or an execution that is observed. The observers and the log receive its event when it is dropped. Without an
-/// outcome it was cancelled.
+/// An observed call or execution. Dropping it sends its event to the observers and the log. If no outcome was set
+/// before, it was canceled.
 pub(super) struct Observed {
     observers: Observers,
-    /// The span of the tracer, if the adapter has one.
+    /// Span of the tracer, if the adapter has one.
     span: Option<Box<dyn CallSpan>>,
     spec: Option<OperationSpec>,
-    /// The id of the execution; `None` for a call.
+    /// Id of the execution. `None` for a call.
     execution_id: Option<String>,
     context: Context,
     started: Instant,
     outcome: CallOutcome,
     code: Option<ErrorCode>,
-    /// The error, if it is an internal one.
+    /// Set for an internal error.
     internal: Option<InternalError>,
     bytes: usize,
 }
 
 impl Pipeline {
-    /// Returns the description of the operation with this name, if it exists.
+    /// Returns the table of the operation with this name, if it exists.
     pub(super) fn spec_of(&self, operation: &str) -> Option<&OperationSpec> {
         self.catalog.registry.get(operation).map(|entry| &entry.operation.spec)
     }
 }
 
-/// A call until its reply. Without an observer and a log of all calls it is only measured, for the line of an internal
-/// error.
+/// Observes a call until its reply. If there are neither observers nor a log of all calls, only the start time is
+/// recorded, because an internal error is always logged with its duration.
 pub(super) struct Observation<'a> {
     spec: Option<&'a OperationSpec>,
     started: Instant,
-    /// Boxed, so that the future of a call without observers stays small.
+    /// Boxed to keep the future of a call without observers small.
     observed: Option<Box<Observed>>,
 }
 
 impl<'a> Observation<'a> {
-    /// Begins to observe a call. The context is needed if it has an observer or a line in the log.
+    /// Begins to observe a call. `context` is only called if there is an observer or a log.
     pub(super) fn begin(
         observers: &Observers,
         spec: Option<&'a OperationSpec>,
@@ -65,12 +65,12 @@ impl<'a> Observation<'a> {
         Self { spec, started: Instant::now(), observed }
     }
 
-    /// Returns the observed call, if it is observed.
+    /// Returns the observed call, if there are observers or a log.
     pub(super) fn observed(&self) -> Option<&Observed> {
         self.observed.as_deref()
     }
 
-    /// Keeps the cause of an internal error for the line of the call. From then on the call is observed.
+    /// Keeps the details of an internal error for the log. Observes the call from now on if it was not observed before.
     pub(super) fn failed(
         &mut self,
         error: &OperationError,
@@ -96,7 +96,7 @@ impl<'a> Observation<'a> {
 }
 
 impl Observed {
-    /// Begins to observe an execution with this context, which a call in the span `parent` has begun.
+    /// Begins to observe an execution. `parent` is the span of the call that started it.
     pub(super) fn begin_execution(
         observers: &Observers,
         spec: OperationSpec,
@@ -152,7 +152,7 @@ impl Observed {
     pub(super) fn ended(mut self, outcome: &Outcome) {
         match outcome {
             Ok(payload) => self.bytes = payload.len(),
-            // The record of a cancelled execution has no error.
+            // The record of a canceled execution has no error.
             Err(_) if self.context.is_cancelled() => return,
             Err(error) => self.code = Some(error.code()),
         }
@@ -174,14 +174,14 @@ impl Drop for Observed {
             execution_id: self.execution_id.as_deref(),
             scope,
         };
-        // Executions log their ends with their records.
+        // Executions log their ends together with their records.
         let log = || {
             if self.execution_id.is_none() {
                 call_log::log(&event, self.internal.as_ref());
             }
         };
         match &self.span {
-            // Within the span, so that the line has the ids of the trace.
+            // Log within the span, so that the line has the trace ids.
             Some(span) => {
                 span.enter(&mut || log());
                 span.end(&event);
@@ -192,8 +192,8 @@ impl Drop for Observed {
     }
 }
 
-/// Awaits the stages of a call within its span, if it has one. The stages are pinned by the caller, because a future
-/// that is moved takes its place twice.
+/// Polls the stages of a call within its span, if there is one. The caller pins the stages, because moving them into
+/// this future would double its size.
 pub(super) async fn within_span<T>(
     observed: Option<&Observed>,
     mut stages: Pin<&mut impl Future<Output = T>>,

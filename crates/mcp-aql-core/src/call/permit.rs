@@ -10,9 +10,8 @@ use crate::operation::{CallScope, RegisteredOperation};
 use super::Pipeline;
 
 impl Pipeline {
-    /// Rejects a call of a caller without the scope of the operation, and a call without a principal if the adapter
-    /// requires one. This happens before the parameters are checked, so that errors do not describe an operation that the
-    /// caller may not call.
+    /// Rejects callers without the scope of the operation, and calls without a principal if the adapter requires one.
+    /// This check precedes validation, so that errors do not describe an operation to a caller who may not call it.
     pub(super) fn permit(
         &self,
         operation: &RegisteredOperation,
@@ -30,7 +29,7 @@ impl Pipeline {
         }
     }
 
-    /// Records that a call was denied.
+    /// Records a denied call in the audit log.
     pub(super) async fn audit_denial(
         &self,
         operation: &GatedOperation,
@@ -47,7 +46,7 @@ impl Pipeline {
             session: scope.session.as_ref().map(Session::id),
             ..AuditEntry::default()
         };
-        // Boxed, so that the future of a permitted call stays small.
+        // Boxed to keep the future of a permitted call small.
         Box::pin(self.services.audit.record(&entry)).await;
     }
 

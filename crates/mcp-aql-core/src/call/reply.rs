@@ -1,4 +1,4 @@
-//! Reply: turns the outcome of a call into text within the response limit.
+//! Reply: turns the outcome of a call into JSON within the response limit.
 
 use mcp_aql_protocol::ErrorCode;
 
@@ -12,13 +12,13 @@ use crate::request::{Refused, too_large};
 use crate::response::Reply;
 use crate::vocab::ReplyForm;
 
-/// Whether a call is for `introspect`, whichever stage rejects it.
+/// Returns `true` if a call names `introspect`. Any stage can reject such a call.
 pub(super) fn introspects(operation: &str) -> bool {
     operation == introspection::SPEC.name
 }
 
 impl Pipeline {
-    /// The reply to a call, with the warnings of its context. Completes the observation of the call.
+    /// Builds the reply to a call, with the warnings of its context. Completes the observation of the call.
     pub(super) fn reply(&self, called: Called<'_>, context: &Context, form: ReplyForm) -> Reply {
         let Called { outcome, introspects, mut observation } = called;
         if let Err(error) = &outcome {
@@ -52,7 +52,7 @@ impl Pipeline {
         }
     }
 
-    /// The reply to a request that could not be read.
+    /// Builds the reply to a request that cannot be parsed.
     pub(crate) fn reply_to_unreadable(&self, error: OperationError, scope: &CallScope) -> Reply {
         let context = || Context::new(scope.clone());
         let mut observation = Observation::begin(&self.observers, None, context);
@@ -62,12 +62,12 @@ impl Pipeline {
         reply
     }
 
-    /// A failure that observers do not see.
+    /// Builds the reply for an error without reporting it to observers.
     pub(crate) fn unobserved_failure(&self, error: OperationError, scope: &CallScope) -> Reply {
         self.failure(self.labelled(error, false, scope), ReplyForm::Plain)
     }
 
-    /// The reply to a request that was not decoded.
+    /// Builds the reply to a JSON value without a valid request.
     pub(super) fn reply_to_refused(&self, refused: Refused, scope: &CallScope) -> Reply {
         let Refused { operation, error, batch, .. } = refused;
         let context = || Context::new(scope.clone());
@@ -84,15 +84,15 @@ impl Pipeline {
         batch: bool,
         scope: &CallScope,
     ) -> Reply {
-        // The failure of a whole batch has only a code and a message (REQ-BAT-06). The numbers of an
-        // exceeded limit take precedence (REQ-ENC-13).
+        // The error for a whole batch contains only a code and a message (REQ-BAT-06). An exceeded limit is an
+        // exception: its numbers must be reported (REQ-ENC-13).
         if batch && error.code() != ErrorCode::ValidationPayloadTooLarge {
             return self.failure(error.without_details(), ReplyForm::Plain);
         }
         self.failure(self.labelled(error, introspects(operation), scope), ReplyForm::Plain)
     }
 
-    /// Limits the size of a reply including its warnings (REQ-ENC-09). The error states that the operation
+    /// Replaces a reply that exceeds the size limit with its warnings (REQ-ENC-09). The error states that the operation
     /// has already run.
     pub(super) fn bounded(&self, reply: Reply, introspects: bool, scope: &CallScope) -> Reply {
         let limit = self.settings.limits.max_response_size;
@@ -104,7 +104,7 @@ impl Pipeline {
         self.failure(self.labelled(error, introspects, scope), ReplyForm::Plain)
     }
 
-    /// A failure within the response limit (REQ-ENC-09).
+    /// Serializes an error within the response limit (REQ-ENC-09).
     fn failure(&self, error: OperationError, form: ReplyForm) -> Reply {
         let fits = |reply: &Reply| reply.text.len() <= self.settings.limits.max_response_size;
         if form == ReplyForm::Quoted {
@@ -113,13 +113,13 @@ impl Pipeline {
                 return reply;
             }
         }
-        // Only the plain form shows whether a long error exceeds the limit.
+        // Quoting changes the length, so only the plain form shows whether the error exceeds the limit.
         let reply = Reply::failure(&error);
         if fits(&reply) { reply } else { Reply::failure(&error.shortened()) }
     }
 
-    /// Adds the session's id to an error, so that it can be found in the log (REQ-SES-06, choice C-36).
-    /// Failures of `introspect` have no details, whichever stage rejects the call (REQ-INT-28).
+    /// Adds the session's id to an error, so that you can find the call in the log (REQ-SES-06, choice C-36). Errors of
+    /// `introspect` have no details, no matter which stage rejects the call (REQ-INT-28).
     fn labelled(
         &self,
         error: OperationError,

@@ -17,7 +17,8 @@ impl Pipeline {
         routed.map_err(|error| self.error_for(error, operation, endpoint, scope))
     }
 
-    /// The error for a name that is not routed. Its hints name no operation that the caller may not call.
+    /// Returns the error for a name that cannot be routed. Its suggestions only name operations that the caller may
+    /// call.
     fn error_for(
         &self,
         error: OperationError,

@@ -18,8 +18,8 @@ use crate::util::future::erased;
 use crate::vocab::ReplyLimits;
 
 impl Pipeline {
-    /// Runs an admitted call. A function that waits for no other call is started before the returned future
-    /// is polled.
+    /// Runs an admitted call. A function that need not wait for other calls starts before the returned future is
+    /// polled.
     pub(super) fn run<'a>(
         &'a self,
         operation: &'a GatedOperation,
@@ -38,7 +38,7 @@ impl Pipeline {
             Handler::Function(function) if operation.spec.lifecycle.is_none() => {
                 Either::Left(self.run_function(operation, admitted.call, function, context, limits))
             }
-            // Boxed, so that the future of an ordinary call stays small.
+            // Boxed to keep the future of an ordinary call small.
             _ => Either::Right(erased(
                 self.run_execution_or_introspection(operation, admitted, context, limits),
             )),
@@ -72,7 +72,7 @@ impl Pipeline {
         self.concurrency.run(category, timeout, context, || function.run(call))
     }
 
-    /// Begins an execution, runs an operation on executions, or answers `introspect`.
+    /// Starts an execution, runs an operation on executions, or answers `introspect`.
     async fn run_execution_or_introspection(
         &self,
         operation: &GatedOperation,
@@ -96,17 +96,17 @@ impl Pipeline {
         let catalog = self.views.of(context.principal(), &self.catalog);
         let session = context.session();
         let answer = catalog.introspection.answer(call.valid.arguments, session, &*catalog);
-        // Failures of `introspect` have no details (REQ-INT-28).
+        // Errors of `introspect` have no details (REQ-INT-28).
         answer.await.map_err(OperationError::without_details)
     }
 }
 
-/// Counts the usage that an operation has reported so far.
+/// Records the usage reported by an operation since the last record.
 pub(super) async fn record_usage(recorder: Option<&dyn UsageRecorder>, context: &Context) {
     let Some(recorder) = recorder else { return };
     let usage = context.take_usage();
     if usage != Usage::default() {
-        // Boxed, so that the future of a call without reports stays small.
+        // Boxed to keep the future of a call without reported usage small.
         Box::pin(recorder.record(usage)).await;
     }
 }

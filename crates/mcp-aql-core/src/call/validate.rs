@@ -13,7 +13,7 @@ use crate::request::{Credentials, Params};
 pub(crate) struct ValidCall {
     pub(super) valid: ValidParams,
     pub(super) credentials: Credentials,
-    /// The parameters as they were sent, if the call begins an execution that can be retried with them.
+    /// The parameters as they were sent. Set for calls that start an execution with support for retries.
     pub(super) sent: Option<Box<Map<String, Value>>>,
 }
 
@@ -29,7 +29,7 @@ impl Pipeline {
         let introspects = matches!(operation.handler, Handler::Introspect);
         let lifecycle = operation.spec.lifecycle;
         let rules = ValidationRules {
-            // Introspection refuses unknown parameters, because its result has no warnings (REQ-INT-28).
+            // `introspect` always rejects unknown parameters, because its result has no warnings (REQ-INT-28).
             strict: self.settings.strict || introspects,
             camel_case_aliases: self.settings.camel_case_aliases,
             json_texts: self.settings.json_texts.then_some(&self.settings.limits),
@@ -55,7 +55,7 @@ impl Pipeline {
     }
 }
 
-/// Resolves the other names that an operation accepts for its parameters and for the token.
+/// Replaces aliases of parameters and of the confirmation token by the canonical names.
 pub(super) fn resolve_names(
     operation: &GatedOperation,
     params: &mut Params<'_>,
@@ -69,8 +69,8 @@ pub(super) fn resolve_names(
     }
 }
 
-/// Accepts `confirmation_token` as `_confirmation` if calls of the operation may require confirmation,
-/// unless the operation has such a parameter of its own (choice C-18).
+/// Accepts `confirmation_token` as an alias of `_confirmation` if the operation may require a confirmation. A parameter
+/// of the operation with this name takes precedence (choice C-18).
 fn take_confirmation(
     operation: &GatedOperation,
     params: &mut Params<'_>,

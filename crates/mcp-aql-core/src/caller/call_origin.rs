@@ -1,12 +1,14 @@
-//! Where a call comes from: the request of its client, and the trace that it belongs to.
+//! Where a call comes from: the request of its client, and its trace.
 
 use std::any::Any;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// The request that a call belongs to, for traces and the log. The transports of mcp-aql fill it in for adapters that
-/// trace or log their calls. A transport of your own may set the trace context of its requests. Nothing in it is authenticated.
+/// The request that a call belongs to. It is used in traces and in the log.
+///
+/// The built-in transports fill it in for adapters that trace or log their calls. If you write your own transport, you
+/// can set the trace context of its requests. None of the values are authenticated, so do not base decisions on them.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -24,25 +26,25 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct CallOrigin {
-    /// The transport of the request; `None` for a call that did not arrive over MCP.
+    /// Transport of the request. `None` for a call that did not arrive over MCP.
     pub transport: Option<TransportKind>,
-    /// The name of the called MCP tool.
+    /// Name of the called MCP tool.
     pub tool: Option<String>,
-    /// The id of the JSON-RPC request, shortened.
+    /// Id of the JSON-RPC request, shortened.
     pub request_id: Option<String>,
-    /// The address of the client's connection, over HTTP. Behind a proxy it is the proxy's.
+    /// Address of the client's connection, over HTTP. Behind a proxy, it is the address of the proxy.
     pub client: Option<SocketAddr>,
-    /// The version of MCP that the request follows.
+    /// MCP version of the request.
     pub protocol_version: Option<&'static str>,
-    /// The trace context in the `_meta` of the request (SEP-414).
+    /// Trace context in the `_meta` of the request (SEP-414).
     pub meta: TraceContext,
-    /// The trace context in the headers of the HTTP request.
+    /// Trace context in the headers of the HTTP request.
     pub headers: TraceContext,
-    /// The span that was active when the transport received the request.
+    /// Span active when the transport received the request.
     pub active: Option<ActiveSpan>,
 }
 
-/// The kind of transport that a request arrived over.
+/// The kind of transport over which a request arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TransportKind {
@@ -52,25 +54,25 @@ pub enum TransportKind {
     Http,
 }
 
-/// The trace context of a request, as its client wrote it.
+/// The trace context of a request, as sent by its client.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TraceContext {
-    /// The trace and the span of the client (W3C Trace Context).
+    /// Trace and span of the client (W3C Trace Context).
     pub traceparent: Option<String>,
-    /// The state of tracing systems (W3C Trace Context).
+    /// State of tracing systems (W3C Trace Context).
     pub tracestate: Option<String>,
-    /// The properties of the trace (W3C Baggage).
+    /// Properties of the trace (W3C Baggage).
     pub baggage: Option<String>,
 }
 
 impl TraceContext {
-    /// The names of the fields, in `_meta` as well as in headers.
+    /// Names of the fields, both in `_meta` and in headers.
     pub const FIELDS: [&str; 3] = ["traceparent", "tracestate", "baggage"];
-    /// The maximum length of a field, in bytes. Longer ones are ignored.
+    /// Maximum length of a field in bytes. Longer fields are ignored.
     const MAX_FIELD_BYTES: usize = 8192;
 
-    /// Reads the fields with this function.
+    /// Reads the trace context with a function that returns the value of a field.
     pub fn read<'a>(field: impl Fn(&str) -> Option<&'a str>) -> Self {
         let [traceparent, tracestate, baggage] = Self::FIELDS.map(|name| {
             field(name).filter(|value| value.len() <= Self::MAX_FIELD_BYTES).map(str::to_owned)
@@ -99,7 +101,7 @@ impl ActiveSpan {
         Self(Arc::new(span))
     }
 
-    /// Returns the span, if it is of this type.
+    /// Returns the span if it has this type.
     pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.0.downcast_ref()
     }

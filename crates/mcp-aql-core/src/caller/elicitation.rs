@@ -1,4 +1,4 @@
-//! How a call asks the user of its client. MCP calls this elicitation.
+//! Asks the user of a call's client for a confirmation. MCP calls this elicitation.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -6,22 +6,23 @@ use std::sync::{Arc, Mutex};
 use crate::util::future::BoxFuture;
 use crate::util::sync::lock;
 
-/// How the user of the caller's client can be asked whether a call may run.
+/// Asks the user of the caller's client for permission to run a call.
 ///
-/// The transports that are built in provide this for clients that declare the capability `elicitation`. A call without
-/// it is confirmed with a token.
+/// The built-in transports provide it for clients with the capability `elicitation`. If you write your own transport,
+/// set [`CallScope::elicitation`](crate::transport::CallScope::elicitation). Without it, calls are confirmed with
+/// tokens.
 ///
 /// Source: MCP 2025-11-25 "Elicitation", MCP 2026-07-28 "Multi Round-Trip Requests".
 #[derive(Clone)]
 pub enum Elicitation {
-    /// The client shows a question while the call waits for the answer. The wait needs a runtime with timers.
+    /// The client shows a question while the call waits for the answer. The wait needs a tokio runtime with timers.
     Waiting(Arc<dyn AskUser>),
-    /// The client gets the [question](super::transport::Reply::question) of the reply instead of its text, and repeats the
-    /// call with the answer.
+    /// The client receives a [question](crate::transport::Reply::question) instead of a result, and repeats the call
+    /// with the answer.
     Repeating(Arc<RepeatedCall>),
 }
 
-/// Shows a question to the user of a client.
+/// Shows a question to the user of a client. Implement it for your own transport.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -59,8 +60,10 @@ pub enum Elicitation {
 /// # Ok(()) }) }
 /// ```
 pub trait AskUser: Send + Sync + 'static {
-    /// Shows a question of several lines, which the user accepts or declines. Returns `None` if the client cannot show it.
-    /// The caller limits the time, and drops the future to withdraw the question.
+    /// Shows a question with several lines. The user accepts or declines it. Returns `None` if the client cannot show
+    /// it.
+    ///
+    /// The caller limits the time. It drops the future to withdraw the question.
     fn ask(&self, question: String) -> BoxFuture<'_, Option<UserAnswer>>;
 }
 
@@ -69,7 +72,7 @@ pub trait AskUser: Send + Sync + 'static {
 pub enum UserAnswer {
     /// The user agrees to the call.
     Accepted,
-    /// The user refuses the call.
+    /// The user declines the call.
     Declined,
     /// The user has closed the question without an answer.
     Cancelled,
@@ -77,17 +80,17 @@ pub enum UserAnswer {
 
 /// A call that the client repeats with the answer of its user.
 ///
-/// The state that goes with a question is a token like a confirmation token: random, bound to the call and its caller,
-/// and valid once. The client returns it with the answer.
+/// Each question has a state, and the client returns the state with the answer. The state is a token like a
+/// confirmation token: random, valid once, and bound to the call and its caller.
 #[derive(Debug, Default)]
 pub struct RepeatedCall {
-    /// The state of the question that was asked before, and the user's answer to it.
+    /// The state of the earlier question, and the user's answer.
     answered: Option<(String, UserAnswer)>,
     question: Mutex<Option<UserQuestion>>,
 }
 
 impl RepeatedCall {
-    /// Creates a call. If the client has sent the answer of its user, it comes with the state of the question.
+    /// Creates a call. Pass the state of the question and the user's answer if the client has sent them.
     pub fn new(answered: Option<(String, UserAnswer)>) -> Self {
         Self { answered, question: Mutex::default() }
     }
@@ -96,7 +99,7 @@ impl RepeatedCall {
         self.answered.as_ref().map(|(state, answer)| (state.as_str(), *answer))
     }
 
-    /// Stores the question that the client gets instead of the result.
+    /// Stores the question that the client receives instead of the result.
     pub(crate) fn ask(&self, question: UserQuestion) {
         *lock(&self.question) = Some(question);
     }
@@ -106,10 +109,10 @@ impl RepeatedCall {
     }
 }
 
-/// A question that a client gets instead of the result of a call.
+/// A question that a client receives instead of the result of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserQuestion {
-    /// The text for the user, of several lines.
+    /// The question for the user. It has several lines.
     pub message: String,
     /// The state that the client returns with the answer.
     pub state: String,

@@ -9,12 +9,14 @@ use serde_json::{Map, Value, json};
 
 use crate::vocab::digest;
 
-/// The authenticated caller of an operation: who it is, and what it may do.
+/// The authenticated caller of an operation, with its scopes and claims.
 ///
-/// An authenticator of the HTTP server, or the middleware of your own server, attaches it to each request. An
-/// operation reads it with [`Context::principal`](crate::Context::principal). Two principals are the same if issuer and
-/// subject are equal. Sessions, executions, cursors and confirmation tokens belong to its [`identity`](Self::identity),
-/// which includes the claims: a subject may act for several tenants, and what it has for one does not belong to another.
+/// An authenticator of the HTTP server, or the middleware of your own server, attaches it to each request. Read it in
+/// an operation with [`Context::principal`](crate::Context::principal).
+///
+/// Two principals are equal if issuer and subject are equal. Sessions, executions, cursors and confirmation tokens
+/// belong to its [`identity`](Self::identity). The identity includes the claims, because a subject may act for
+/// several tenants and must not use the sessions of one for another.
 ///
 /// ```
 /// use mcp_aql::auth::Principal;
@@ -37,12 +39,12 @@ struct PrincipalData {
     issuer_length: usize,
     scopes: BTreeSet<String>,
     claims: Map<String, Value>,
-    /// The digest of the lasting claims, if there are any, once it is needed.
+    /// Digest of the lasting claims, computed when it is first needed. `None` if there are none.
     claims_digest: OnceLock<Option<Box<str>>>,
 }
 
-/// The claims that differ between the tokens of one identity: the registered ones, those of OpenID Connect about the
-/// sign-in, and those that authorization servers add to each token.
+/// The claims that differ between the tokens of one identity. They are the registered claims, those of OpenID Connect
+/// about the sign-in, and those that authorization servers add to each token.
 const CHANGING_CLAIMS: [&str; 31] = [
     "acr",
     "aio",
@@ -78,8 +80,10 @@ const CHANGING_CLAIMS: [&str; 31] = [
 ];
 
 impl Principal {
-    /// Creates a principal without scopes and claims. The issuer is who vouches for the subject, such as the URL of an
-    /// authorization server. White space in it is replaced by `-`.
+    /// Creates a principal without scopes and claims.
+    ///
+    /// The issuer vouches for the subject. It is usually the URL of an authorization server. White space in it is
+    /// replaced by `-`, because a space separates it from the subject.
     pub fn new(issuer: &str, subject: &str) -> Self {
         let issuer = issuer.replace(char::is_whitespace, "-");
         let (id, issuer_length) = (format!("{issuer} {subject}"), issuer.len());
@@ -94,7 +98,7 @@ impl Principal {
         self
     }
 
-    /// Adds a claim.
+    /// Adds a claim. Your operations read it with [`claim`](Self::claim).
     #[must_use]
     pub fn with_claim(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         let parts = Arc::make_mut(&mut self.0);
@@ -103,23 +107,24 @@ impl Principal {
         self
     }
 
-    /// Who vouches for the subject.
+    /// Returns the issuer. It vouches for the subject.
     pub fn issuer(&self) -> &str {
         self.0.id.get(..self.0.issuer_length).unwrap_or_default()
     }
 
-    /// The name of the caller, which is unique for its issuer.
+    /// Returns the name of the caller. It is unique for its issuer.
     pub fn subject(&self) -> &str {
         self.0.id.get(self.0.issuer_length + 1..).unwrap_or_default()
     }
 
-    /// The issuer and the subject, separated by a space. It identifies the principal in stores and in the audit log.
+    /// Returns the issuer and the subject, separated by a space. This string identifies the principal in stores and
+    /// in the audit log.
     pub fn id(&self) -> &str {
         &self.0.id
     }
 
-    /// Returns the digest of all claims, except those that differ between the tokens of one identity. `None` without such
-    /// claims.
+    /// Returns the digest of all claims, except those that differ between the tokens of one identity. Returns `None`
+    /// if there are no such claims.
     pub(crate) fn claims_digest(&self) -> Option<&str> {
         let compute = || {
             let lasting = |(name, _): &(&String, &Value)| !CHANGING_CLAIMS.contains(&name.as_str());
@@ -129,8 +134,9 @@ impl Principal {
         self.0.claims_digest.get_or_init(compute).as_deref()
     }
 
-    /// What sessions, executions and cursors belong to: the [`id`](Self::id), and a digest of the claims that last. The
-    /// claims which differ between tokens of one sign-in, such as `exp` and `jti`, are not part of it.
+    /// Returns the identity that owns sessions, executions and cursors. It consists of the [`id`](Self::id) and a
+    /// digest of the lasting claims. Claims that differ between the tokens of one sign-in, such as `exp` and `jti`,
+    /// are not part of it.
     #[doc(hidden)]
     pub fn identity(&self) -> Cow<'_, str> {
         match self.claims_digest() {
@@ -139,17 +145,18 @@ impl Principal {
         }
     }
 
-    /// The scopes, in alphabetical order.
+    /// Returns the scopes in alphabetical order.
     pub fn scopes(&self) -> impl Iterator<Item = &str> {
         self.0.scopes.iter().map(String::as_str)
     }
 
-    /// Whether the principal has this scope.
+    /// Returns `true` if the principal has this scope. You rarely need this, because the adapter checks the scope that
+    /// an operation declares.
     pub fn has_scope(&self, scope: &str) -> bool {
         self.0.scopes.contains(scope)
     }
 
-    /// The value of a claim.
+    /// Returns the value of a claim.
     pub fn claim(&self, name: &str) -> Option<&Value> {
         self.0.claims.get(name)
     }

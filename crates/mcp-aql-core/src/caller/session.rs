@@ -1,4 +1,4 @@
-//! MCP sessions as operations see them.
+//! MCP sessions, as operations see them.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -10,12 +10,14 @@ use tokio_util::sync::CancellationToken;
 use crate::caller::principal::Principal;
 use crate::util::sync::lock;
 
-/// One client's connection: an id of our own and state that lives as long as the connection.
+/// The connection of one client. It has an id of its own, and state that lives as long as the connection.
 ///
-/// It opens at the first request and ends when the connection does, cleanly or not; a client that
-/// connects again has a new one. A client without connections of its own, such as one that talks
-/// stateless HTTP, has no session: [`Context::session`](super::Context::session) is `None` there. If such a client is
-/// authenticated, its principal has one session for all requests to the process.
+/// A session opens with the first request of a connection, and ends when the connection closes or is lost. A client
+/// that connects again gets a new session.
+///
+/// A client without connections of its own, for example over stateless HTTP, has no session:
+/// [`Context::session`](crate::Context::session) returns `None`. If such a client is authenticated, its principal has
+/// one session for all requests to the process.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU32, Ordering};
@@ -33,7 +35,7 @@ pub struct Session(Arc<SessionData>);
 
 struct SessionData {
     id: Box<str>,
-    /// The id of the session in MCP, for the log.
+    /// Id of the session in MCP, for the log.
     mcp_id: OnceLock<Box<str>>,
     is_of_principal: bool,
     ended: CancellationToken,
@@ -41,18 +43,18 @@ struct SessionData {
     client: OnceLock<Box<str>>,
 }
 
-/// The maximum number of characters that are kept of a client's name.
+/// Maximum number of stored characters of a client's name.
 const MAX_CLIENT_CHARS: usize = 100;
 
 impl Session {
-    /// Opens a session. Adapters do this by themselves; call it to test an operation.
+    /// Opens a session. Adapters do this for you. Call it to test an operation.
     #[expect(clippy::new_without_default, reason = "every session is another one")]
     pub fn new() -> Self {
         Self::with_id(crate::vocab::new_id("s").into(), false)
     }
 
     /// Opens the session of a principal without connections of its own. Every process gives it the same id, so that a
-    /// confirmation token of one process is valid in another.
+    /// confirmation token from one process is valid in another.
     #[doc(hidden)]
     pub fn of_principal(principal: &Principal) -> Self {
         let hash = crate::vocab::digest(principal.identity().as_bytes());
@@ -65,29 +67,32 @@ impl Session {
         Self(Arc::new(SessionData { id, mcp_id, is_of_principal, ended, state, client }))
     }
 
-    /// Whether other processes may have the same session, whose tokens outlive this process.
+    /// Returns `true` if other processes may have the same session. Its tokens then outlive this process.
     pub(crate) fn is_of_principal(&self) -> bool {
         self.0.is_of_principal
     }
 
-    /// Whether a call or an execution uses the session.
+    /// Returns `true` if a call or an execution uses the session.
     #[doc(hidden)]
     pub fn is_in_use(&self) -> bool {
         Arc::strong_count(&self.0) > 1
     }
 
-    /// The session's id: a label for logs and replies, never a credential.
+    /// Returns the session's id. Use it as a label in logs and replies, never as a credential.
     pub fn id(&self) -> &str {
         &self.0.id
     }
 
-    /// The name and the version of the client, such as `cursor 1.7.2`, if it has introduced itself: a label for people,
-    /// never an identity. It is the client's text, cut after 100 characters.
+    /// Returns the name and version of the client, for example `cursor 1.7.2`. Returns `None` if it has not
+    /// introduced itself.
+    ///
+    /// The client chooses this string, and it is cut after 100 characters. Show it to people, but never use it as an
+    /// identity.
     pub fn client(&self) -> Option<&str> {
         self.0.client.get().map(|client| &**client)
     }
 
-    /// Records the client's introduction. The first one stays.
+    /// Records the client's introduction. Only the first one is kept.
     #[doc(hidden)]
     pub fn introduce(&self, client: &str) {
         let known = || client.chars().take(MAX_CLIENT_CHARS).collect::<String>().into();
@@ -96,19 +101,20 @@ impl Session {
         }
     }
 
-    /// The id of the session in MCP, the header `Mcp-Session-Id` over HTTP. Requests with it belong to the session, so
-    /// do not show it to other clients.
+    /// Returns the id of the session in MCP. Over HTTP, it is the header `Mcp-Session-Id`. Requests with this id
+    /// belong to the session, so do not show it to other clients.
     pub fn mcp_id(&self) -> Option<&str> {
         self.0.mcp_id.get().map(|id| &**id)
     }
 
-    /// Records the id of the session in MCP. The first one is kept.
+    /// Records the id of the session in MCP. Only the first one is kept.
     #[doc(hidden)]
     pub fn set_mcp_id(&self, id: &str) {
         self.0.mcp_id.get_or_init(|| id.into());
     }
 
-    /// The session's state of type `T`, made at first use and dropped when the session ends.
+    /// Returns the session's state of type `T`. It is created on first use and dropped when the session ends. The state
+    /// is shared, so you need atomics or a lock inside `T` to change it.
     pub fn state<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
         let known = |states: &HashMap<_, Arc<dyn Any + Send + Sync>>| {
             states.get(&TypeId::of::<T>()).map(Arc::clone)?.downcast::<T>().ok()
@@ -117,20 +123,20 @@ impl Session {
         if let Some(state) = known(&states()) {
             return state;
         }
-        // Made without the lock: whatever `T::default` does, it may use this session.
+        // The lock is not held here, because `T::default` may use this session.
         let made = Arc::new(T::default());
         let mut states = states();
         if let Some(state) = known(&states) {
             return state;
         }
-        // A session that has ended keeps nothing.
+        // An ended session keeps no state.
         if !self.has_ended() {
             states.insert(TypeId::of::<T>(), Arc::<T>::clone(&made));
         }
         made
     }
 
-    /// Whether the connection is gone.
+    /// Returns `true` if the connection has ended.
     pub fn has_ended(&self) -> bool {
         self.0.ended.is_cancelled()
     }
@@ -140,7 +146,7 @@ impl Session {
         self.0.ended.cancelled().await;
     }
 
-    /// Ends the session: wakes whoever waits for it and drops its state.
+    /// Ends the session. Wakes all tasks that wait for the end, and drops the session's state.
     #[doc(hidden)]
     pub fn end(&self) {
         self.0.ended.cancel();

@@ -1,4 +1,4 @@
-//! The scopes that callers need.
+//! Scopes that authenticated callers need to call operations.
 
 use std::sync::Arc;
 
@@ -9,15 +9,16 @@ use crate::config::setting::Setting;
 use crate::config::tightening::Tightening;
 use crate::operation::OperationSpec;
 
-/// The scopes that authenticated callers need to call the operations of an adapter.
+/// Controls the scopes that authenticated callers need to call the operations of an adapter. Pass it to
+/// [`AdapterBuilder::access`](crate::AdapterBuilder::access).
 ///
-/// An operation needs the scope of its `#[operation(scope = "…")]`, or else the one of its category: `tasks:read`,
-/// `tasks:create`, `tasks:update`, `tasks:delete` or `tasks:execute` for an adapter called `tasks`. A caller without
-/// the scope neither sees the operation nor can call it. `introspect` needs no scope.
+/// An operation needs the scope of its `#[operation(scope = "…")]`. An operation without one needs the scope of its
+/// category. For an adapter called `tasks`, these are `tasks:read`, `tasks:create`, `tasks:update`, `tasks:delete` and
+/// `tasks:execute`. A caller without the scope neither sees the operation nor can call it. `introspect` needs no scope.
 ///
-/// A call without a [`Principal`](crate::caller::principal::Principal) is one of the program itself or of the user who started
-/// it, and may call every operation, unless [`require_principal`](Self::require_principal) is set. An HTTP server with
-/// an authenticator has no such calls.
+/// A call without a [`Principal`](crate::caller::principal::Principal) comes from the program itself or from the user who
+/// started it. It may call every operation, unless you set [`require_principal`](Self::require_principal). An HTTP
+/// server with an authenticator has no such calls.
 ///
 /// ```
 /// use mcp_aql::Adapter;
@@ -41,43 +42,43 @@ impl Default for Access {
 }
 
 impl Access {
-    /// The defaults: scopes with the adapter's name as their prefix.
+    /// Creates the default rules. Each category has a scope that starts with the adapter's name.
     pub fn new() -> Self {
         Self { prefix: None, administrator: None, category_scopes: true, requires_principal: false }
     }
 
-    /// Sets the first part of the scopes of categories. Default: the adapter's name, with `-` for each character that a
-    /// scope cannot have.
+    /// Sets the first part of the scopes of categories: with `shop`, READ operations need `shop:read`. Defaults to the
+    /// adapter's name. Characters not allowed in a scope are replaced with `-`.
     #[must_use]
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = Some(prefix.into());
         self
     }
 
-    /// Sets the scope whose bearers can also get and cancel the executions of other principals by their ids.
-    /// Default: the prefix with `:admin`.
+    /// Sets the administrator scope. Its bearers can also get and cancel the executions of other principals by their
+    /// ids. Defaults to the prefix followed by `:admin`.
     #[must_use]
     pub fn administrator(mut self, scope: impl Into<String>) -> Self {
         self.administrator = Some(scope.into());
         self
     }
 
-    /// Sets whether an operation without a scope of its own needs the one of its category. Default: on. If off, every
-    /// authenticated caller may call it.
+    /// If `true`, an operation without its own scope needs the scope of its category. This is the default. If `false`,
+    /// every authenticated caller may call such an operation.
     #[must_use]
     pub fn category_scopes(mut self, on: bool) -> Self {
         self.category_scopes = on;
         self
     }
 
-    /// Sets whether calls without a principal are refused. Default: off.
+    /// If `true`, calls without a principal are rejected. Default: `false`.
     #[must_use]
     pub fn require_principal(mut self, on: bool) -> Self {
         self.requires_principal = on;
         self
     }
 
-    /// Applies the table of a configuration file.
+    /// Applies the table `access` of the operator's configuration file.
     pub(crate) fn apply(&mut self, table: AccessTable) {
         let AccessTable { scope_prefix, administrator_scope, category_scopes, require_principal } =
             table;
@@ -87,7 +88,7 @@ impl Access {
         self.requires_principal = require_principal.unwrap_or(self.requires_principal);
     }
 
-    /// Applies the table of a file in the working directory, which can only require more.
+    /// Applies the table `access` of a file in the working directory. Such a file can only add requirements.
     pub(crate) fn tighten(&mut self, table: AccessTable, tightening: &mut Tightening) {
         tightening.refuse("access.scope_prefix", table.scope_prefix);
         tightening.refuse("access.administrator_scope", table.administrator_scope);
@@ -99,7 +100,7 @@ impl Access {
         }
     }
 
-    /// Lists the settings for the operator.
+    /// Lists these settings for the operator.
     pub(crate) fn listed(&self) -> Vec<Setting> {
         let none = serde_json::Value::Null;
         vec![
@@ -110,7 +111,7 @@ impl Access {
         ]
     }
 
-    /// The rules for an adapter of this name.
+    /// Returns the rules for the adapter with this name. Adds a problem for each invalid scope.
     pub(crate) fn rules(&self, adapter: &str, problems: &mut Vec<String>) -> AccessRules {
         let prefix = self.prefix.clone().unwrap_or_else(|| scope_of(adapter));
         let administrator = self.administrator.clone().unwrap_or_else(|| format!("{prefix}:admin"));
@@ -134,13 +135,25 @@ impl Access {
     }
 }
 
-/// A text with `-` for each character that a scope cannot have.
+/// Turns an adapter's name into a valid scope prefix by replacing invalid characters with `-`.
+///
+/// ```text
+/// my adapter → my-adapter
+/// ```
 fn scope_of(name: &str) -> String {
     let valid = |each: char| is_scope(each.encode_utf8(&mut [0; 4]));
     name.chars().map(|each| if valid(each) { each } else { '-' }).collect()
 }
 
-/// The table `access` of a configuration file.
+/// The table `access` of a configuration file:
+///
+/// ```toml
+/// [access]
+/// scope_prefix = "shop"
+/// administrator_scope = "shop:admin"
+/// category_scopes = true
+/// require_principal = true
+/// ```
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AccessTable {
@@ -150,7 +163,7 @@ pub(crate) struct AccessTable {
     require_principal: Option<bool>,
 }
 
-/// The scopes that the callers of an adapter need.
+/// The scopes that the callers of an adapter need, with all defaults filled in.
 #[derive(Debug)]
 pub(crate) struct AccessRules {
     categories: Option<[(SemanticCategory, Arc<str>); 5]>,
@@ -159,7 +172,7 @@ pub(crate) struct AccessRules {
 }
 
 impl AccessRules {
-    /// The scope that the callers of an operation need.
+    /// Returns the scope that callers of an operation need: the operation's own, or the one of its category.
     pub(crate) fn scope(&self, spec: &OperationSpec) -> Option<Arc<str>> {
         let by_category = || {
             let scopes = self.categories.as_ref()?;

@@ -1,37 +1,38 @@
-//! The settings of an adapter for its operator: their keys, their values, and where these were set.
+//! The settings of an adapter as listed for its operator: keys, values and sources.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-/// A setting, with its key in the configuration file.
+/// A setting that a configuration file can set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting {
-    /// The key, `limits.max_request_size`.
+    /// Key in the configuration file, such as `limits.max_request_size`.
     pub key: String,
-    /// The value in use. Secrets are masked.
+    /// Value in use. Secrets are masked.
     pub value: Value,
-    /// The value if nothing sets it.
+    /// Value without any source.
     pub default: Value,
-    /// Whether the values of all sources are joined. Otherwise the last one replaces the others.
+    /// If `true`, the values of all sources are combined. If `false`, the last source replaces the others.
     pub is_joined: bool,
 }
 
 impl Setting {
-    /// Creates a setting that a source replaces.
+    /// Creates a setting with a single value. The last source determines it.
     pub fn new(key: impl Into<String>, value: impl Into<Value>, default: impl Into<Value>) -> Self {
         let (key, value, default) = (key.into(), value.into(), default.into());
         Self { key, value, default, is_joined: false }
     }
 
-    /// Creates a list to which each source adds.
+    /// Creates a setting with a list of values. Each source adds to the list.
     pub fn joined(key: impl Into<String>, values: impl IntoIterator<Item = Value>) -> Self {
         let values = values.into_iter().collect();
         Self { is_joined: true, ..Self::new(key, Value::Array(values), json!([])) }
     }
 
-    /// Returns the sources of the value, of those that have set the key: the last one, or all if their values are joined.
+    /// Selects the sources of the value from all sources of the key: the last one, or all of them if their values are
+    /// combined.
     pub fn sources_of_value(&self, mut sources: Vec<SettingSource>) -> Vec<SettingSource> {
         sources.dedup();
         if !self.is_joined {
@@ -44,16 +45,16 @@ impl Setting {
     }
 }
 
-/// The place where a setting was set.
+/// Where a setting was set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SettingSource {
-    /// Nowhere.
+    /// Nowhere. The default applies.
     Default,
     /// In the program, with the builder.
     Program,
     /// In this file of the operator.
     File(PathBuf),
-    /// In this file of the working directory, which can only make an adapter stricter.
+    /// In this file of the working directory. Such a file can only make the adapter stricter.
     WorkingDirectory(PathBuf),
     /// In this environment variable.
     Environment(String),
@@ -76,7 +77,7 @@ impl fmt::Display for SettingSource {
     }
 }
 
-/// The configuration files that were read, and the keys that files and the environment have set, in their order.
+/// The configuration files in use, and the keys set by files and by the environment, in order.
 #[derive(Debug, Clone, Default)]
 pub struct ConfigSources {
     /// The files.
@@ -90,7 +91,14 @@ impl ConfigSources {
         self.set.push((key.into(), source));
     }
 
-    /// Records all keys of a file: those of its tables by their path, and its lists as a whole.
+    /// Records all keys of a file. Keys in tables are recorded with their paths, and lists as a whole:
+    ///
+    /// ```text
+    /// [limits]
+    /// result_budget = 1   → "limits.result_budget"
+    /// [[quotas]]
+    /// warn = 1            → "quotas"
+    /// ```
     pub(crate) fn record_file(&mut self, tables: &Value, source: &SettingSource) {
         let mut open = vec![(String::new(), tables)];
         while let Some((path, value)) = open.pop() {
@@ -105,7 +113,7 @@ impl ConfigSources {
         }
     }
 
-    /// Returns the sources that have set a key or a part of it.
+    /// Returns the sources of a key, including the sources of parts of it.
     pub fn of<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a SettingSource> {
         let is_part = move |set: &str| {
             set.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))

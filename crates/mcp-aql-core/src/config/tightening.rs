@@ -1,10 +1,12 @@
 //! Applies settings that may make an adapter stricter, but never less strict.
 
-/// Settings from a source that not only the operator can write to. A setting that would weaken a protection
-/// is not applied. Its key is recorded, so that it can be reported to the operator.
+/// Applies settings from a source that not only the operator can write to.
+///
+/// A setting that would weaken a protection is not applied. Its key is recorded, so that it can be reported to the
+/// operator.
 #[derive(Debug, Default)]
 pub struct Tightening {
-    /// The keys of settings that were ignored.
+    /// Keys of ignored settings.
     pub(crate) ignored: Vec<String>,
 }
 
@@ -30,7 +32,7 @@ impl Tightening {
         }
     }
 
-    /// Ignores a setting, if it has a value.
+    /// Ignores a setting if it has a value.
     pub fn refuse<T>(&mut self, key: &str, value: Option<T>) {
         if value.is_some() {
             self.ignore(key);

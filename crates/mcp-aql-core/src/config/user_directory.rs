@@ -1,4 +1,4 @@
-//! The directories of a program's state and configuration below the user's home directory.
+//! Finds the directories of a program's state and configuration below the user's home directory.
 
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
@@ -29,8 +29,13 @@ const CURRENT_SYSTEM: System = if cfg!(windows) {
     System::Unix
 };
 
-/// Returns the user's directory of this purpose for the program of this name, or the reason why it is
-/// unknown.
+/// Returns the user's directory with this purpose for the program called `name`. Returns the reason if it is unknown.
+///
+/// ```text
+/// Linux     ~/.local/state/mcp-aql/<name>                 ~/.config/mcp-aql/<name>
+/// macOS     ~/Library/Application Support/mcp-aql/<name>
+/// Windows   %LOCALAPPDATA%\mcp-aql\<name>                 %APPDATA%\mcp-aql\<name>
+/// ```
 pub fn of(purpose: Purpose, name: &str) -> Result<PathBuf, String> {
     find(CURRENT_SYSTEM, purpose, name, |variable| std::env::var_os(variable), std::env::home_dir())
 }
@@ -48,7 +53,7 @@ fn find(
     if !is_plain {
         return Err(format!("{name:?} cannot be the name of a folder"));
     }
-    // The specification requires relative paths to be ignored.
+    // The XDG specification requires that relative paths are ignored.
     let folder = |variable_name| {
         variable(variable_name).map(PathBuf::from).filter(|path| path.is_absolute())
     };

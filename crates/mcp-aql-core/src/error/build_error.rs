@@ -1,23 +1,30 @@
-//! The error of a builder.
+//! The error of `AdapterBuilder::build`.
 
 use std::fmt;
 
-/// Returned if an adapter cannot be built. It lists all problems.
+/// Lists all problems that prevent an adapter from being built.
 ///
-/// `Display` and `Debug` show the list, so that `?` in `main` prints it in a readable form.
+/// `Display` and `Debug` both print the list, so that `?` in `main` prints it in a readable form.
+///
+/// ```
+/// use mcp_aql::Adapter;
+///
+/// let error = Adapter::builder("tasks").tool_prefix("Tasks").without_config().build().unwrap_err();
+/// assert_eq!(error.problems().len(), 1);
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct BuildError {
     pub(crate) problems: Vec<String>,
 }
 
 impl BuildError {
-    /// The error of one problem that is found after the adapter is built.
+    /// Creates the error for a single problem found after the adapter was built.
     #[doc(hidden)]
     pub fn of(problem: impl Into<String>) -> Self {
         Self { problems: vec![problem.into()] }
     }
 
-    /// The problems, one sentence each.
+    /// Returns the problems, one sentence each.
     pub fn problems(&self) -> &[String] {
         &self.problems
     }
@@ -27,8 +34,8 @@ impl fmt::Display for BuildError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("the adapter cannot start:")?;
         for problem in &self.problems {
-            // A problem may quote a file that someone else has written: it cannot act on a terminal, and its lines do
-            // not look like problems of their own.
+            // A problem may quote a file written by another person. Escape it, so that it cannot control the terminal,
+            // and indent its lines, so that they do not look like further problems.
             let problem = mcp_aql_text::visible_lines(problem).replace('\n', "\n    ");
             write!(formatter, "\n  - {problem}")?;
         }

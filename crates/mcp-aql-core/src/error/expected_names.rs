@@ -1,9 +1,14 @@
-//! The names that a type accepts, from the message of its `Deserialize`.
+//! Extracts the names accepted by a type from the message of its `Deserialize`.
 
 use mcp_aql_protocol::{nearest_name, snake_case};
 
-/// Returns the rule for a name from a message such as "unknown variant `x`, expected `a` or `b`". Only the names
-/// of the type's author are repeated (REQ-ERR-04).
+/// Converts a message of serde into a rule for the client. Only repeats names chosen by the author of the type, never
+/// the caller's value (REQ-ERR-04).
+///
+/// ```text
+/// unknown variant `Low`, expected `low` or `high`
+/// → must be one of: low, high. Did you mean 'low'?
+/// ```
 pub(crate) fn expected_names(message: &str) -> Option<String> {
     let message = message.strip_prefix("unknown variant `")?;
     let (sent, rest) = message.rsplit_once("`, expected ")?;

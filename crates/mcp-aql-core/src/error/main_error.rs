@@ -1,14 +1,14 @@
-//! The error that an adapter's `main` returns.
+//! The error returned by the `main` function of an adapter.
 
 use std::fmt;
 
 use crate::error::build_error::BuildError;
 
-/// An error of building or running an adapter.
+/// An error that occurred while an adapter was built or running.
 ///
-/// `Debug` prints the same text as `Display`, so that `fn main() -> mcp_aql::Result<()>` prints a
-/// sentence. Your own errors convert with `?` if they derive
-/// [`OperationError`](derive@crate::OperationError), and otherwise with [`Error::other`].
+/// `Debug` prints the same message as `Display`, so that `fn main() -> mcp_aql::Result<()>` prints a readable
+/// sentence. Your own errors convert with `?` if they derive [`OperationError`](derive@crate::OperationError).
+/// Convert all others with [`Error::other`].
 ///
 /// ```
 /// # fn main() -> mcp_aql::Result<()> {
@@ -24,13 +24,13 @@ pub enum Error {
     Io(std::io::Error),
     /// The other side does not speak MCP, or the connection failed.
     Transport(Box<dyn std::error::Error + Send + Sync>),
-    /// The arguments are invalid. The message names the valid ones.
+    /// The command-line arguments are invalid. The message names the valid ones.
     Usage(String),
-    /// An error of the adapter's own code.
+    /// An error of your own code.
     Other(Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// The result of an adapter's `main`: `mcp_aql::Result<()>`.
+/// The result of an adapter's `main` function: `mcp_aql::Result<()>`.
 pub type Result<T = (), E = Error> = std::result::Result<T, E>;
 
 impl Error {
@@ -76,7 +76,7 @@ impl std::error::Error for Error {
         match self {
             Self::Build(error) => Some(error),
             Self::Io(error) => Some(error),
-            // The message includes the causes.
+            // The message includes the causes already.
             Self::Transport(_) | Self::Usage(_) | Self::Other(_) => None,
         }
     }

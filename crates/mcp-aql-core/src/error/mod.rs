@@ -1,5 +1,4 @@
-//! Errors of operations: the error codes and the error value, which separates the message for the
-//! client from the cause for the log.
+//! Errors of operations. An error separates the message for the client from the cause for the log.
 
 pub(crate) mod build_error;
 mod expected_names;

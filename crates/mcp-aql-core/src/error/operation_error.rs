@@ -10,12 +10,10 @@ use serde_json::{Map, Value};
 
 use crate::text::screened;
 
-/// The error of an operation: a code, a message and details for the client, and a cause that only
-/// the log records.
+/// An error that your operation returns. The client receives its code, message and details. The cause is only logged.
 ///
 /// ```
 /// use mcp_aql::{ErrorCode, OperationError};
-///
 /// let error = OperationError::not_found("task", "t-7");
 /// assert_eq!(error.code(), ErrorCode::NotFoundResource);
 /// assert_eq!(error.message(), "Resource 'task' not found: 't-7'");
@@ -30,15 +28,21 @@ struct ErrorContent {
     message: Cow<'static, str>,
     details: Map<String, Value>,
     cause: Option<Box<dyn Error + Send + Sync>>,
-    /// Whether the log has the cause already.
+    /// If `true`, the cause has already been logged.
     is_logged: bool,
 }
 
 impl OperationError {
     /// Creates an error with a code and a message for the client.
     ///
-    /// The message should name the failure, the parameter, the expected value and the remedy. Put
+    /// Describe in the message what failed, which parameter was wrong, what you expected, and how to correct it. Put
     /// dynamic values in single quotes (REQ-ERR-03, REQ-ERR-05).
+    ///
+    /// ```
+    /// # use mcp_aql::{ErrorCode, OperationError};
+    /// let error = OperationError::new(ErrorCode::PermissionDenied, "The list 'l-3' is closed")
+    ///     .with_detail("list_id", "l-3");
+    /// ```
     pub fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
         Self(Box::new(ErrorContent {
             code,
@@ -49,7 +53,7 @@ impl OperationError {
         }))
     }
 
-    /// The resource does not exist (`NOT_FOUND_RESOURCE`).
+    /// Creates the error for a resource that does not exist (`NOT_FOUND_RESOURCE`).
     pub fn not_found(resource_type: &str, resource_id: impl fmt::Display) -> Self {
         let (resource_type, id) = (echo(resource_type), echo(&resource_id.to_string()));
         let message = screened(format!("Resource '{resource_type}' not found: '{id}'"), || {
@@ -60,7 +64,7 @@ impl OperationError {
             .with_detail("resource_id", id)
     }
 
-    /// The resource exists already (`CONFLICT_ALREADY_EXISTS`).
+    /// Creates the error for a resource that already exists (`CONFLICT_ALREADY_EXISTS`).
     pub fn already_exists(resource_type: &str, resource_id: impl fmt::Display) -> Self {
         let (resource_type, id) = (echo(resource_type), echo(&resource_id.to_string()));
         let message =
@@ -72,7 +76,7 @@ impl OperationError {
             .with_detail("resource_id", id)
     }
 
-    /// The resource changed since the caller read it (`CONFLICT_VERSION_MISMATCH`, REQ-CON-03).
+    /// Creates the error for a resource changed since the caller read it (`CONFLICT_VERSION_MISMATCH`, REQ-CON-03).
     pub fn version_mismatch(expected: impl fmt::Display, actual: impl fmt::Display) -> Self {
         let (expected, actual) = (echo(&expected.to_string()), echo(&actual.to_string()));
         let next = "Read the resource again, then send the change once more with its new version";
@@ -87,8 +91,9 @@ impl OperationError {
             .with_detail("actual_version", actual)
     }
 
-    /// The resource changed after its user confirmed the call (`CONFLICT_VERSION_MISMATCH`): what was shown is not what the
-    /// call would do. [`Context::is_as_confirmed`](crate::Context::is_as_confirmed) says so.
+    /// Creates the error for a resource changed since the user confirmed the call (`CONFLICT_VERSION_MISMATCH`). The
+    /// call would now do something else than the user has seen. Return it if
+    /// [`Context::is_as_confirmed`](crate::Context::is_as_confirmed) returns `false`.
     pub fn changed_since_confirmation(resource_type: &str) -> Self {
         let name = echo(resource_type);
         let message = format!(
@@ -98,15 +103,14 @@ impl OperationError {
         Self::new(ErrorCode::ConflictVersionMismatch, message).with_detail("resource_type", name)
     }
 
-    /// The resource is in a state that does not allow the operation, for example an order that is shipped and cannot
-    /// be cancelled. `possible` are the operations that its state allows, or other remedies.
+    /// Creates the error for a resource whose state does not allow the operation, for example a shipped order that can
+    /// no longer be canceled. Pass the operations allowed in this state, or other remedies, as `possible`.
     ///
-    /// The code is `CONFLICT_VERSION_MISMATCH`: the caller's picture of the resource is out of date. The registry has no
-    /// code for states, and its other conflict states that a resource exists already.
+    /// The code is `CONFLICT_VERSION_MISMATCH`, because the caller's view of the resource is outdated. The protocol
+    /// defines no code for states, and its other conflict code is for resources that already exist.
     ///
     /// ```
-    /// use mcp_aql::{ErrorCode, OperationError};
-    ///
+    /// # use mcp_aql::{ErrorCode, OperationError};
     /// let error = OperationError::wrong_state("order", "shipped", ["return_order"]);
     /// assert_eq!(error.code(), ErrorCode::ConflictVersionMismatch);
     /// assert_eq!(
@@ -140,7 +144,7 @@ impl OperationError {
             .with_detail("possible", possible)
     }
 
-    /// The caller lacks the permission (`PERMISSION_DENIED`).
+    /// Creates the error for a caller without the permission (`PERMISSION_DENIED`).
     pub fn permission_denied(reason: impl fmt::Display) -> Self {
         let reason = reason.to_string();
         let message = screened(format!("Permission denied: '{reason}'"), || {
@@ -149,9 +153,8 @@ impl OperationError {
         Self::new(ErrorCode::PermissionDenied, message).with_detail("reason", reason)
     }
 
-    /// The value of a parameter is invalid (`VALIDATION_INVALID_VALUE`).
-    ///
-    /// `expectation` ends the sentence "Parameter 'x' …", as in `must lie in the future`.
+    /// Creates the error for an invalid parameter value (`VALIDATION_INVALID_VALUE`). `expectation` completes the
+    /// sentence "Parameter 'x' …", for example with `must lie in the future`.
     pub fn invalid_value(param_name: &str, expectation: impl fmt::Display) -> Self {
         let expectation = expectation.to_string();
         let message = screened(format!("Parameter '{param_name}' {expectation}"), || {
@@ -165,7 +168,7 @@ impl OperationError {
             .with_detail("expected", expectation)
     }
 
-    /// A parameter has the wrong type (`VALIDATION_INVALID_TYPE`).
+    /// Creates the error for a parameter of the wrong type (`VALIDATION_INVALID_TYPE`).
     pub fn invalid_type(param_name: &str, expected_type: &str, actual_type: &str) -> Self {
         Self::new(
             ErrorCode::ValidationInvalidType,
@@ -176,12 +179,11 @@ impl OperationError {
         .with_detail("actual_type", actual_type)
     }
 
-    /// A value that satisfies the table's constraints but that its type rejects
-    /// (`VALIDATION_INVALID_VALUE`). The client does not see serde's message, which may name Rust
-    /// types (REQ-ERR-04).
+    /// Creates the error for a valid value rejected only by its type (`VALIDATION_INVALID_VALUE`). The client does not
+    /// see serde's message, because it may contain names of Rust types (REQ-ERR-04).
     #[doc(hidden)]
     pub fn refused_by_type(param_name: &str, cause: &serde_json::Error) -> Self {
-        // The log does not record serde's message, which may quote a secret value.
+        // Do not log serde's message either. It may quote a secret value.
         tracing::debug!(parameter = param_name, kind = ?cause.classify(), "a type rejected its value");
         let message = match super::expected_names(&cause.to_string()) {
             Some(rule) => format!("Parameter '{param_name}' has a name or value which {rule}"),
@@ -192,24 +194,23 @@ impl OperationError {
         Self::new(ErrorCode::ValidationInvalidValue, message).with_detail("param_name", param_name)
     }
 
-    /// Too many calls (`RATE_LIMIT_EXCEEDED`). The caller may retry after `retry_after_seconds`.
+    /// Creates the error for too many calls (`RATE_LIMIT_EXCEEDED`). The caller may retry after `retry_after_seconds`.
     pub fn rate_limited(retry_after_seconds: u64) -> Self {
         Self::new(ErrorCode::RateLimitExceeded, "API rate limit exceeded")
             .with_detail("retry_after_seconds", retry_after_seconds)
     }
 
-    /// Adds the next step to the message.
+    /// Appends the next step to the message.
     pub(crate) fn with_next_step(mut self, step: impl fmt::Display) -> Self {
         self.0.message = format!("{}. {step}", self.0.message).into();
         self
     }
 
-    /// The adapter failed (`INTERNAL_ERROR`). The client receives a correlation id, the log records
-    /// the cause.
+    /// Creates the error for a failure of the adapter (`INTERNAL_ERROR`). The client receives only a correlation id.
+    /// The cause is logged with the same id.
     ///
     /// ```
-    /// use mcp_aql::OperationError;
-    ///
+    /// # use mcp_aql::OperationError;
     /// let error = OperationError::internal(std::io::Error::other("disk on fire in /var/lib"));
     /// assert!(!error.message().contains("disk"));
     /// assert!(error.details().contains_key("correlation_id"));
@@ -222,8 +223,8 @@ impl OperationError {
         error
     }
 
-    /// Adds to the error of a function that may have changed something that its changes may remain, unless the error has a
-    /// message of its own.
+    /// Adds a warning that changes may remain. Call it on the error of a function that may have changed something. An
+    /// error with its own message is returned unchanged, because that message explains the state.
     pub(crate) fn after_changes(self) -> Self {
         let id = self.0.details.get("correlation_id").and_then(Value::as_str);
         if id.is_none_or(|id| self.0.message != internal_message(id)) {
@@ -233,8 +234,7 @@ impl OperationError {
             .with_detail("operation_ran", true)
     }
 
-    /// The adapter failed (`INTERNAL_ERROR`) for a reason that the log has already, under this correlation id.
-    /// Several errors may share it.
+    /// Creates an `INTERNAL_ERROR` already logged with this correlation id. Several errors may share the id.
     pub(crate) fn logged(correlation_id: &str, message: impl Into<Cow<'static, str>>) -> Self {
         let error = Self::new(ErrorCode::InternalError, message);
         let mut error = error.with_detail("correlation_id", correlation_id);
@@ -242,7 +242,7 @@ impl OperationError {
         error
     }
 
-    /// The same error without a line at the level `error`, because the log says why calls fail.
+    /// Marks the error as logged, so that no second line at the level `error` is written for the same cause.
     #[doc(hidden)]
     #[must_use]
     pub fn explained_by_the_log(mut self) -> Self {
@@ -250,7 +250,7 @@ impl OperationError {
         self
     }
 
-    /// Whether the log has the cause already.
+    /// Returns `true` if the cause has already been logged.
     pub(crate) fn is_logged(&self) -> bool {
         self.0.is_logged
     }
@@ -261,10 +261,10 @@ impl OperationError {
         self
     }
 
-    /// Converts an HTTP status of a wrapped API (REQ-ERR-08). A status below 400 is not an error
-    /// and becomes `INTERNAL_ERROR`.
+    /// Converts an HTTP status of a wrapped API (REQ-ERR-08): 404 becomes `NOT_FOUND_RESOURCE`. A status below 400 is
+    /// not an error, so it becomes `INTERNAL_ERROR`.
     ///
-    /// `upstream_message` is the API's own message. Leave it empty if it may contain secrets.
+    /// `upstream_message` is the API's own message. Pass an empty string if it may contain secrets.
     pub fn from_http_status(status: u16, upstream_message: &str) -> Self {
         let code = ErrorCode::from_http_status(status).unwrap_or(ErrorCode::InternalError);
         let plain = || format!("The API answered with HTTP status {status}");
@@ -277,7 +277,7 @@ impl OperationError {
             .with_detail("upstream_error", upstream_message)
     }
 
-    /// Adds a detail for the client. Values are JSON of any shape.
+    /// Adds a detail for the client. The value can be any JSON.
     #[must_use]
     pub fn with_detail(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.0.details.insert(key.to_owned(), value.into());
@@ -291,43 +291,41 @@ impl OperationError {
         self
     }
 
-    /// The error code of the protocol.
+    /// Returns the error code of the protocol.
     pub fn code(&self) -> ErrorCode {
         self.0.code
     }
 
-    /// The message for the client.
+    /// Returns the message for the client.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The details for the client, by name.
+    /// Returns the details for the client, by name.
     pub fn details(&self) -> &Map<String, Value> {
         &self.0.details
     }
 
-    /// The cause for the log.
+    /// Returns the cause for the log.
     pub fn cause(&self) -> Option<&(dyn Error + Send + Sync + 'static)> {
         self.0.cause.as_deref()
     }
 
-    /// A shortened form of this error, for a reply without room for the whole.
+    /// Returns a shorter form of this error, for replies with a small size limit.
     pub(crate) fn shortened(&self) -> Self {
         Self::new(self.0.code, echo(&self.0.message))
     }
 
-    /// Drops the details: introspection and batch-level failures carry none (REQ-INT-28, REQ-BAT-06).
+    /// Removes the details. Errors of introspection and of whole batches have none (REQ-INT-28, REQ-BAT-06).
     pub(crate) fn without_details(mut self) -> Self {
         self.0.details = Map::new();
         self
     }
 }
 
-/// An error that converts into an [`OperationError`] wherever `?` meets one.
-///
-/// `#[derive(OperationError)]` writes `From` for an adapter's types, which has the same effect.
-/// This trait exists for its compile error: where `?` meets an error without a conversion, the
-/// compiler names the remedy.
+/// Converts an error into an [`OperationError`], so that `?` works in operations. You rarely need to implement it,
+/// because `#[derive(OperationError)]` generates `From` for your error types. The trait exists for its compile error:
+/// if `?` is used on an error without a conversion, the compiler suggests what to write.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not convert into `OperationError`",
     label = "write `.or_internal()?`: the log gets the error as the cause, the caller does not",
@@ -344,7 +342,7 @@ impl<E: IntoOperationError> From<E> for OperationError {
     }
 }
 
-/// Shortens a caller's text, to repeat it in a reply.
+/// Shortens a string of the caller, so that a reply can repeat it.
 pub(crate) fn echo(text: &str) -> String {
     const MAX_ECHO_CHARS: usize = 200;
     let mut short: String = text.chars().take(MAX_ECHO_CHARS).collect();
@@ -393,7 +391,7 @@ impl Error for OperationError {
     }
 }
 
-/// The message of an unexpected failure.
+/// Returns the message of an unexpected failure.
 fn internal_message(correlation_id: &str) -> String {
     format!("Internal error: 'the adapter failed; its log has the cause under {correlation_id}'")
 }

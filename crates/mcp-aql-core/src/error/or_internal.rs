@@ -1,10 +1,11 @@
-//! Conversion of other crates' errors into operation errors.
+//! Converts errors of other crates into operation errors.
 
 use std::error::Error;
 
 use super::OperationError;
 
-/// Converts an error of another crate into an [`OperationError`]. The prelude exports this trait.
+/// Converts an error of another crate into an [`OperationError`]. The prelude exports this trait, so you can write
+/// `.or_internal()?` in your operations.
 ///
 /// ```
 /// use mcp_aql::prelude::*;
@@ -23,8 +24,8 @@ use super::OperationError;
 ///
 /// Source: REQ-ERR-04, REQ-ERR-07.
 pub trait OrInternal<T> {
-    /// Converts the error into an `INTERNAL_ERROR`. The log records the error as the cause, under
-    /// the correlation id that the caller receives. The caller never sees the error itself.
+    /// Converts the error into an `INTERNAL_ERROR`. The caller receives a correlation id and never sees the error
+    /// itself. The error is logged as the cause with the same id.
     ///
     /// # Errors
     /// `INTERNAL_ERROR` for every error.

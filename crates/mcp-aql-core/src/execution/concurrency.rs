@@ -1,4 +1,4 @@
-//! Execution of one admitted call: the declared concurrency, the time limit, cancellation, panics.
+//! Runs one admitted call with the declared concurrency, time limit, cancellation and panic handling.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,25 +13,31 @@ use crate::error::OperationError;
 use crate::operation::{Context, Outcome};
 use crate::util::future::{BoxFuture, erased};
 
-/// The calls that may run at the same time. Introspection publishes it as `_protocol.concurrency`, and the
+/// Determines which calls may run at the same time. Introspection publishes it as `_protocol.concurrency`, and the
 /// adapter enforces it.
+///
+/// ```
+/// use mcp_aql::{Adapter, Concurrency};
+///
+/// let builder = Adapter::builder("tasks").concurrency(Concurrency::ReadConcurrent);
+/// ```
 ///
 /// Source: MCP-AQL §9.3.1 (REQ-CON-01).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Concurrency {
     /// Calls run one after the other.
     Serialized,
-    /// READ operations run concurrently; every other operation runs alone.
+    /// READ operations run concurrently. Every other operation runs alone.
     ReadConcurrent,
-    /// All operations run concurrently and synchronize their own data.
+    /// All operations run concurrently. Choose this if your operations synchronize access to their own data.
     #[default]
     FullyConcurrent,
-    /// All operations run concurrently and lock the resources that they change.
+    /// All operations run concurrently. Choose this if your operations lock the resources they change.
     ResourceLocked,
 }
 
 impl Concurrency {
-    /// The word in `_protocol.concurrency`.
+    /// Returns the name used in `_protocol.concurrency`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Serialized => "serialized",
@@ -42,7 +48,7 @@ impl Concurrency {
     }
 }
 
-/// Admits calls as the adapter's concurrency category and its limits allow.
+/// Admits calls according to the adapter's concurrency and its limit on concurrent calls.
 pub(crate) struct ConcurrencyLimit {
     category: Concurrency,
     alone: RwLock<()>,
@@ -64,7 +70,7 @@ impl ConcurrencyLimit {
         }
     }
 
-    /// Runs a call once it may run beside the others. A call that waits for no other is started before the
+    /// Runs a call as soon as it may run concurrently with the others. A call that need not wait starts before the
     /// returned future is polled.
     pub(crate) fn run<'a>(
         &'a self,
@@ -80,12 +86,12 @@ impl ConcurrencyLimit {
             });
             return Either::Left(run_until_cancelled(category, context, started));
         }
-        // Boxed, so that the future of a call that does not wait stays small.
+        // Boxed to keep the future of a call without a wait small.
         let limit = self.time_limit(timeout_seconds);
         Either::Right(erased(self.run_in_turn(category, limit, context, start)))
     }
 
-    /// The time limit of an operation: its own, or else that of the adapter.
+    /// Returns the time limit of an operation: its own, or else the limit of the adapter.
     pub(crate) fn time_limit(&self, timeout_seconds: Option<u32>) -> Option<Duration> {
         let own = timeout_seconds.map(|seconds| Duration::from_secs(seconds.into()));
         own.or(self.time_limit)
@@ -104,7 +110,8 @@ impl ConcurrencyLimit {
                 Some(slots) => Some(slots.acquire().await),
                 None => None,
             };
-            // These guards are asynchronous and are held while the operation runs, as the category requires.
+            // These guards are held while the operation runs. They are guards of tokio, so holding them across `.await`
+            // is correct.
             let (_shared, _alone) = match self.category {
                 Concurrency::ReadConcurrent if reads => (Some(self.alone.read().await), None),
                 Concurrency::Serialized | Concurrency::ReadConcurrent => {
@@ -112,7 +119,7 @@ impl ConcurrencyLimit {
                 }
                 Concurrency::FullyConcurrent | Concurrency::ResourceLocked => (None, None),
             };
-            // A caller that cancelled while it waited does not want the operation to start.
+            // Do not start the operation if the caller has canceled during the wait.
             if context.is_cancelled() {
                 return Err(given_up());
             }
@@ -121,7 +128,7 @@ impl ConcurrencyLimit {
         run_until_cancelled(category, context, work).await
     }
 
-    /// Whether no call ever waits for another one or is limited in time.
+    /// Returns `true` if no call ever waits for another one, and the adapter sets no time limit.
     pub(crate) fn is_open(&self) -> bool {
         let free =
             matches!(self.category, Concurrency::FullyConcurrent | Concurrency::ResourceLocked);
@@ -129,15 +136,15 @@ impl ConcurrencyLimit {
     }
 }
 
-/// Awaits a call. A READ ends when its caller cancels it.
+/// Awaits a call. Cancellation ends only READ operations.
 async fn run_until_cancelled(
     category: SemanticCategory,
     context: &Context,
     work: impl Future<Output = Outcome>,
 ) -> Outcome {
     if category != SemanticCategory::Read {
-        // A partial change is worse than one whose caller is gone, so cancellation never drops an
-        // operation that writes, which can observe `Context::cancelled`. Only a time limit drops it.
+        // A partial change is worse than a complete change without a waiting caller. Cancellation therefore never drops
+        // an operation that writes. Such an operation can observe `Context::cancelled`, and only a time limit drops it.
         return work.await.map_err(OperationError::after_changes);
     }
     tokio::select! {
@@ -147,7 +154,7 @@ async fn run_until_cancelled(
     }
 }
 
-/// Awaits a function of the author's, and drops it at its time limit.
+/// Awaits a function of the author, and drops it at its time limit.
 pub(crate) async fn within<T>(
     limit: Option<Duration>,
     reads: bool,
@@ -161,7 +168,7 @@ pub(crate) async fn within<T>(
     }
 }
 
-/// The error of a call that was stopped at its time limit.
+/// Returns the error of a call stopped at its time limit.
 fn timed_out(limit: Duration, reads: bool) -> OperationError {
     let seconds = limit.as_secs_f64();
     let next_step = match reads {
@@ -175,16 +182,16 @@ fn timed_out(limit: Duration, reads: bool) -> OperationError {
         .with_detail("timeout_seconds", seconds)
 }
 
-/// The error of a call that has not started, or that was a READ, when it was cancelled. It has no correlation id: the log
-/// has no cause.
+/// Returns the error of a canceled call without effects: a READ, or a call that had not started. It has no correlation
+/// id, because there is no cause in the log.
 pub(crate) fn given_up() -> OperationError {
     let message = "Internal error: 'the call was cancelled before it ended: its caller cancelled it, or its session or \
                    the server has ended'. It has changed nothing";
     OperationError::new(ErrorCode::InternalError, message)
 }
 
-/// Starts a function of the author's. The returned future turns a panic into `INTERNAL_ERROR`, so that the session
-/// continues. It does not contain the call, so that it stays small.
+/// Starts a function of the author, and converts a panic into `INTERNAL_ERROR`, so that the session continues. The call
+/// is started outside of the returned future, to keep the future small.
 pub(crate) fn caught<'a, F, T: 'a>(
     start: F,
 ) -> impl Future<Output = Result<T, OperationError>> + use<'a, F, T>

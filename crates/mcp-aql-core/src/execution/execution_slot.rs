@@ -10,21 +10,22 @@ use super::options::ExecutionOptions;
 use crate::error::OperationError;
 use crate::util::sync::lock;
 
-/// The suggested delay before another attempt, in seconds. The end of an execution cannot be predicted.
+/// Suggested delay before another attempt, in seconds. This is a guess, because the end of an execution is
+/// unpredictable.
 const RETRY_AFTER_SECONDS: u64 = 5;
 
-/// The executions of this process, including queued ones.
+/// Counts the executions of this process, including queued ones.
 #[derive(Debug, Default)]
 pub(super) struct ExecutionSlots(Mutex<SlotCounts>);
 
 #[derive(Debug, Default)]
 struct SlotCounts {
     all: usize,
-    /// By session or principal. Callers without either share one count.
+    /// Counts by session or principal. Callers without either share one count.
     by: HashMap<Option<String>, usize>,
 }
 
-/// A slot for one execution, released when it is dropped.
+/// A slot for one execution. Dropping it releases the slot.
 #[derive(Debug)]
 pub(crate) struct ExecutionSlot {
     slots: Arc<ExecutionSlots>,
@@ -34,9 +35,9 @@ pub(crate) struct ExecutionSlot {
 /// Returned when a limit on executions is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LimitReached {
-    /// The limit of the adapter.
+    /// The limit of the adapter is reached.
     Adapter(usize),
-    /// The limit of the caller's session.
+    /// The limit of the caller's session is reached.
     Session(usize),
 }
 

@@ -1,4 +1,4 @@
-//! The records of executions in the store, changed with optimistic concurrency.
+//! Reads and writes the records of executions, with optimistic concurrency.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -15,16 +15,16 @@ use crate::services::Services;
 use crate::store::{Change, Expected, NewRecord, Record, StoreError};
 use crate::util::clock::after;
 
-/// The collection of the store that holds the executions.
+/// The collection of the store for executions.
 const COLLECTION: &str = "executions";
-/// The number of records read at a time.
+/// Number of records read at a time.
 pub(super) const READ_BATCH_SIZE: usize = 256;
 
-/// The time after a failure of the store in which no execution is ended because its lease has expired. Its owner may
-/// not have been able to renew the lease, and now writes its outcome.
+/// How long expired leases are ignored after a failure of the store. The owner of an execution may not have been able
+/// to renew its lease during the failure, and may be writing its outcome now.
 const OUTAGE_MARGIN: Duration = Duration::from_secs(10);
 
-/// The records of executions. A change applies only to the version that it read.
+/// Stores the records of executions. Each change applies only to the version of the record read for it.
 pub(crate) struct ExecutionStore {
     pub(crate) services: Arc<Services>,
     pub(crate) adapter: String,
@@ -32,7 +32,7 @@ pub(crate) struct ExecutionStore {
     pub(crate) budget: OutputBudget,
 }
 
-/// The outcome of a change to a record.
+/// Returned by a closure that changes a record.
 pub(crate) enum RecordUpdate<T> {
     /// Write the changed record.
     Write(T),
@@ -40,7 +40,7 @@ pub(crate) enum RecordUpdate<T> {
     Leave(T),
 }
 
-/// Returns whether this process runs an attempt of an execution.
+/// Returns `true` if this process runs the given attempt of an execution.
 pub(crate) type RunsHere<'a> = &'a (dyn Fn(&str, u32) -> bool + Send + Sync);
 
 impl ExecutionStore {
@@ -61,7 +61,7 @@ impl ExecutionStore {
         }
     }
 
-    /// Returns an execution of this adapter. If its owner is gone, the execution has ended.
+    /// Returns an execution of this adapter. Ends it first if its owner is gone.
     pub(crate) async fn get(
         &self,
         id: &str,
@@ -74,7 +74,8 @@ impl ExecutionStore {
         }
     }
 
-    /// Changes a record. Returns `None` if this adapter has no such record.
+    /// Changes a record. Repeats the change if another writer was faster. Returns `None` if this adapter has no such
+    /// record.
     pub(crate) async fn update<T>(
         &self,
         id: &str,
@@ -102,13 +103,13 @@ impl ExecutionStore {
                 }
                 return Ok(Some(outcome));
             }
-            // Another writer changed the record first: read it again.
+            // Another writer has changed the record in the meantime, so read it again.
             tokio::task::yield_now().await;
         }
     }
 
-    /// Visits the executions of a principal or of a session, or those without both, after the key `after`, newest first,
-    /// until `visit` breaks.
+    /// Visits the executions of one owner, newest first, starting after the key `after`, until `visit` breaks. The
+    /// owner is a principal or a session. `None` stands for all callers with neither.
     pub(crate) async fn visit(
         &self,
         owner: Option<&str>,
@@ -137,8 +138,8 @@ impl ExecutionStore {
         }
     }
 
-    /// Ends all executions of this adapter whose owner is gone. Returns the latest lease that is still held
-    /// by another process.
+    /// Ends all executions of this adapter whose owner is gone. Returns the expiry of the latest lease held by another
+    /// process, so that the caller can check again at that time.
     pub(crate) async fn sweep(
         &self,
         runs_here: RunsHere<'_>,
@@ -175,12 +176,12 @@ impl ExecutionStore {
         }
     }
 
-    /// Returns whether the owner of an execution is gone.
+    /// Returns `true` if the owner of an execution is gone.
     fn is_orphaned(&self, record: &ExecutionRecord, now: DateTime<Utc>) -> bool {
         record.is_orphaned(now) && !self.services.store.has_failed_within(OUTAGE_MARGIN)
     }
 
-    /// Returns a record as readers see it: an expired one is gone, and one whose owner is gone has ended.
+    /// Converts a record for readers. Expired records are hidden, and executions without an owner are ended.
     async fn end_if_orphaned(
         &self,
         found: Record,
@@ -191,7 +192,7 @@ impl ExecutionStore {
         if record.adapter != self.adapter || found.expires_at.is_some_and(|at| at < now) {
             return Ok(None);
         }
-        // After the machine was suspended, this process's own leases look expired until they are renewed.
+        // After the machine was suspended, the leases of this process look expired until they are renewed.
         if !self.is_orphaned(&record, now) || runs_here(&found.key, record.attempt) {
             return Ok(Some(record));
         }
@@ -213,7 +214,7 @@ impl ExecutionStore {
         Ok(Some(record))
     }
 
-    /// Writes a change of an execution's state to the audit log (REQ-LIF-11).
+    /// Records a change of an execution's state in the audit log (REQ-LIF-11).
     pub(crate) async fn audit(
         &self,
         event: &str,
@@ -240,7 +241,7 @@ impl ExecutionStore {
         Ok(self.kept_with(record, text))
     }
 
-    /// A record of the store that is listed and expires like the record of an execution.
+    /// Creates a record for data of an execution. It is listed and expires like the execution's own record.
     pub(super) fn kept_with(&self, record: &ExecutionRecord, text: String) -> NewRecord {
         let kept = NewRecord::new(text).group(self.group(record.listed_for()));
         match record.finished_at.filter(|_| record.status.is_final()) {
@@ -249,7 +250,7 @@ impl ExecutionStore {
         }
     }
 
-    /// The group under which the executions of a principal or of a session are listed.
+    /// Returns the group that lists the executions of a principal or a session.
     fn group(&self, owner: Option<&str>) -> String {
         format!("{}/{}", self.adapter, owner.unwrap_or("-"))
     }
@@ -261,14 +262,18 @@ fn read(found: &Record) -> Result<ExecutionRecord, StoreError> {
     })
 }
 
-/// 45 bits of milliseconds are enough for a thousand years.
+/// Bits for the time in milliseconds. 45 bits last for a thousand years.
 const TIME_BITS: u32 = 45;
-/// The last time that an id can contain.
+/// The last time that fits into an id.
 const LAST_TIME: u64 = (1 << TIME_BITS) - 1;
-/// The digits of ids, which sort by value. Letters that look like digits are not used.
+/// Digits of ids, sorted by value. Letters that look like digits are excluded.
 const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
 /// Generates an id: the time, encoded so that newer ids sort first, and 128 random bits.
+///
+/// ```text
+/// exec_ + 9 digits of time + 26 random digits
+/// ```
 pub(crate) fn new_id(now: DateTime<Utc>) -> Result<String, StoreError> {
     let mut random = [0; 16];
     getrandom::fill(&mut random).map_err(|error| StoreError::failed(error.to_string()))?;
@@ -277,7 +282,7 @@ pub(crate) fn new_id(now: DateTime<Utc>) -> Result<String, StoreError> {
     Ok(format!("exec_{time}{}", base32(u128::from_be_bytes(random), u128::BITS)))
 }
 
-/// Returns the time in an id, or `None` if the text does not have the form of an id.
+/// Returns the time in an id, or `None` if the string is not an id.
 pub fn created_at(id: &str) -> Option<DateTime<Utc>> {
     let digits = id.strip_prefix("exec_")?.get(..TIME_BITS.div_ceil(5) as usize)?;
     let remaining = digits.bytes().try_fold(0, |value: u64, digit| {
@@ -287,7 +292,7 @@ pub fn created_at(id: &str) -> Option<DateTime<Utc>> {
     DateTime::from_timestamp_millis(LAST_TIME.checked_sub(remaining)?.try_into().ok()?)
 }
 
-/// Encodes a number in the digits of ids.
+/// Encodes a number with the digits of ids.
 fn base32(value: u128, bits: u32) -> String {
     (0..bits.div_ceil(5))
         .rev()

@@ -1,4 +1,4 @@
-//! Renews the leases of running executions, and ends those whose owner is gone.
+//! Renews the leases of running executions, and ends executions whose owner is gone.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,12 +13,13 @@ use super::running::{RunningExecution, StopReason};
 use crate::util::clock::after;
 use crate::util::future::spawn;
 
-/// The number of leases that are renewed concurrently.
+/// Number of leases renewed concurrently.
 const CONCURRENT_RENEWALS: usize = 16;
 
-/// Renews leases as long as any execution runs.
+/// Renews leases until no execution is running.
 pub(super) async fn renew_leases(core: Arc<Core>) {
-    /// Resets the registry's flag if a runtime that shuts down drops this task early.
+    /// Resets the flag of the registry if a runtime drops this task while it shuts down. Otherwise no later execution
+    /// would start a new task.
     struct RenewalGuard<'a> {
         core: &'a Core,
         done: bool,
@@ -41,12 +42,12 @@ pub(super) async fn renew_leases(core: Arc<Core>) {
             })
             .await;
     }
-    // Another task may renew the leases by now.
+    // A new task may already be renewing the leases.
     guard.done = true;
 }
 
 impl Core {
-    /// Renews the lease of an execution, saves its progress, and reads whether it should stop.
+    /// Renews the lease of an execution, saves its progress, and checks if it should stop.
     pub(super) async fn renew(&self, live: &RunningExecution) {
         let lease = self.options.lease;
         let renewed = self
@@ -72,8 +73,8 @@ impl Core {
                 if error.outage().is_none() {
                     tracing::warn!(%error, execution = live.id, "cannot renew a lease");
                 }
-                // The lease has expired: another process may have ended or restarted the execution. A function
-                // that has ended keeps its outcome.
+                // After the lease has expired, another process may have ended or restarted the execution. If the
+                // function has already ended, its outcome is kept.
                 if live.renewed().elapsed() >= lease {
                     live.fenced.cancel();
                 }
@@ -81,8 +82,8 @@ impl Core {
         }
     }
 
-    /// Ends the executions of processes that are gone, once per process. Executions whose lease is still
-    /// valid are checked again after it has expired.
+    /// Ends the executions of crashed processes, once per process. Executions with a valid lease are checked again
+    /// after the lease has expired.
     pub(super) async fn sweep(self: &Arc<Self>) {
         let sweep_done = self.sweep_done.get_or_try_init(|| async {
             let runs_here = |id: &str, attempt| self.running.runs_attempt(id, attempt);

@@ -1,11 +1,12 @@
-//! Executions: long-running operations. A call begins an execution and returns its state. A record in
-//! the store holds the state, and a task in the process that owns the execution runs it to its end.
+//! Executions: operations that run in the background. A call starts an execution and returns its state. The state is
+//! kept in a record of the store, and a task in the owning process runs the function.
 //!
-//! The state machine is in `status` and `record`, which depend on neither the store nor the clock.
-//! `execution_store` applies each change to the version that it read, so that two processes cannot
-//! both make the same transition. An owner renews its lease periodically. When the lease has expired,
-//! the owner counts as gone, and any process that notices it ends the execution. An owner that lost
-//! its lease finds the record changed, and stops.
+//! The state machine is in `status` and `record`. They depend on neither the store nor the clock. `execution_store`
+//! applies each change to the version it has read, so two processes cannot both make the same transition.
+//!
+//! The owner of an execution renews its lease periodically. Once the lease has expired, the owner counts as gone, and
+//! the next reader of the record ends the execution. If the former owner is still alive, it finds the record changed,
+//! and stops.
 //!
 //! Source: MCP-AQL §8.4 (REQ-LIF-01 to REQ-LIF-11).
 
@@ -61,57 +62,57 @@ use crate::services::Services;
 use crate::store::StoreError;
 use crate::util::future::spawn;
 
-/// The time that ending executions may take in addition to the grace period, for writes to the store.
+/// Time for writes to the store when executions are ended, in addition to the grace period.
 const FINAL_WRITE_TIMEOUT: Duration = Duration::from_secs(2);
-/// The minimum time between two purges of expired records.
+/// Minimum time between two purges of expired records.
 const PURGE_INTERVAL: Duration = Duration::from_secs(10 * 60);
 
-/// The executions of an adapter. Dropping it stops those that run.
+/// The executions of an adapter. Dropping it stops the running ones.
 pub struct Executions {
     core: Arc<Core>,
 }
 
-/// State shared by the tasks of executions. It outlives the adapter until they are done.
+/// State shared by the tasks of executions. It outlives the adapter until all tasks have ended.
 pub(crate) struct Core {
     pub(crate) store: ExecutionStore,
     pub(crate) options: ExecutionOptions,
-    /// The id of this adapter in this process.
+    /// Id of this adapter in this process.
     owner: String,
     pub(crate) running: RunningExecutions,
     pub(crate) sensitive_params: SensitiveParams,
     slots: Arc<ExecutionSlots>,
-    /// Cancelled when the adapter is dropped.
+    /// Canceled when the adapter is dropped.
     pub(crate) stopping: CancellationToken,
     /// Set once the executions of earlier processes have been ended.
     sweep_done: OnceCell<()>,
     purged: Mutex<Option<DateTime<Utc>>>,
 }
 
-/// A call that begins an execution.
+/// Describes an execution to start.
 pub(crate) struct NewExecution<'a> {
     pub(crate) operation: &'a str,
     pub(crate) session: Option<Session>,
-    /// The id of the principal.
+    /// Id of the principal.
     pub(crate) principal: Option<String>,
-    /// The digest of its claims.
+    /// Digest of the principal's claims.
     pub(crate) claims: Option<String>,
     pub(crate) slot: ExecutionSlot,
-    /// The parameters for a retry, if the operation can be retried.
+    /// Parameters for a retry. `None` if the operation does not support retries.
     pub(crate) params: Option<Map<String, Value>>,
-    /// Whether the parameters are too sensitive for the store.
+    /// If `true`, the parameters are too sensitive for the store.
     pub(crate) secret: bool,
-    /// Whether the execution starts without waiting in a queue.
+    /// If `true`, the execution starts without waiting in a queue.
     pub(crate) starts_immediately: bool,
-    /// The parameters for the audit log, with sensitive_params masked.
+    /// Parameters for the audit log. Sensitive ones are masked.
     pub(crate) audit_params: Option<Value>,
 }
 
-/// The executions to end.
+/// Selects the executions to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndScope {
-    /// Those whose session has ended. They have been stopped already.
+    /// Executions whose session has ended. They have already been asked to stop.
     EndedSessions,
-    /// Those whose session has ended, and those without a session.
+    /// Executions whose session has ended, and executions without a session.
     EndedAndSessionless,
     /// All executions.
     All,
@@ -154,7 +155,7 @@ impl Executions {
         self.core.options.keep
     }
 
-    /// Returns the number of executions of this process that are pending, and of those that run.
+    /// Returns the numbers of pending and of running executions in this process.
     pub fn count(&self) -> (usize, usize) {
         let all = self.core.running.all();
         let pending = all.iter().filter(|live| live.updates.borrow().status == Status::Pending);
@@ -167,13 +168,13 @@ impl Executions {
         self.core.slots.acquire(account, &self.core.options)
     }
 
-    /// Ends the executions of earlier processes, in a task of its own.
+    /// Ends the executions of earlier processes, in a separate task.
     pub(crate) fn recover(&self) {
         let core = Arc::clone(&self.core);
         spawn(async move { core.sweep().await });
     }
 
-    /// Begins an execution and returns its id.
+    /// Starts an execution and returns its id.
     pub(crate) async fn begin(
         &self,
         new: NewExecution<'_>,
@@ -206,8 +207,8 @@ impl Executions {
         Ok(id)
     }
 
-    /// Retries a failed attempt. The parameters in `failed` are stored again. Returns `false` if the execution is no longer
-    /// at that attempt, or has not failed.
+    /// Retries a failed attempt. The parameters in `failed` are stored again. Returns `false` if the execution has not
+    /// failed, or is already at a later attempt.
     pub(crate) async fn start_retry(
         &self,
         id: &str,
@@ -233,14 +234,14 @@ impl Executions {
         Ok(true)
     }
 
-    /// Returns the current state of an execution, without its result.
+    /// Returns the current state of an execution without its result.
     pub async fn get(&self, id: &str) -> Result<Option<ExecutionRecord>, StoreError> {
         self.core.sweep().await;
         self.core.get(id).await
     }
 
-    /// Visits the executions of a principal or of a session, or those without both, after the key `after`, newest first,
-    /// until `visit` breaks.
+    /// Visits the executions of one owner, newest first, starting after the key `after`, until `visit` breaks. The
+    /// owner is a principal or a session. `None` stands for all callers with neither.
     pub(crate) async fn visit(
         &self,
         owner: Option<&str>,
@@ -257,7 +258,7 @@ impl Executions {
         core.store.visit(owner, after, visit, &runs_here).await
     }
 
-    /// Returns the sensitive parameters for a retry of this execution, if this process knows them.
+    /// Returns the sensitive parameters for a retry of this execution, if this process still has them.
     pub(crate) fn sensitive_params(&self, id: &str) -> Option<Map<String, Value>> {
         self.core.sensitive_params.get(id)
     }
@@ -267,7 +268,7 @@ impl Executions {
         record.owner == self.core.owner
     }
 
-    /// Requests an execution to stop, in any process. Returns `false` if it has already ended.
+    /// Asks an execution to stop. It may run in any process. Returns `false` if it has already ended.
     pub(crate) async fn request_stop(&self, id: &str) -> Result<bool, StoreError> {
         let core = &self.core;
         let asked = core.store.update(id, |record, _| {
@@ -284,18 +285,18 @@ impl Executions {
         Ok(asked)
     }
 
-    /// The maximum time that a stopping execution takes to end, in any process.
+    /// Returns the maximum time until a stopping execution has ended, in any process.
     pub(crate) fn stop_timeout(&self) -> Duration {
         let options = &self.core.options;
         options.grace + options.lease / 3 + FINAL_WRITE_TIMEOUT
     }
 
-    /// Waits until this process runs no execution.
+    /// Waits until no execution is running in this process.
     pub(crate) async fn all_ended(&self) {
         self.core.running.wait_until_gone(|_| true).await;
     }
 
-    /// Logs each running execution, which is about to be stopped.
+    /// Logs each running execution before the server aborts it.
     pub(crate) fn log_cut_off(&self) {
         for live in self.core.running.all() {
             tracing::warn!(
@@ -307,12 +308,12 @@ impl Executions {
         }
     }
 
-    /// Returns whether executions of this session run.
+    /// Returns `true` if executions of this session are running.
     pub(crate) fn are_running_in(&self, session: &Session) -> bool {
         self.core.running.any(|live| live.session.as_ref() == Some(session))
     }
 
-    /// Ends executions and waits until they have ended, or until the grace period is over.
+    /// Ends executions. Waits until they have ended, or until the grace period is over.
     pub(crate) async fn end(&self, which: EndScope) {
         let core = &self.core;
         for live in core.running.all() {
@@ -334,7 +335,7 @@ impl Drop for Executions {
 }
 
 impl Core {
-    /// Starts the task of an execution whose record names this process as its owner.
+    /// Starts the task of an execution owned by this process.
     fn run(
         self: &Arc<Self>,
         id: String,
@@ -343,7 +344,7 @@ impl Core {
         work: Work,
     ) {
         let ownership = Ownership { owner: self.owner.clone(), attempt: record.attempt };
-        // At this level, so that warnings and errors name the operation too.
+        // A span at the level `error` is always enabled, so warnings and errors name the operation too.
         let span = tracing::error_span!(
             "execution",
             id,
@@ -366,7 +367,7 @@ impl Core {
         Ok(found)
     }
 
-    /// Adds the latest progress, which is not written to the store at every step.
+    /// Adds the latest progress. The store may lag behind, because progress is not written at every step.
     fn add_latest_progress(&self, id: &str, record: &mut ExecutionRecord) {
         if record.status.is_final() {
             return;

@@ -1,4 +1,4 @@
-//! The tables of the operations that adapters with executions offer.
+//! The operations on executions, offered by adapters with executions.
 
 use mcp_aql_protocol::{DEFAULT_MAX_PAGE_SIZE, DEFAULT_PAGE_SIZE, SemanticCategory};
 
@@ -58,7 +58,7 @@ const LIST: OperationSpec = OperationSpec::new(
         "operation_name",
         "List only executions of this operation.",
     )),
-    // The numbers match `PAGE_SIZES`.
+    // These numbers must match `PAGE_SIZES`.
     ParameterEntry::One(ParameterSpec::optional::<usize>(
         "first",
         "Executions on the page; default 20, at most 100.",
@@ -78,7 +78,7 @@ const LIST: OperationSpec = OperationSpec::new(
 ])
 .returns(ReturnsSpec::of::<Page<ExecutionState>, Plain>());
 
-/// The page sizes of `list_executions`.
+/// Page sizes of `list_executions`.
 pub(crate) const PAGE_SIZES: PageSizes =
     PageSizes { default: DEFAULT_PAGE_SIZE, max: DEFAULT_MAX_PAGE_SIZE };
 
@@ -92,7 +92,7 @@ const CANCEL: OperationSpec = OperationSpec::new(
 .returns(ReturnsSpec::of::<ExecutionState, Plain>())
 .data_key(DataKey::Bare);
 
-/// The retried operation passes the gates again.
+/// The repeated call passes the gates again.
 const RETRY: OperationSpec = OperationSpec::new(
     "retry_execution",
     SemanticCategory::Execute,
@@ -103,7 +103,8 @@ const RETRY: OperationSpec = OperationSpec::new(
 .returns(ReturnsSpec::of::<ExecutionState, Plain>())
 .data_key(DataKey::Bare);
 
-/// Returns the built-in operations for an adapter with these operations: none if no operation has a lifecycle.
+/// Returns the operations on executions for an adapter with these operations. Returns none if no operation has a
+/// lifecycle.
 pub(crate) fn built_in(operations: &[(OperationSpec, Handler)]) -> Vec<(OperationSpec, Handler)> {
     let lifecycles: Vec<_> = operations.iter().filter_map(|(spec, _)| spec.lifecycle).collect();
     [

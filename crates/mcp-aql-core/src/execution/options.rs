@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// Options for executions, the long-running operations (`lifecycle(…)`).
+/// Options for executions, the background calls of operations with `lifecycle(…)`. Pass them to
+/// [`AdapterBuilder::executions`](crate::AdapterBuilder::executions).
 ///
 /// ```
 /// use std::time::Duration;
@@ -16,9 +17,19 @@ use std::time::Duration;
 /// # Ok(()) }
 /// ```
 ///
-/// In the configuration file these are seconds in the table `[executions]`: `wait_seconds`,
-/// `grace_seconds`, `lease_seconds`, `keep_seconds`. The same table has `keep_bytes`, `keep_bytes_per_caller`, `max_running` and
-/// `max_running_per_session`.
+/// In the configuration file, the durations are numbers of seconds:
+///
+/// ```toml
+/// [executions]
+/// wait_seconds = 30
+/// grace_seconds = 5
+/// lease_seconds = 10
+/// keep_seconds = 86400
+/// keep_bytes = 268435456
+/// keep_bytes_per_caller = 33554432
+/// max_running = 256
+/// max_running_per_session = 32
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExecutionOptions {
     pub(crate) wait: Duration,
@@ -52,82 +63,84 @@ impl ExecutionOptions {
         }
     }
 
-    /// Sets how long a call that requests progress waits for the end of the execution that it began. After
-    /// that time, or if the call does not request progress, it returns the execution's state. Default: 30
-    /// seconds. Range: 0 (do not wait) to 10 minutes.
+    /// Sets how long a call waits for the end of the execution it has started. A call waits only if it requests
+    /// progress. Other calls return the execution's state immediately. Default: 30 seconds. Range: 0 to 10 minutes.
+    /// Set it to 0 if you want every call to return immediately.
     #[must_use]
     pub const fn wait(mut self, wait: Duration) -> Self {
         self.wait = wait;
         self
     }
 
-    /// Sets the grace period: how long a function may continue after it was requested to stop, before it is
-    /// dropped. Default: 5 seconds. Range: 0 to 5 minutes.
+    /// Sets the grace period: how long a function may continue after a request to stop, before it is dropped. Default:
+    /// 5 seconds. Range: 0 to 5 minutes.
     ///
-    /// A function can be dropped only at an `.await` that is not ready. A function that computes without
-    /// yielding, or blocks its thread, continues although its execution counts as cancelled. Such a function
-    /// should check [`is_cancelled`](crate::ExecutionContext::is_cancelled) or run in a task that can be
-    /// stopped.
+    /// A function can only be dropped while it awaits. A function that computes without yielding, or blocks its thread,
+    /// continues although its execution counts as canceled. In such a function, check
+    /// [`is_cancelled`](crate::ExecutionContext::is_cancelled), or run the work in a task that you can stop.
     #[must_use]
     pub const fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
         self
     }
 
-    /// Sets how long a process owns an execution before it must renew its ownership. If a process crashes,
-    /// its executions count as failed after this time. Default: 10 seconds. Range: 1 second to 1 hour.
+    /// Sets how long a process owns an execution before it must renew its ownership. If a process crashes, its
+    /// executions count as failed after this time. Default: 10 seconds. Range: 1 second to 1 hour. If you choose a
+    /// shorter time, crashes are noticed earlier, but the store is written more often.
     #[must_use]
     pub const fn lease(mut self, lease: Duration) -> Self {
         self.lease = lease;
         self
     }
 
-    /// Sets how long an execution can be read after it has ended. Default: 24 hours. Range: 1 minute to 1
-    /// year.
+    /// Sets how long an execution can be read after it has ended. Default: 24 hours. Range: 1 minute to 1 year.
     #[must_use]
     pub const fn keep(mut self, keep: Duration) -> Self {
         self.keep = keep;
         self
     }
 
-    /// Sets the maximum size of the results, and of the parameters for retries, that this adapter keeps in its store for
-    /// executions that have ended. Beyond it, the oldest ones of the callers that use the most are dropped before
-    /// [`keep`](Self::keep) is over. The state of such an execution can still be read: it has `result_dropped: true` if the
-    /// execution completed, and a retry of a failed one is rejected. The newest one is always kept. Each process checks the
-    /// size when it has written an eighth of the smaller limit. Sensitive parameters for retries, which a process keeps in
-    /// memory, have the same limits. Default: 256 MiB. Range: 1 MiB to 1 TiB.
+    /// Sets the maximum size of stored outputs. Outputs are the results of ended executions, and the parameters for
+    /// retries. Default: 256 MiB. Range: 1 MiB to 1 TiB.
+    ///
+    /// Beyond this size, outputs are dropped before the time of [`keep`](Self::keep) is over, beginning with the oldest
+    /// outputs of the callers that use the most. The newest output is always kept. You can still read the state of such
+    /// an execution: a completed one has `result_dropped: true`, and a retry of a failed one is rejected.
+    ///
+    /// To save reads of the store, each process checks the size only after it has written an eighth of the smaller
+    /// limit. Sensitive parameters for retries are kept in memory, with the same limits.
     #[must_use]
     pub const fn keep_bytes(mut self, bytes: u64) -> Self {
         self.keep_bytes = bytes;
         self
     }
 
-    /// Sets the part of [`keep_bytes`](Self::keep_bytes) that one caller can use: a principal, a session, or all callers
-    /// with neither. Default: 32 MiB. Range: 1 MiB to 1 TiB.
+    /// Sets the share of [`keep_bytes`](Self::keep_bytes) that one caller can use. A caller is a principal, a session,
+    /// or all callers with neither. Default: 32 MiB. Range: 1 MiB to 1 TiB.
     #[must_use]
     pub const fn keep_bytes_per_caller(mut self, bytes: u64) -> Self {
         self.keep_bytes_per_caller = bytes;
         self
     }
 
-    /// Sets the maximum number of executions that this adapter runs in one process, including queued ones.
-    /// Further calls are rejected with `RATE_LIMIT_EXCEEDED`, before a confirmation is requested and before
-    /// the call counts towards a rate limit. Default: 256. Range: 1 to 100,000.
+    /// Sets the maximum number of executions of this adapter in one process, including queued ones. Further calls are
+    /// rejected with `RATE_LIMIT_EXCEEDED`. They are rejected before a confirmation is requested and before they count
+    /// towards a rate limit. Default: 256. Range: 1 to 100,000.
     #[must_use]
     pub const fn max_running(mut self, count: usize) -> Self {
         self.max_running = count;
         self
     }
 
-    /// Sets the maximum number of executions of one session, so that one session cannot use all slots.
-    /// Callers without a session share one limit. Default: 32. Range: 1 to 100,000.
+    /// Sets the maximum number of executions of one session, so that one session cannot use all slots. Callers without
+    /// a session share one limit. Default: 32. Range: 1 to 100,000.
     #[must_use]
     pub const fn max_running_per_session(mut self, count: usize) -> Self {
         self.max_running_per_session = count;
         self
     }
 
-    /// Returns a sentence for each option outside of its range.
+    /// Returns one sentence for each option out of range.
     pub(crate) fn problems(&self) -> Vec<String> {
         const MAX_EXECUTIONS: usize = 100_000;
         const MIN_BYTES: u64 = 1 << 20;

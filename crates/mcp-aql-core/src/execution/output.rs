@@ -1,5 +1,5 @@
-//! The outputs of executions that have ended: results, and parameters for a retry. Outputs have records of their own, which
-//! lists of executions do not read, and a budget.
+//! Stores the outputs of ended executions: results, and parameters for a retry. Outputs can be large, so they have
+//! separate records. Lists of executions do not read these records, and a budget limits their total size.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -11,15 +11,19 @@ use super::output_budget::OutputSelection;
 use super::record::ExecutionRecord;
 use crate::store::{Change, Expected, Record, StoreError};
 
-/// The collection of the store that holds the outputs.
+/// The collection of the store for outputs.
 const OUTPUTS: &str = "execution_outputs";
-/// The collection that holds the size of each output, newest first, so that outputs are counted without being read.
+/// The collection for the size of each output, newest first. It allows counting outputs without reading them.
 const SIZES: &str = "execution_output_sizes";
 
-/// The large parts of an execution that has ended.
+/// The large parts of an ended execution. A failed one keeps the parameters for its retry:
+///
+/// ```json
+/// { "params": { "minutes": 5 } }
+/// ```
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Output {
-    /// The data of the operation, as JSON text.
+    /// The data of the operation, as JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) result: Option<Box<RawValue>>,
     /// The parameters for a retry.
@@ -30,19 +34,19 @@ pub(crate) struct Output {
 /// The size of an output.
 #[derive(Debug, Serialize, Deserialize)]
 struct OutputSize {
-    /// The adapter of the execution. Several adapters may share a store.
+    /// Adapter of the execution. Several adapters may share a store.
     adapter: String,
     bytes: u64,
 }
 
-/// The key of the record that holds the size of an output. The keys of executions that ended later come first.
+/// Returns the key for the size of an output. Executions that ended later have smaller keys.
 fn size_key(id: &str, record: &ExecutionRecord) -> String {
     let ended = record.finished_at.map_or(0, |at| at.timestamp_micros());
     let ended = u64::MAX - u64::try_from(ended).unwrap_or_default();
     format!("{ended:020} {id}")
 }
 
-/// The changes that remove an output.
+/// Returns the changes that remove an output.
 fn removal(id: &str, size_key: &str) -> Vec<Change> {
     [(OUTPUTS, id), (SIZES, size_key)]
         .map(|(collection, key)| Change::remove(collection, key, Expected::Any))
@@ -50,13 +54,13 @@ fn removal(id: &str, size_key: &str) -> Vec<Change> {
 }
 
 impl ExecutionStore {
-    /// Returns the key under which the size of a record's output is kept, if it has one.
+    /// Returns the key for the size of a record's output, if it has an output.
     pub(super) fn output_key(id: &str, record: &ExecutionRecord) -> Option<String> {
         (record.output_bytes > 0).then(|| size_key(id, record))
     }
 
-    /// Moves the output of a record that has ended into a record of its own, or removes the one that it had before. Returns
-    /// the changes, which are written together with the record.
+    /// Moves the output of an ended execution into a separate record, or removes its earlier output. Returns the
+    /// changes to write together with the execution's record.
     pub(super) fn output_changes(
         &self,
         id: &str,
@@ -78,7 +82,7 @@ impl ExecutionStore {
         ])
     }
 
-    /// Returns the output of an execution, if it is still kept.
+    /// Returns the output of an execution, if it is still stored.
     pub(crate) async fn output(&self, id: &str) -> Result<Option<Output>, StoreError> {
         let Some(found) = self.services.store().await?.get(OUTPUTS, id).await? else {
             return Ok(None);
@@ -88,13 +92,13 @@ impl ExecutionStore {
         })
     }
 
-    /// Drops the outputs beyond the budget, if it is time to count them.
+    /// Drops outputs beyond the budget, if enough has been written since the last check.
     pub(crate) async fn enforce_budget(&self) {
         if !self.budget.is_due() {
             return;
         }
         if let Err(error) = self.drop_outputs().await {
-            // The next output tries again.
+            // Makes the next output try again.
             self.budget.count(self.budget.per_caller);
             if error.outage().is_none() {
                 tracing::warn!(%error, "cannot count the outputs of executions");
@@ -102,8 +106,8 @@ impl ExecutionStore {
         }
     }
 
-    /// Drops the oldest outputs of each caller that has more than its part of the budget. If that is not enough, drops
-    /// the oldest ones of the callers that have the most.
+    /// Drops the oldest outputs of each caller that exceeds its share. If this is not enough, drops the oldest outputs
+    /// of the callers that use the most.
     async fn drop_outputs(&self) -> Result<(), StoreError> {
         let mut kept = self.budget.selection();
         self.drop_unselected(&mut kept).await?;
@@ -134,11 +138,11 @@ impl ExecutionStore {
         }
     }
 
-    /// Drops the output whose size has this key. The execution's record says so.
+    /// Drops the output whose size has this key, and records this in the execution's record.
     pub(super) async fn drop_output(&self, size_key: &str) -> Result<(), StoreError> {
         let id = size_key.split_once(' ').map_or(size_key, |(_, id)| id);
         let dropped = self.update(id, |record, _| {
-            // After a retry, the record has another output, which is newer.
+            // After a retry, the record has a newer output under another key.
             if Self::output_key(id, record).as_deref() != Some(size_key) {
                 return RecordUpdate::Leave(false);
             }
@@ -150,7 +154,7 @@ impl ExecutionStore {
                 tracing::debug!(execution = id, "the output of an execution is no longer kept");
                 return Ok(());
             }
-            // Only the size is out of date: the output may be the newer one.
+            // Only remove the outdated size, because the output may be the newer one.
             Ok(_) => vec![Change::remove(SIZES, size_key, Expected::Any)],
             Err(error) if error.is_unreadable() => {
                 tracing::error!(%error, execution = id, "cannot read an execution's record");
@@ -164,7 +168,7 @@ impl ExecutionStore {
 }
 
 impl Executions {
-    /// Reads the result and the parameters of an execution that has ended into its record.
+    /// Reads the result and the parameters of an ended execution into its record.
     pub(crate) async fn read_output(
         &self,
         id: &str,

@@ -1,32 +1,32 @@
-//! The budget of the outputs that are kept.
+//! Limits the total size of stored outputs, and shares it between callers.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::options::ExecutionOptions;
 
-/// The bytes of outputs that are kept.
+/// The budget for outputs, in bytes.
 pub(crate) struct OutputBudget {
     all: u64,
     pub(super) per_caller: u64,
-    /// The bytes that this process has written since it last enforced the budget.
+    /// Bytes written by this process since it last enforced the budget.
     written: AtomicU64,
 }
 
 impl OutputBudget {
     pub(crate) const fn new(options: &ExecutionOptions) -> Self {
         let (all, per_caller) = (options.keep_bytes, options.keep_bytes_per_caller);
-        // The first output of a process counts those of earlier processes.
+        // A full counter makes the first output of this process check the outputs of earlier processes.
         Self { all, per_caller, written: AtomicU64::new(all) }
     }
 
-    /// Counts an output that was written.
+    /// Counts a written output.
     pub(super) fn count(&self, bytes: u64) {
         self.written.fetch_add(bytes, Ordering::AcqRel);
     }
 
-    /// Returns `true` if this process has written so much that the budget may be exceeded by a noticeable part. Counting
-    /// after each output would read the sizes of all others each time.
+    /// Returns `true` if this process has written an eighth of the budget since the last check. Checking after each
+    /// output would read the sizes of all other outputs each time.
     pub(super) fn is_due(&self) -> bool {
         const CHECKS_PER_BUDGET: u64 = 8;
         let interval = self.all.min(self.per_caller) / CHECKS_PER_BUDGET;
@@ -34,15 +34,15 @@ impl OutputBudget {
         self.written.fetch_update(Ordering::AcqRel, Ordering::Acquire, take).is_ok()
     }
 
-    /// Begins to select the outputs that are kept: of each caller the newest ones within its part of the budget.
+    /// Starts a selection of the outputs to keep: the newest outputs of each caller, within the caller's share.
     pub(super) fn selection(&self) -> OutputSelection {
         OutputSelection::new(self.per_caller, u64::MAX)
     }
 
-    /// Returns the selection to apply afterwards, if the kept outputs exceed the budget together.
+    /// Returns a second selection if the outputs kept by the first one exceed the budget together.
     ///
-    /// The callers that use the most have equal parts of what the others leave. Otherwise one client with many sessions
-    /// would replace the outputs of all others.
+    /// Callers that use little keep everything. The others get equal parts of the rest. Without this rule, one client
+    /// with many sessions could replace the outputs of all others.
     pub(super) fn selection_of_all(&self, kept: &OutputSelection) -> Option<OutputSelection> {
         let part = equal_part(kept.callers.values().map(|usage| usage.kept), self.all)?;
         let (heavy, light): (Vec<_>, Vec<_>) =
@@ -53,20 +53,20 @@ impl OutputBudget {
     }
 }
 
-/// The bytes of one caller.
+/// Bytes of one caller.
 #[derive(Default)]
 struct CallerUsage {
     counted: u64,
     kept: u64,
 }
 
-/// Selects the outputs that are kept, from the newest to the oldest.
+/// Selects the outputs to keep. Call [`keeps`](Self::keeps) for each output, from the newest to the oldest.
 pub(super) struct OutputSelection {
     per_caller: u64,
     all: u64,
     counted: u64,
     callers: HashMap<Option<String>, CallerUsage>,
-    /// The callers whose outputs count. `None` means all callers.
+    /// The callers whose outputs are limited. `None` limits all callers.
     limited: Option<HashSet<Option<String>>>,
 }
 
@@ -96,7 +96,11 @@ fn is_within(newer: &mut u64, bytes: u64, budget: u64) -> bool {
     is_first || *newer <= budget
 }
 
-/// Returns the part of `all` that each caller can use, or `None` if all of them can keep what they use.
+/// Returns the part of `all` available to each caller, or `None` if the usages of all callers fit into it.
+///
+/// ```text
+/// usages 9, 1, 9, 3 with all = 10 → 3
+/// ```
 fn equal_part(usages: impl Iterator<Item = u64>, all: u64) -> Option<u64> {
     let mut usages: Vec<_> = usages.collect();
     usages.sort_unstable();

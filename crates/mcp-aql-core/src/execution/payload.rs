@@ -25,7 +25,7 @@ pub struct Progress {
     message: Option<String>,
 }
 
-/// The maximum number of characters in a progress message.
+/// Maximum number of characters in a progress message.
 const MAX_MESSAGE_CHARS: usize = 500;
 
 impl Progress {
@@ -33,7 +33,7 @@ impl Progress {
         Self { message: Some(message.into()), ..Self::default() }
     }
 
-    /// Applies a progress report. Numbers are kept until new ones are reported.
+    /// Applies a progress report. Numbers are kept until a report replaces them.
     pub(crate) fn advance(&mut self, advance: Advance) {
         let message =
             advance.message.map(|text| text.chars().take(MAX_MESSAGE_CHARS).collect::<String>());
@@ -48,13 +48,13 @@ impl Progress {
         }
     }
 
-    /// The share that is done, from 0 to 1.
+    /// Returns the completed part, from 0 to 1.
     pub(crate) fn ratio(&self) -> Option<f64> {
         let (current, total) = self.numbers()?;
         Some((current / total).clamp(0.0, 1.0))
     }
 
-    /// The number of steps that are done, and their total.
+    /// Returns the number of completed steps and the total number of steps.
     pub fn numbers(&self) -> Option<(f64, f64)> {
         Some((self.current.as_ref()?.as_f64()?, self.total.as_ref()?.as_f64()?))
     }
@@ -64,7 +64,7 @@ impl Progress {
     }
 }
 
-/// Converts a number to JSON, as `3` rather than `3.0` if it is whole.
+/// Converts a number to JSON. An integer becomes `3` and not `3.0`.
 fn plain(value: f64) -> Option<Number> {
     const EXACT: f64 = 9_007_199_254_740_991.0;
     if value.fract() == 0.0 && value <= EXACT {
@@ -78,7 +78,7 @@ fn plain(value: f64) -> Option<Number> {
     Number::from_f64(value)
 }
 
-/// Converts warnings for the record. Warnings beyond the size limit are logged instead.
+/// Serializes warnings for the record. Warnings beyond the size limit are logged instead.
 pub(crate) fn serialize_warnings(id: &str, warnings: Warnings) -> Vec<Value> {
     const MAX_WARNING_BYTES: usize = 8 << 10;
     let mut bytes = 0;
@@ -112,7 +112,7 @@ pub(crate) struct ExecutionError {
 
 impl ExecutionError {
     pub(crate) fn of(error: &OperationError) -> Self {
-        /// Larger errors are shortened: the record is kept for long, and lists return many of them.
+        /// Larger errors are shortened, because records are kept for a long time, and lists return many of them.
         const MAX_ERROR_BYTES: usize = 16 << 10;
         let whole = Self::whole(error);
         match serde_json::to_string(&whole) {

@@ -1,5 +1,5 @@
-//! Property tests: random events in two processes that share a store, checked against the rules of the
-//! state machine after each event.
+//! Property tests: random events in two processes with a shared store. The rules of the state machine are checked after
+//! each event.
 
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -26,7 +26,7 @@ use crate::util::clock::{TimeSource, after};
 
 const LEASE: Duration = Duration::from_secs(10);
 
-/// An event in the life of an execution. The number is the process in which it happens.
+/// An event in the life of an execution. The number identifies the process.
 #[derive(Debug, Clone)]
 enum Event {
     Start(usize),
@@ -57,7 +57,7 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// A process, with the execution that it believes to run.
+/// A process, with the execution it believes to be running.
 struct Process {
     store: ExecutionStore,
     name: String,
@@ -113,7 +113,7 @@ impl World {
         world
     }
 
-    /// The record as the store holds it.
+    /// Returns the record as stored.
     fn raw(&self) -> ExecutionRecord {
         let store = &self.processes[0].store;
         ready(store.update(ID, |record, _| RecordUpdate::Leave(record.clone()))).unwrap().unwrap()
@@ -239,7 +239,7 @@ fn cases(usual: u32) -> ProptestConfig {
     }
 }
 
-/// Set `PROPTEST_CASES` to run more cases. With `--nocapture` the test prints the number of events.
+/// Set `PROPTEST_CASES` to run more cases. With `--nocapture`, the test prints the number of events.
 #[test]
 fn no_event_leads_where_none_may_lead() {
     // REQ-LIF-02, REQ-LIF-03, REQ-LIF-10
@@ -258,7 +258,7 @@ fn no_event_leads_where_none_may_lead() {
             prop_assert!(is_allowed(&before, &after), "{event:?}: {before:?} to {after:?}");
             prop_assert_eq!(after.status.is_final(), after.finished_at.is_some());
             prop_assert_eq!(after.status == Status::Failed, after.error.is_some());
-            // The output is kept in addition to the record, as long as a caller can need it.
+            // The output is stored separately, and only while a caller can need it.
             let output = ready(world.processes[0].store.output(ID)).unwrap();
             let output =
                 output.map_or((false, false), |it| (it.result.is_some(), it.params.is_some()));
@@ -280,7 +280,7 @@ fn no_event_leads_where_none_may_lead() {
                 .filter(|process| process.runs.as_ref().is_some_and(|it| after.is_held_by(it)));
             prop_assert!(holders.count() <= 1);
         }
-        // Processes are gone for good: once their leases have expired, one read ends the execution.
+        // Both processes have crashed. Once their leases have expired, one read ends the execution.
         for process in &mut world.processes {
             process.runs = None;
         }

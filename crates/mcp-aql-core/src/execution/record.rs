@@ -13,21 +13,29 @@ use super::status::{Status, Transition};
 use crate::error::OperationError;
 use crate::util::clock::after;
 
-/// An execution as the store keeps it. Its methods implement the state machine and depend on neither the
-/// store nor the clock.
+/// An execution as stored. Its methods implement the state machine. They depend on neither the store nor the clock.
+///
+/// ```json
+/// {
+///   "adapter": "beds", "operation": "execute_watering", "status": "running", "attempt": 1,
+///   "started_at": "2031-05-06T07:00:00Z", "params": { "minutes": 5 },
+///   "owner": "p-1", "lease_until": "2031-05-06T07:00:10Z"
+/// }
+/// ```
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ExecutionRecord {
-    /// The adapter that owns the operation. Several adapters may share a store.
+    /// The adapter of the operation. Several adapters may share a store.
     pub(crate) adapter: String,
     pub(crate) operation: String,
     pub status: Status,
     pub(crate) attempt: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) session: Option<String>,
-    /// The principal that began the execution. No other one sees it.
+    /// The principal that started the execution. Other principals cannot see it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) principal: Option<String>,
-    /// The digest of the principal's claims that operations of the adapter read, such as its tenant.
+    /// Digest of the principal's claims, such as its tenant. Only claims read by operations of the adapter are
+    /// included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) claims: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,39 +46,39 @@ pub struct ExecutionRecord {
     pub progress: Option<Progress>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<ExecutionError>,
-    /// The data of the operation, as JSON text. When the execution ends, it is moved into a record of its own.
+    /// The data of the operation, as JSON. It is moved into a separate record when the execution ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) result: Option<Box<RawValue>>,
-    /// The function's warnings, in the form of replies.
+    /// Warnings of the function, in the format of replies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) warnings: Vec<Value>,
-    /// The parameters for a retry, moved like the result. Not kept if one of them is sensitive.
+    /// Parameters for a retry, moved like the result. Not stored if one of them is sensitive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) params: Option<Map<String, Value>>,
-    /// The size of the record with the result or the parameters, if there is one.
+    /// Size of the separate record with the result or the parameters. 0 if there is none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) output_bytes: u64,
-    /// If `true`, that record was removed, because newer ones have used up the budget.
+    /// If `true`, the separate record was removed, because newer ones have used up the budget.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) output_dropped: bool,
     /// The process that runs the execution.
     pub(crate) owner: String,
-    /// The end of the owner's lease.
+    /// Expiry of the owner's lease.
     pub(crate) lease_until: DateTime<Utc>,
-    /// Whether the execution was requested to stop, possibly by another process than the owner.
+    /// If `true`, the execution was asked to stop. Any process can set this.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) cancel_requested: bool,
 }
 
-/// The process and attempt that a running execution belongs to. If the record no longer matches, the
-/// attempt is fenced off and must stop.
+/// The process and the attempt of a running execution. If the record no longer matches, the attempt is fenced and must
+/// stop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ownership {
     pub(crate) owner: String,
     pub(crate) attempt: u32,
 }
 
-/// The final outcome of an execution.
+/// How an execution ends.
 #[derive(Debug, Clone)]
 pub(crate) enum Ending {
     Completed(Box<RawValue>),
@@ -83,7 +91,7 @@ pub(crate) enum Ending {
 pub(crate) struct InvalidTransition;
 
 impl ExecutionRecord {
-    /// The first attempt of an execution that has not started.
+    /// Creates the first attempt of an execution. It has not started.
     pub(crate) fn pending(
         adapter: &str,
         operation: &str,
@@ -113,7 +121,7 @@ impl ExecutionRecord {
         }
     }
 
-    /// Whose list of executions contains this one: the principal's, or else the session's.
+    /// Returns the owner of the list that contains this execution: the principal, or else the session.
     pub(crate) fn listed_for(&self) -> Option<&str> {
         self.principal.as_deref().or(self.session.as_deref())
     }
@@ -136,7 +144,7 @@ impl ExecutionRecord {
         Ok(())
     }
 
-    /// Returns whether the record has this ending of this attempt.
+    /// Returns `true` if the record already contains this ending of this attempt.
     pub(crate) fn has_ended_as(&self, ownership: &Ownership, ending: &Ending) -> bool {
         let same = self.owner == ownership.owner && self.attempt == ownership.attempt;
         same && match ending {
@@ -146,7 +154,8 @@ impl ExecutionRecord {
         }
     }
 
-    /// Ends the execution. A pending execution can be cancelled directly; other endings start it first.
+    /// Ends the execution. A pending execution can be canceled directly. Other endings start it first, because the
+    /// state machine does not allow skipping `running`.
     pub(crate) fn finish(
         &mut self,
         ending: Ending,
@@ -198,19 +207,19 @@ impl ExecutionRecord {
         Ok(())
     }
 
-    /// Records that the output is no longer kept.
+    /// Records that the output is no longer stored.
     pub(crate) const fn drop_output(&mut self) {
         self.output_bytes = 0;
         self.output_dropped = true;
     }
 
-    /// Returns whether the owner's lease has expired.
+    /// Returns `true` if the owner's lease has expired.
     pub(crate) fn is_orphaned(&self, now: DateTime<Utc>) -> bool {
         !self.status.is_final() && self.lease_until < now
     }
 
-    /// Ends an execution whose process is gone. A pending execution is cancelled, because no other
-    /// transition is allowed (REQ-LIF-02). A running one fails.
+    /// Ends an execution whose process is gone. A running execution fails. A pending one is canceled, because the state
+    /// machine allows nothing else (REQ-LIF-02).
     pub(crate) fn abandon(&mut self, now: DateTime<Utc>) -> Result<(), InvalidTransition> {
         if self.status == Status::Pending {
             self.progress =
@@ -226,7 +235,7 @@ const fn is_zero(bytes: &u64) -> bool {
     *bytes == 0
 }
 
-/// The error of an execution whose process is gone.
+/// Returns the error of an execution whose process is gone.
 fn interrupted() -> OperationError {
     OperationError::new(
         ErrorCode::InternalError,

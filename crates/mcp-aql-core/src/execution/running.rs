@@ -1,4 +1,4 @@
-//! The executions that this process runs.
+//! The executions running in this process.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ use super::status::Status;
 use crate::caller::session::Session;
 use crate::util::sync::lock;
 
-/// The reason why an execution should stop.
+/// Why an execution should stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StopReason {
     Requested,
@@ -23,7 +23,7 @@ pub(crate) enum StopReason {
 }
 
 impl StopReason {
-    /// The reason as the audit log shows it.
+    /// Returns the reason as shown in the audit log.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Requested => "asked for",
@@ -33,24 +33,24 @@ impl StopReason {
     }
 }
 
-/// An execution that this process runs.
+/// An execution running in this process.
 pub(crate) struct RunningExecution {
     pub(crate) id: String,
-    /// The name of the operation.
+    /// Name of the operation.
     pub(crate) operation: String,
     pub(crate) ownership: Ownership,
     pub(crate) session: Option<Session>,
-    /// The latest status and progress, for callers that wait in this process.
+    /// Latest status and progress, for waiting callers in this process.
     pub(crate) updates: watch::Sender<StatusUpdate>,
-    /// Cancelled when another process owns the record: the execution may neither continue nor write.
+    /// Canceled when another process owns the record. The execution may then neither continue nor write.
     pub(crate) fenced: CancellationToken,
-    /// Cancelled when the execution has ended and its record is written.
+    /// Canceled when the execution has ended and its record has been written.
     pub(crate) over: CancellationToken,
-    /// When the lease was last renewed.
+    /// Time of the last lease renewal.
     renewed: Mutex<Instant>,
     stop: CancellationToken,
     reason: OnceLock<StopReason>,
-    /// Whether the function was called, or the execution ended before.
+    /// Set when either the function is called or the execution ends before its start.
     start_claimed: AtomicBool,
 }
 
@@ -87,18 +87,18 @@ impl RunningExecution {
         self.updates.borrow().progress.clone()
     }
 
-    /// Returns `true` to the first caller only: either the function is called, or the execution ends before.
+    /// Claims the right to start the execution or to end it before its start. Returns `true` only to the first caller.
     pub(crate) fn claim_start(&self) -> bool {
         !self.start_claimed.swap(true, Ordering::AcqRel)
     }
 
-    /// Requests the execution to stop. The first reason is kept.
+    /// Asks the execution to stop. The first reason is kept.
     pub(crate) fn request_stop(&self, reason: StopReason) {
         let _ = self.reason.set(reason);
         self.stop.cancel();
     }
 
-    /// The reason why the execution should stop, if it should.
+    /// Returns why the execution should stop, or `None` if it should continue.
     pub(crate) fn stop_reason(&self) -> Option<StopReason> {
         self.reason.get().copied()
     }
@@ -119,13 +119,13 @@ impl RunningExecution {
         }
     }
 
-    /// When the lease was last renewed.
+    /// Returns the time of the last lease renewal.
     pub(crate) fn renewed(&self) -> MutexGuard<'_, Instant> {
         lock(&self.renewed)
     }
 }
 
-/// The executions that this process runs, by their ids.
+/// The executions running in this process, by id.
 #[derive(Default)]
 pub(crate) struct RunningExecutions {
     inner: Mutex<RunningTasks>,
@@ -136,7 +136,7 @@ pub(crate) struct RunningExecutions {
 #[derive(Default)]
 struct RunningTasks {
     running: HashMap<String, Arc<RunningExecution>>,
-    /// Whether a task renews the leases.
+    /// If `true`, a task is renewing the leases.
     renewal_runs: bool,
 }
 
@@ -160,17 +160,17 @@ impl RunningExecutions {
         self.inner().running.values().cloned().collect()
     }
 
-    /// Returns whether a matching execution runs.
+    /// Returns `true` if a matching execution is running.
     pub(crate) fn any(&self, these: impl Fn(&RunningExecution) -> bool) -> bool {
         self.inner().running.values().any(|live| these(live))
     }
 
-    /// Returns whether this process runs this attempt.
+    /// Returns `true` if this process runs the given attempt.
     pub(crate) fn runs_attempt(&self, id: &str, attempt: u32) -> bool {
         self.inner().running.get(id).is_some_and(|live| live.ownership.attempt == attempt)
     }
 
-    /// Removes an execution that has ended.
+    /// Removes an ended execution.
     pub(crate) fn remove(&self, live: &RunningExecution) {
         let mut inner = self.inner();
         // A retry may already be registered under the same id.
@@ -182,7 +182,7 @@ impl RunningExecutions {
         self.removed.notify_waiters();
     }
 
-    /// Returns whether no execution runs. If so, the task that renews leases ends.
+    /// Returns `true` if no execution is running. The task that renews leases must then end.
     pub(crate) fn stop_renewal_if_idle(&self) -> bool {
         let mut inner = self.inner();
         let none = inner.running.is_empty();
@@ -192,12 +192,12 @@ impl RunningExecutions {
         none
     }
 
-    /// Records that the task that renews leases has ended, although executions may still run.
+    /// Records that the task that renews leases has ended, although executions may still be running.
     pub(crate) fn mark_renewal_stopped(&self) {
         self.inner().renewal_runs = false;
     }
 
-    /// Waits until no matching execution runs any more.
+    /// Waits until no matching execution is running.
     pub(crate) async fn wait_until_gone(&self, these: impl Fn(&RunningExecution) -> bool) {
         loop {
             let removed = self.removed.notified();

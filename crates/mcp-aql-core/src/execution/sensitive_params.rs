@@ -1,4 +1,4 @@
-//! Parameters that are too sensitive for the store, kept in memory for retries.
+//! Keeps parameters in memory for retries, if they are too sensitive for the store.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
@@ -14,20 +14,20 @@ use super::status::Status;
 use crate::util::clock::after;
 use crate::util::sync::lock;
 
-/// The sensitive parameters of executions, for retries in this process. They have the same limits as the outputs in the
+/// The sensitive parameters of executions, for retries in this process. They have the same limits as outputs in the
 /// store.
 pub(crate) struct SensitiveParams {
-    /// By the ids of the executions. The ids of newer executions come first.
+    /// Parameters by execution id. Newer ids sort first.
     retained: Mutex<BTreeMap<String, RetainedParams>>,
     budget: OutputBudget,
 }
 
 struct RetainedParams {
     params: Map<String, Value>,
-    /// Their size as JSON.
+    /// Size of the parameters as JSON.
     bytes: u64,
     caller: Option<String>,
-    /// When they expire. Set once the execution has failed.
+    /// Time of their expiry. Set once the execution has failed.
     until: Option<DateTime<Utc>>,
 }
 
@@ -40,7 +40,7 @@ impl SensitiveParams {
         lock(&self.retained)
     }
 
-    /// Keeps the parameters of an execution that begins, and drops older ones beyond the budget.
+    /// Keeps the parameters of a starting execution, and drops older parameters beyond the budget.
     pub(crate) fn keep(
         &self,
         id: &str,
@@ -68,8 +68,8 @@ impl SensitiveParams {
         self.retained().get(id).map(|kept| kept.params.clone())
     }
 
-    /// Updates the parameters of an execution that has ended. Only a failed execution can be retried, and
-    /// only as long as it can be read.
+    /// Updates the parameters of an ended execution. They are kept only if it has failed, because only failed
+    /// executions can be retried, and only until its record expires.
     pub(crate) fn ended(&self, id: &str, record: &ExecutionRecord, keep: Duration) {
         let mut kept = self.retained();
         match (record.status, record.finished_at) {

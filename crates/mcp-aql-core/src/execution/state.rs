@@ -1,4 +1,4 @@
-//! The state of an execution as clients receive it.
+//! The state of an execution as sent to clients.
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;

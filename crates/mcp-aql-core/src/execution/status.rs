@@ -1,4 +1,4 @@
-//! The status of an execution, and the transitions between them.
+//! The status of an execution, and the allowed transitions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ impl Status {
     pub(crate) const ALL: [Self; 5] =
         [Self::Pending, Self::Running, Self::Completed, Self::Failed, Self::Cancelled];
 
-    /// The status as protocol text.
+    /// Returns the name used by the protocol.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -42,12 +42,18 @@ impl Status {
         }
     }
 
-    /// Returns whether only a retry can follow (REQ-LIF-03).
+    /// Returns `true` if the execution has ended. Only a retry can change such a status (REQ-LIF-03).
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
 
-    /// Returns the status after a transition, if the transition is allowed (REQ-LIF-02, choice C-65).
+    /// Returns the status after a transition, or `None` if the transition is not allowed (REQ-LIF-02, choice C-65).
+    ///
+    /// ```text
+    /// pending → running | cancelled
+    /// running → completed | failed | cancelled
+    /// failed  → running (retry)
+    /// ```
     pub(crate) const fn after(self, step: Transition) -> Option<Self> {
         match (self, step) {
             (Self::Pending, Transition::Start) | (Self::Failed, Transition::Retry) => {

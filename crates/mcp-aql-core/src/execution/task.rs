@@ -23,11 +23,11 @@ use crate::store::StoreError;
 use crate::util::future::BoxFuture;
 use crate::util::sync::lock;
 
-/// The minimum time between two writes of progress to the store. Waiters in this process see every report.
+/// Minimum time between two writes of progress to the store. Waiting callers in this process receive every report.
 const PROGRESS_WRITE_INTERVAL: Duration = Duration::from_millis(500);
 /// How long an aborted function may take to be dropped. A function without await points cannot be dropped.
 const ABORT_TIMEOUT: Duration = Duration::from_secs(1);
-/// The delay between two attempts to write the end of an execution.
+/// Delay between two attempts to write the end of an execution.
 const FINISH_RETRY_DELAY: Duration = Duration::from_millis(500);
 
 /// The work of an execution: waits for its turn, reports its start, and calls the function.
@@ -70,11 +70,11 @@ impl Begin {
     }
 }
 
-/// Receives the function's progress reports.
+/// Receives the progress reports of the function.
 struct ProgressWriter {
     core: Arc<Core>,
     live: Arc<RunningExecution>,
-    /// When progress was last written to the store.
+    /// Time of the last write of progress to the store.
     saved: Mutex<Option<Instant>>,
 }
 
@@ -90,7 +90,7 @@ impl ExecutionSink for ProgressWriter {
             if self.is_due() {
                 self.core.renew(&self.live).await;
             } else {
-                // Lets other tasks run beside a function that reports often and never waits.
+                // Lets other tasks run if a function reports often and never waits.
                 tokio::task::yield_now().await;
             }
         })
@@ -113,13 +113,13 @@ struct RegistryGuard<'a>(&'a Core, &'a RunningExecution, Option<ExecutionSlot>);
 
 impl Drop for RegistryGuard<'_> {
     fn drop(&mut self) {
-        // The slot is released first: a caller that waits for the end may begin another execution.
+        // Release the slot first. A caller waiting for the end may immediately start another execution.
         self.2 = None;
         self.0.running.remove(self.1);
     }
 }
 
-/// A task that is aborted when its handle is dropped.
+/// The task of a function. Dropping the handle aborts it.
 struct FunctionTask(JoinHandle<Outcome>);
 
 impl Drop for FunctionTask {
@@ -133,7 +133,7 @@ impl FunctionTask {
         (&mut self.0).await
     }
 
-    /// Aborts the task and waits until it is dropped.
+    /// Aborts the task and waits until it has been dropped.
     async fn dropped(mut self) {
         self.0.abort();
         if tokio::time::timeout(ABORT_TIMEOUT, &mut self.0).await.is_err() {
@@ -142,7 +142,7 @@ impl FunctionTask {
     }
 }
 
-/// The way in which a function ended.
+/// How a function ended.
 enum RunEnd {
     By(Outcome),
     Dropped,
@@ -172,8 +172,8 @@ pub(super) async fn supervise(
     let begin = Begin { core: Arc::clone(&core), live: Arc::clone(&live) };
     let function = FunctionTask(tokio::spawn(work(execution.clone(), begin)));
     let over = until_over(&core, &live, function, &cancellation).await;
-    // A function that has noticed the request to stop may have ended early. A function that has not
-    // noticed it has completed its work.
+    // A function that has noticed the request to stop may have ended early, so it counts as canceled. A function that
+    // has not noticed it has completed its work.
     let stopped = live.stop_reason().is_some() && execution.has_noticed();
     let ending = match over {
         RunEnd::Fenced => {
@@ -204,8 +204,7 @@ async fn until_over(
     mut function: FunctionTask,
     cancellation: &CancellationToken,
 ) -> RunEnd {
-    // An outcome is kept even if the lease has just expired: it is written if the execution still belongs to this
-    // process.
+    // Keep an outcome even if the lease has just expired. It is written if the execution still belongs to this process.
     let has_started = || live.updates.borrow().status == Status::Running;
     let by = |joined: Result<Outcome, JoinError>| match joined {
         _ if live.fenced.is_cancelled() && !has_started() => RunEnd::Fenced,
@@ -234,7 +233,7 @@ async fn until_over(
     if fenced { RunEnd::Fenced } else { RunEnd::Dropped }
 }
 
-/// Returns the `data` of a reply.
+/// Extracts the `data` of a reply.
 fn data(payload: Payload) -> Result<Box<RawValue>, OperationError> {
     let text = payload.into_plain_text();
     let data = text.strip_prefix(SUCCESS).unwrap_or(&text).to_owned();
@@ -253,7 +252,7 @@ fn log(id: &str, error: &OperationError) {
     }
 }
 
-/// Writes the end of the execution, once. While the store fails, the outcome is kept, and the write is repeated.
+/// Writes the end of an execution. If the store fails, the outcome is kept and the write is retried.
 async fn finish(core: &Core, live: &RunningExecution, ending: Ending, warnings: Vec<Value>) {
     let begun = Instant::now();
     let mut attempted = false;
@@ -269,7 +268,7 @@ async fn finish(core: &Core, live: &RunningExecution, ending: Ending, warnings: 
             }
             Err(error) => error,
         };
-        // The process ends, or the record is damaged.
+        // Give up only if the process is ending or the record is damaged.
         let is_last = core.stopping.is_cancelled() || error.is_unreadable();
         if is_last && begun.elapsed() >= core.options.lease {
             return tracing::error!(%error, execution = live.id, "cannot write the end of an execution");
@@ -281,8 +280,10 @@ async fn finish(core: &Core, live: &RunningExecution, ending: Ending, warnings: 
     }
 }
 
-/// Writes the end of the execution, and returns its record, unless it belongs to another process. `attempted` is set
-/// once a write has begun, because a write that failed may have been made.
+/// Writes the end of an execution, and returns its record. Returns `None` if the execution belongs to another process.
+///
+/// `attempted` is set once a write has begun. A failed write may still have reached the store, so the next attempt
+/// accepts a record that already contains this ending.
 async fn write_end(
     core: &Core,
     live: &RunningExecution,
@@ -309,7 +310,7 @@ async fn write_end(
     Ok(written.await?.flatten())
 }
 
-/// Reports an execution whose end is written.
+/// Reports an execution whose end has been written.
 async fn ended(core: &Core, live: &RunningExecution, record: &ExecutionRecord) {
     core.sensitive_params.ended(&live.id, record, core.options.keep);
     let event = match record.status {

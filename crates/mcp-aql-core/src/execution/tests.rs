@@ -1,4 +1,4 @@
-//! Tests of executions in two processes that share a store.
+//! Tests of executions in two processes with a shared store.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +22,7 @@ use crate::vocab::ReplyLimits;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A wall clock that follows tokio's paused clock.
+/// Returns a wall clock that follows tokio's paused clock.
 fn time() -> TimeSource {
     let epoch: DateTime<Utc> = "2031-05-06T07:00:00Z".parse().unwrap();
     let start = Instant::now();
@@ -80,7 +80,7 @@ fn seven() -> Outcome {
     7_u8.write(ReplyWriter::new(&Envelope::Bare, ReplyLimits::new(&SizeLimits::default())))
 }
 
-/// A result of this size.
+/// Returns a result of this size.
 fn large(bytes: usize) -> Outcome {
     let writer = ReplyWriter::new(&Envelope::Bare, ReplyLimits::new(&SizeLimits::default()));
     "x".repeat(bytes).write(writer)
@@ -90,7 +90,7 @@ async fn status(executions: &Executions, id: &str) -> Status {
     executions.get(id).await.unwrap().unwrap().status
 }
 
-/// The result of an execution that has completed.
+/// Returns the result of a completed execution.
 async fn result(executions: &Executions, id: &str) -> String {
     let mut record = executions.get(id).await.unwrap().unwrap();
     assert_eq!((record.status, record.result.is_none()), (Status::Completed, true));
@@ -153,7 +153,7 @@ async fn whoever_was_taken_for_gone_stops_and_writes_nothing() {
     });
     let id = here.begin(new(&here, "execute_watering"), work).await.unwrap();
     sleep(SECOND).await;
-    // Simulates a process that was suspended.
+    // Simulates a suspended process.
     let slept = here.core.store.update(&id, |record, now| {
         record.lease_until = now - TimeDelta::seconds(1);
         RecordUpdate::Write(())
@@ -184,7 +184,7 @@ async fn what_a_crash_left_behind_ends_without_a_reader() {
     });
     let id = here.begin(new(&here, "execute_watering"), work).await.unwrap();
     sleep(SECOND).await;
-    // Simulates a crash: the tasks are gone, and the record stays as it was.
+    // Simulates a crash: the tasks are gone, and the record is unchanged.
     for live in here.core.running.all() {
         live.fenced.cancel();
     }
@@ -240,7 +240,7 @@ async fn what_is_over_is_forgotten_after_its_time() {
     }
 }
 
-/// The ids of the executions whose outputs are kept.
+/// Returns the ids of the executions whose outputs are stored.
 async fn kept(store: &MemoryState) -> Vec<String> {
     let outputs = StateStore::list(store, "execution_outputs", None, None, 99).await.unwrap();
     outputs.into_iter().map(|output| output.key).collect()
@@ -249,15 +249,15 @@ async fn kept(store: &MemoryState) -> Vec<String> {
 #[tokio::test(start_paused = true)]
 async fn the_results_that_ended_first_are_dropped_first() {
     // REQ-LIF-04
-    /// The size of a result: three of them exceed the smallest budget.
+    /// Size of a result. Three of them exceed the smallest budget.
     const BYTES: usize = 400_000;
-    // The parts of the budget; the callers of the executions, in the order of their ends; and those that are kept.
+    // The limits, the callers of the executions in the order of their ends, and the executions whose outputs are kept.
     for (all, per_caller, callers, expected) in [
         (9 << 20, 1 << 20, "aaaa", &[2, 3][..]),
         (9 << 20, 1 << 20, "babaaa", &[0, 2, 4, 5]),
         (1 << 20, 9 << 20, "abcd", &[2, 3]),
         (1 << 20, 1 << 20, "aaab", &[2, 3]),
-        // A caller that uses little keeps it, although it is the oldest one.
+        // A caller that uses little keeps its output, although it is the oldest.
         (2 << 20, 1 << 20, "abbccdd", &[0, 2, 4, 5, 6]),
         (2 << 20, 1 << 20, "bbcacdd", &[1, 3, 4, 5, 6]),
     ] {
@@ -265,7 +265,7 @@ async fn the_results_that_ended_first_are_dropped_first() {
         let options = ExecutionOptions::new().keep_bytes(all).keep_bytes_per_caller(per_caller);
         let here = process_with(&store, &time, options);
         let mut ids = Vec::new();
-        // The first one to begin is the last one to end.
+        // The first execution to start is the last one to end.
         for (number, caller) in callers.char_indices().rev() {
             let work = works(move |_| async move {
                 sleep(u32::try_from(20 + number).unwrap() * SECOND).await;
@@ -306,7 +306,7 @@ async fn a_result_that_is_larger_than_the_budget_can_be_read() {
     }
 }
 
-/// Delays the next write while it is set.
+/// Delays the next write if it is set.
 #[derive(Default)]
 struct SlowWrite(AtomicBool);
 
@@ -321,7 +321,7 @@ impl Hook for SlowWrite {
     }
 }
 
-/// An execution that has failed, with its record and the key of its output.
+/// Runs an execution that fails. Returns its id, its record and the key of its output.
 async fn failed(executions: &Executions) -> (String, ExecutionRecord, String) {
     let work = works(|_| async { Err(OperationError::not_found("bed", "b")) });
     let id = executions.begin(new(executions, "execute_watering"), work).await.unwrap();
@@ -346,7 +346,7 @@ async fn the_output_of_a_retry_is_not_dropped_in_place_of_an_older_one() {
     let place = (None, here.slot(None).unwrap());
     assert!(here.start_retry(&id, &record, place, work).await.unwrap());
     sleep(SECOND).await;
-    // The size was read before the retry. The retry ends between the read and the write of the drop.
+    // The size was read before the retry. The retry ends between the read and the write of `drop_output`.
     store.hook.0.store(true, Ordering::SeqCst);
     here.core.store.drop_output(&old).await.unwrap();
     assert_eq!(result(&here, &id).await, "7");
@@ -437,7 +437,7 @@ async fn an_outcome_survives_an_outage_that_is_longer_than_the_lease() {
         assert!(there.get(&early).await.is_err() && here.get(&early).await.is_err());
     }
     store.hook.set(false);
-    // Its lease has expired long ago. The other process leaves it to its owner.
+    // The lease has expired long ago, but the other process leaves the execution to its owner.
     let record = there.get(&early).await.unwrap().unwrap();
     assert_eq!(record.status, Status::Running);
     assert_eq!(status(&here, &early).await, Status::Running);
@@ -470,7 +470,7 @@ async fn a_process_that_starts_during_an_outage_ends_what_a_crash_left_behind() 
     store.hook.set(false);
     assert_eq!(status(&there, &id).await, Status::Running);
     sleep(11 * SECOND).await;
-    // No reader: the check of the start is repeated.
+    // Nothing reads the execution, so the check of the start is repeated.
     let read = there.core.store.update(&id, |record, _| RecordUpdate::Leave(record.status));
     assert_eq!(read.await.unwrap().unwrap(), Status::Failed);
 }

@@ -1,4 +1,4 @@
-//! Waits for the end of an execution and reports its progress to the caller.
+//! Waits for the end of an execution, and reports its progress to the caller.
 
 use std::time::Duration;
 
@@ -10,9 +10,9 @@ use super::status::Status;
 use crate::operation::{CallScope, Context};
 use crate::store::StoreError;
 
-/// How often the store is read for an execution that runs in another process.
+/// How often the store is read while an execution runs in another process.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
-/// Longer than any process runs, and short enough to be added to the current time.
+/// Longer than any process runs, and short enough to be added to the current time without overflow.
 const UNLIMITED: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
 /// Reports the progress of an execution to a caller (REQ-MCP-15).
@@ -23,7 +23,7 @@ struct ProgressReporter<'a> {
 
 impl ProgressReporter<'_> {
     async fn report(&mut self, status: Status, progress: Option<&Progress>) {
-        /// Added to a report that shows no advance: MCP requires progress to grow.
+        /// Added to a report without an advance, because MCP requires that progress grows.
         const MIN_STEP: f64 = 0.001;
         if !self.context.wants_progress() {
             return;
@@ -44,7 +44,7 @@ impl ProgressReporter<'_> {
     }
 }
 
-/// The progress in percent.
+/// Returns the progress in percent.
 fn share(status: Status, progress: Option<&Progress>) -> Option<f64> {
     match status {
         Status::Pending => Some(0.0),
@@ -55,17 +55,17 @@ fn share(status: Status, progress: Option<&Progress>) -> Option<f64> {
             Some((share * 10.0).round() / 10.0)
         }
         Status::Completed => Some(100.0),
-        // An execution that did not complete never reaches 100.
+        // Only a completed execution reaches 100.
         Status::Failed | Status::Cancelled => None,
     }
 }
 
 impl Executions {
-    /// Waits for the end of an execution, and reports its progress to the caller until then. Returns early if the
-    /// caller cancels. It does not check whether the caller may see the execution.
+    /// Waits for the end of an execution, and reports its progress to the caller. Returns early if the caller cancels.
+    /// Check before the call that the caller may see the execution.
     ///
     /// # Errors
-    /// If the store fails.
+    /// The store fails.
     #[doc(hidden)]
     pub async fn wait_for_end(&self, id: &str, scope: CallScope) -> Result<(), StoreError> {
         self.wait(id, &Context::of_call(scope, None), UNLIMITED).await

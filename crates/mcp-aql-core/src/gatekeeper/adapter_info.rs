@@ -10,24 +10,31 @@ use crate::operation::further_query::{FurtherQuery, IsShown};
 use crate::operation::{Handler, OperationSpec, RegisteredOperation};
 use crate::util::future::BoxFuture;
 
-/// The danger of an operation as callers see it. The fields are named as in danger-levels §3.2.
+/// The danger of an operation as shown to callers. The names of the fields are defined in danger-levels §3.2.
+///
+/// ```json
+/// {
+///   "name": "delete_task", "level": "destructive", "dangerous": true,
+///   "permission": "confirm", "requires_confirmation": true
+/// }
+/// ```
 #[derive(Serialize)]
 struct OperationDanger {
     name: &'static str,
     level: DangerLevel,
-    /// Whether the level is `destructive` or worse (REQ-RQ-16).
+    /// If `true`, the level is `destructive` or higher (REQ-RQ-16).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     dangerous: bool,
-    /// The permission of a call: `allow`, `confirm`, `deny` or `introspect_only`.
+    /// Permission of a call: `allow`, `confirm`, `deny` or `introspect_only`.
     permission: &'static str,
     requires_confirmation: bool,
-    /// Whether a person confirms, not the caller.
+    /// If `true`, a person confirms and not the caller.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     by_operator: bool,
-    /// For an operation of the safety loop: how a client should ask its user.
+    /// How a client should ask its user. Only set for operations of the safety loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     client_permission: Option<&'static str>,
-    /// Whether policies may change the permission of some calls.
+    /// If `true`, policies may change the permission of some calls.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     has_policies: bool,
     #[serde(skip_serializing_if = "<[&str]>::is_empty")]
@@ -38,12 +45,12 @@ struct OperationDanger {
     cooldown_seconds: Option<u32>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     requires_reauth: bool,
-    /// The pattern in the operation's name from which the level was inferred.
+    /// Pattern in the operation's name from which the level was inferred.
     #[serde(skip_serializing_if = "Option::is_none")]
     inferred_from: Option<&'static str>,
 }
 
-/// `introspect` with `query: "danger"`, and `name` for one operation (REQ-DNG-04, choice C-02).
+/// Answers `introspect` with `query: "danger"`, for all operations or for the one in `name` (REQ-DNG-04, choice C-02).
 pub(crate) struct DangerQuery(Vec<(&'static str, Value)>);
 
 impl DangerQuery {
@@ -58,8 +65,8 @@ impl DangerQuery {
     }
 }
 
-/// Returns how a client should ask its user about an operation of the safety loop. The client asks; this
-/// adapter does not require a confirmation for stopping an agent (REQ-LOOP-14).
+/// Returns how a client should ask its user about an operation of the safety loop. The adapter itself requires no
+/// confirmation for stopping an agent (REQ-LOOP-14).
 fn client_permission(spec: &OperationSpec) -> Option<&'static str> {
     Some(match spec.category {
         _ if !RESERVED_OPERATIONS.contains(&spec.name) => return None,
@@ -123,7 +130,11 @@ impl FurtherQuery for DangerQuery {
     }
 }
 
-/// `introspect` with `query: "adapter_info"`, available if trust is declared (REQ-DNG-16).
+/// Answers `introspect` with `query: "adapter_info"`. Available if trust is declared (REQ-DNG-16).
+///
+/// ```json
+/// { "name": "tasks", "version": "1.2.0", "trust": { "level": "validated" } }
+/// ```
 pub(crate) struct AdapterInfo(Value);
 
 impl AdapterInfo {
@@ -147,14 +158,14 @@ impl FurtherQuery for AdapterInfo {
     }
 }
 
-/// Returns the note on an operation's gate for its description.
+/// Returns the note about the gates for an operation's description.
 pub(crate) fn gate_note(handler: &Handler, plan: &PermissionPlan) -> Option<String> {
     if matches!(handler, Handler::Introspect) {
         return None;
     }
     let level = plan.danger;
     match plan.permission() {
-        // The first error explains how to confirm. The note is short because every list of operations has it.
+        // Keep the note short, because every list of operations contains it. The first error explains how to confirm.
         "confirm" => Some(format!("To be confirmed: {level}.")),
         "deny" | "introspect_only" => Some(format!("Denied: {level}.")),
         _ if plan.may_ask_for_some() => Some(format!("To be confirmed for some values: {level}.")),

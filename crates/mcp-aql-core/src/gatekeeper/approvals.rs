@@ -1,4 +1,4 @@
-//! The extension point for approvals by people.
+//! The extension point for approvals of calls by people.
 
 use chrono::{DateTime, Utc};
 
@@ -7,25 +7,27 @@ use crate::error::OperationError;
 use crate::store::Change;
 use crate::util::future::BoxFuture;
 
-/// Requests and stores the approvals of calls by people, and supervises the agents of sessions.
+/// Requests and stores approvals of calls by people, and supervises the agents of sessions. The safety loop implements
+/// it.
 pub trait Approvals: Send + Sync {
-    /// Whether a person must confirm the calls of this session, because an agent executes in it.
+    /// Returns `true` if a person must confirm the calls of this session because an agent is executing in it.
     fn supervises<'a>(
         &'a self,
         session: Option<&'a Session>,
     ) -> BoxFuture<'a, Result<bool, OperationError>>;
 
-    /// Whether a request can reach a person now.
+    /// Returns `true` if a request can reach a person now.
     fn can_ask(&self) -> bool;
 
-    /// Requests a person's approval of a call and notifies the agents of its session. Returns the request's id,
-    /// which stays the same while the request is open.
+    /// Requests a person's approval of a call, and notifies the agents of its session. Returns the id of the request.
+    /// While the request is open, repeated calls return the same id.
     fn request_approval<'a>(
         &'a self,
         request: ApprovalRequest<'a>,
     ) -> BoxFuture<'a, Result<String, OperationError>>;
 
-    /// Returns a person's approval of this call, if there is one. The first caller that writes the change uses it.
+    /// Returns a person's approval of this call, if there is one. The approval is used by the first caller that writes
+    /// [`ApprovalClaim::change`].
     fn approval<'a>(
         &'a self,
         operation: &'a str,
@@ -34,32 +36,32 @@ pub trait Approvals: Send + Sync {
     ) -> BoxFuture<'a, Result<Option<ApprovalClaim>, OperationError>>;
 }
 
-/// An operation that needs a person's approval.
+/// Describes a call that needs a person's approval.
 pub struct ApprovalRequest<'a> {
-    /// The name of the operation.
+    /// Name of the operation.
     pub operation: &'a str,
-    /// The hash of its canonical parameters.
+    /// Hash of the canonical parameters.
     pub params_hash: &'a str,
-    /// The session of the caller.
+    /// Session of the caller.
     pub session: Option<&'a Session>,
-    /// The text for the person: the operation with its parameters, secrets masked.
+    /// The question for the person: the operation with its parameters. Secrets are masked.
     pub action: &'a str,
     /// The reasons why a person must approve.
     pub reasons: Vec<String>,
     /// The permission level or danger level that requires a person.
     pub level: &'a str,
-    /// The end of the request, if nobody answers it.
+    /// When the request expires without an answer.
     pub expires_at: DateTime<Utc>,
 }
 
 /// A person's approval of a call.
 pub struct ApprovalClaim {
-    /// The change that consumes the approval.
+    /// The change of the store that consumes the approval.
     pub change: Change,
-    /// The id of the approved request.
+    /// Id of the approved request.
     pub request_id: String,
-    /// The channel of the person who approved it.
+    /// Channel of the person who approved it.
     pub decided_by: Option<String>,
-    /// The name of the person, if the channel knows it.
+    /// Name of the person, if the channel knows it.
     pub operator: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The tokens of calls: issues them, checks them, and rejects callers that guess.
+//! Issues and checks the tokens of calls, and rejects callers that guess tokens.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::observe::audit::Audit;
 use crate::services::Services;
 use crate::store::Change;
 
-/// How long the token of a paused quota is valid (REQ-TOK-08).
+/// Validity of the token for a paused quota (REQ-TOK-08).
 const CONTINUE_VALIDITY: Validity =
     Validity { ttl: TimeDelta::minutes(5), cooldown: TimeDelta::zero() };
 
@@ -43,12 +43,12 @@ impl CallTokens {
         &self.services.audit
     }
 
-    /// The confirmations that sessions have granted.
+    /// Returns the issuer. It also stores the confirmations granted for sessions.
     pub(super) fn issuer(&self) -> &TokenIssuer {
         &self.issuer
     }
 
-    /// Issues a token for the call. If the caller has requested too many, the denial is audited.
+    /// Issues a token for the call. If the caller has requested too many tokens, the call is rejected and audited.
     pub(super) async fn issue(
         &self,
         request: GateRequest<'_>,
@@ -64,8 +64,7 @@ impl CallTokens {
         issued
     }
 
-    /// Issues a token with which the call may run although a quota pauses. Returns it with its expiry
-    /// (REQ-RATE-07).
+    /// Issues a token for a call during a pause of a quota. Returns the token with its expiry (REQ-RATE-07).
     pub async fn issue_quota_token(
         &self,
         request: GateRequest<'_>,
@@ -76,7 +75,7 @@ impl CallTokens {
         Ok((issued.token, issued.expires_at))
     }
 
-    /// Claims the token of a paused quota.
+    /// Claims the token for a paused quota.
     pub async fn claim_quota_token(
         &self,
         request: GateRequest<'_>,
@@ -86,8 +85,8 @@ impl CallTokens {
         self.claim(request, token, request.scope(TokenKind::QuotaContinue, &hash, None)).await
     }
 
-    /// Claims a token: if it is valid, the claim holds the change that consumes it (REQ-TOK-07). Every token,
-    /// valid or not, is rejected from a caller that has failed too often.
+    /// Claims a token. The claim contains the change that consumes the token (REQ-TOK-07). After too many failures, the
+    /// caller is rejected even with a valid token.
     pub(super) async fn claim(
         &self,
         request: GateRequest<'_>,
@@ -102,8 +101,8 @@ impl CallTokens {
         match self.tokens.claim(token, scope).await {
             Ok(claim) => Ok(claim),
             Err(error) => {
-                // Only these two errors can be guesses. An expired or used token reveals nothing, so concurrent
-                // retries with one token all get the same error.
+                // Only these two errors can be guesses. Expired and used tokens reveal nothing, so do not count them.
+                // Concurrent retries with one token then all get the same error.
                 if matches!(error.code(), ErrorCode::TokenInvalid | ErrorCode::TokenScopeMismatch) {
                     self.issuer.failed(request.context);
                 }
@@ -113,12 +112,12 @@ impl CallTokens {
         }
     }
 
-    /// Records that a token was consumed.
+    /// Records a consumed token in the audit log.
     pub async fn audit_claimed(&self, claim: &TokenClaim) {
         self.tokens.audit_claimed(claim).await;
     }
 
-    /// Records that a call is denied because of its token.
+    /// Records a call denied because of its token.
     async fn audit_rejected(&self, request: GateRequest<'_>, token: &str, code: ErrorCode) {
         let id = audit_id(token);
         let ids = AuditIds { token: Some(&id), ..AuditIds::default() };
@@ -126,8 +125,8 @@ impl CallTokens {
         request.audit_with(self.audit(), "OPERATION_DENIED", "denied", reason, ids).await;
     }
 
-    /// Writes the changes of all tickets of a call in one transaction. Returns `false` if one of them
-    /// conflicts with another write.
+    /// Writes the changes of all tickets of a call in one transaction. Returns `false` if one of them conflicts with
+    /// another write.
     pub(super) async fn write(&self, changes: Vec<Change>) -> Result<bool, OperationError> {
         Ok(self.services.store_for_call().await?.write(changes).await?)
     }
@@ -137,7 +136,7 @@ impl CallTokens {
         self.tokens.revoke(token).await
     }
 
-    /// Revokes all confirmation tokens of the adapter, and all confirmations of sessions.
+    /// Revokes all confirmation tokens of the adapter, and all confirmations granted for sessions.
     pub(super) async fn revoke_all(&self) -> Result<(), OperationError> {
         self.issuer.revoke_grants();
         self.tokens.revoke_all().await

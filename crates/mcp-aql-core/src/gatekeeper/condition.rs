@@ -10,21 +10,31 @@ use crate::caller::principal::Principal;
 use crate::schema::argument::Argument;
 use crate::schema::constraint::Bound;
 
-/// A condition on a parameter or on the authenticated caller, which limits the calls that a policy applies to.
+/// Limits a policy to some calls, by a parameter or by the authenticated caller. Add it with
+/// [`Policy::when`](super::Policy::when). A policy applies if all of its conditions hold.
+///
+/// ```
+/// use mcp_aql::Policy;
+/// use mcp_aql::gatekeeper::Condition;
+///
+/// let policy = Policy::confirm("refund_*")
+///     .when(Condition::above("amount", 100))
+///     .when(Condition::one_of("input.status", ["shipped", "delivered"]));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
     subject: Subject,
     test: Test,
 }
 
-/// The value that a condition tests.
+/// The value tested by a condition.
 #[derive(Debug, Clone, PartialEq)]
 enum Subject {
-    /// The name of a parameter, such as `force`, or the path of an object's field, such as `input.status`.
+    /// A parameter, such as `force`, or the path of a field in an object, such as `input.status`.
     Parameter(String),
     /// The subject of the principal.
     Principal,
-    /// Whether the principal has this scope: `true` or `false`.
+    /// `true` if the principal has this scope, otherwise `false`.
     Scope(String),
     /// A claim of the principal.
     Claim(String),
@@ -42,10 +52,9 @@ enum Test {
 }
 
 impl Condition {
-    /// The authenticated caller has this scope. A call without a principal has none.
+    /// Holds if the authenticated caller has this scope. A call without a principal has no scopes.
     ///
     /// ```
-    /// # use mcp_aql_core as mcp_aql;
     /// use mcp_aql::Policy;
     /// use mcp_aql::gatekeeper::Condition;
     ///
@@ -56,17 +65,17 @@ impl Condition {
         Self { subject: Subject::Scope(scope.into()), test: Test::Equals(true.into()) }
     }
 
-    /// The authenticated caller does not have this scope, or there is no principal.
+    /// Holds if the caller does not have this scope. It also holds for calls without a principal.
     pub fn lacks_scope(scope: impl Into<String>) -> Self {
         Self { subject: Subject::Scope(scope.into()), test: Test::Equals(false.into()) }
     }
 
-    /// The subject of the authenticated caller is one of these.
+    /// Holds if the subject of the authenticated caller is one of these.
     pub fn principal_is<S: Into<Value>>(subjects: impl IntoIterator<Item = S>) -> Self {
         Self { subject: Subject::Principal, test: Test::OneOf(values(subjects)) }
     }
 
-    /// A claim of the authenticated caller equals one of these values.
+    /// Holds if a claim of the authenticated caller equals one of these values.
     pub fn claim_is<V: Into<Value>>(
         claim: impl Into<String>,
         values: impl IntoIterator<Item = V>,
@@ -74,7 +83,8 @@ impl Condition {
         Self { subject: Subject::Claim(claim.into()), test: Test::OneOf(self::values(values)) }
     }
 
-    /// A claim of the authenticated caller equals none of these values, or is missing, or there is no principal.
+    /// Holds if a claim of the caller equals none of these values, or is missing. It also holds for calls without a
+    /// principal.
     pub fn claim_is_not<V: Into<Value>>(
         claim: impl Into<String>,
         values: impl IntoIterator<Item = V>,
@@ -86,17 +96,17 @@ impl Condition {
         Self { subject: Subject::Parameter(parameter.into()), test }
     }
 
-    /// The parameter has a value, given or by default.
+    /// Holds if the parameter has a value, given or by default.
     pub fn present(parameter: impl Into<String>) -> Self {
         Self::of(parameter, Test::Present)
     }
 
-    /// The parameter equals this value. For a field of an object, write its path: `input.status`.
+    /// Holds if the parameter equals this value. For a field of an object, write its path: `input.status`.
     pub fn equals(parameter: impl Into<String>, value: impl Into<Value>) -> Self {
         Self::of(parameter, Test::Equals(value.into()))
     }
 
-    /// The parameter equals one of these values.
+    /// Holds if the parameter equals one of these values.
     pub fn one_of<V: Into<Value>>(
         parameter: impl Into<String>,
         values: impl IntoIterator<Item = V>,
@@ -104,23 +114,22 @@ impl Condition {
         Self::of(parameter, Test::OneOf(self::values(values)))
     }
 
-    /// The parameter is a number above this one. Numbers are compared exactly, independent of their size and
-    /// type.
+    /// Holds if the parameter is a number above this one. Numbers of any size and type are compared exactly.
     pub fn above(parameter: impl Into<String>, number: impl Into<Bound>) -> Self {
         Self::of(parameter, Test::Above(number.into()))
     }
 
-    /// The parameter is a number below this one, compared as in [`above`](Self::above).
+    /// Holds if the parameter is a number below this one, compared as in [`above`](Self::above).
     pub fn below(parameter: impl Into<String>, number: impl Into<Bound>) -> Self {
         Self::of(parameter, Test::Below(number.into()))
     }
 
-    /// The parameter is a list with more items than this, or a text with more characters.
+    /// Holds if the parameter is a list with more items than this, or a string with more characters.
     pub fn longer_than(parameter: impl Into<String>, length: usize) -> Self {
         Self::of(parameter, Test::LongerThan(length))
     }
 
-    /// Returns the name of the parameter, if the condition tests one.
+    /// Returns the name of the tested parameter. Returns `None` for a condition on the caller.
     pub(super) fn root(&self) -> Option<&str> {
         match &self.subject {
             Subject::Parameter(path) => path.split('.').next(),
@@ -128,7 +137,7 @@ impl Condition {
         }
     }
 
-    /// Returns the value that the condition tests.
+    /// Returns the value to test.
     fn value<'a>(
         &self,
         arguments: &'a [Argument],
@@ -151,12 +160,12 @@ impl Condition {
         }
     }
 
-    /// Returns whether the condition compares with NaN, and so never holds.
+    /// Returns `true` if the condition compares with NaN. Such a condition never holds.
     pub(super) fn compares_with_nan(&self) -> bool {
         matches!(self.test, Test::Above(number) | Test::Below(number) if number.compare(number).is_none())
     }
 
-    /// Returns whether a call meets the condition.
+    /// Returns `true` if a call meets the condition.
     pub(super) fn holds(&self, arguments: &[Argument], principal: Option<&Principal>) -> bool {
         let value = self.value(arguments, principal);
         let Some(value) = value.as_deref() else { return matches!(self.test, Test::Lacks(_)) };
@@ -193,7 +202,14 @@ fn compare(value: &Value, number: Bound) -> Option<Ordering> {
     Bound::of(value)?.compare(number)
 }
 
-/// A condition in the configuration file.
+/// A condition in the configuration file:
+///
+/// ```toml
+/// [[gatekeeper.policies]]
+/// operation = "refund_*"
+/// permission = "confirm"
+/// when = [{ parameter = "amount", above = 100 }, { lacks_scope = "night" }]
+/// ```
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ConditionTable {
@@ -227,7 +243,7 @@ impl From<Number> for Bound {
 }
 
 impl ConditionTable {
-    /// Adds the conditions of the table.
+    /// Adds the conditions of the table. Adds problems for incomplete or contradictory ones.
     pub(super) fn read(
         self,
         operation: &str,

@@ -7,19 +7,19 @@ use crate::operation::{Parameter, RegisteredOperation};
 use crate::schema::argument::Argument;
 use crate::schema::shape::Shapes;
 
-/// The maximum number of characters of a value in a message.
+/// Maximum number of characters of a value in a message.
 const MAX_VALUE_CHARS: usize = 200;
-/// Stands for a field of `input` that the caller has not sent.
+/// Shown for a field of `input` not sent by the caller.
 const UNCHANGED: &str = "[unchanged]";
-/// Stands for an argument that was not sent, or is null.
+/// Shown for a missing argument, or for null.
 const NONE: &str = "none";
-/// Stands for a field of `input` that the call removes.
+/// Shown for a field of `input` removed by the call.
 const REMOVED: &str = "null";
-/// The maximum number of characters of the question of a preview.
+/// Maximum number of characters of the question from a preview.
 pub(super) const MAX_QUESTION_CHARS: usize = 2_000;
 
-/// Returns the names of the placeholders in a confirmation message, or a description of its fault. `{{` and
-/// `}}` stand for a brace.
+/// Returns the names of the placeholders in a confirmation message, or a description of its syntax error. Write `{{` or
+/// `}}` for a literal brace.
 pub(super) fn placeholders(message: &str) -> Result<Vec<&str>, String> {
     let mut slots = Vec::new();
     each_part(message, |part| {
@@ -55,8 +55,7 @@ pub(crate) fn check(operation: &RegisteredOperation, shapes: &Shapes, problems: 
     }
 }
 
-/// Returns the confirmation message with the values of the call (REQ-DNG-05). Sensitive values are masked,
-/// also inside of objects.
+/// Fills a confirmation message with the values of the call (REQ-DNG-05). Sensitive values are masked, also in objects.
 pub(super) fn fill(
     message: &str,
     parameters: &[Parameter],
@@ -73,7 +72,7 @@ pub(super) fn fill(
             return Some(distinct(value));
         }
         let part = path.try_fold(&value, |value, name| match value {
-            // The removal of an object removes its fields.
+            // Removing an object removes its fields.
             Value::Null => Some(value),
             value => value.get(name),
         });
@@ -85,7 +84,12 @@ pub(super) fn fill(
     })
 }
 
-/// Returns a line for each argument that the call has. Sensitive values are masked, and long ones shortened.
+/// Returns one line for each argument of the call. Sensitive values are masked, and long values are shortened.
+///
+/// ```text
+/// account_id: a-7
+/// password: [redacted]
+/// ```
 pub(super) fn values<'a>(
     parameters: &'a [Parameter],
     arguments: &'a [Argument],
@@ -97,18 +101,26 @@ pub(super) fn values<'a>(
     })
 }
 
-/// Returns a message with these values in its placeholders.
+/// Fills the placeholders of a message. A placeholder without a value becomes `none`.
+///
+/// ```
+/// use mcp_aql_core::internal::gatekeeper::fill_with;
+/// use serde_json::Value;
+///
+/// let message = fill_with("Delete {task_id}?", |name| (name == "task_id").then(|| Value::from("t-7")));
+/// assert_eq!(message, "Delete t-7?");
+/// ```
 pub fn fill_with(message: &str, value: impl Fn(&str) -> Option<Value>) -> String {
     let mut text = String::new();
     let outcome = each_part(message, |part| match part {
         Part::Text(part) => text.push_str(part),
         Part::Placeholder(name) => text.push_str(&display(value(name))),
     });
-    // `build` has checked the message.
+    // `build` has already checked the message.
     if outcome.is_ok() { text } else { message.to_owned() }
 }
 
-/// Quotes a caller's text that reads like the message's own words for a field that stays or is removed.
+/// Quotes a caller's string if it equals one of the words with a special meaning, such as `none`.
 fn distinct(value: Value) -> Value {
     match value {
         Value::String(text) if [UNCHANGED, REMOVED, NONE].contains(&text.trim()) => {
@@ -126,8 +138,8 @@ fn display(value: Option<Value>) -> String {
     }
 }
 
-/// Returns a caller's text in a form that is safe to show to a person: on one line, limited in length, and
-/// without invisible characters and those that change the direction of writing.
+/// Makes a caller's string safe to show to a person. It becomes one line of limited length. Invisible characters, and
+/// characters that change the direction of writing, are replaced.
 pub(crate) fn plain(text: &str, max_chars: usize) -> String {
     let mut short: String = text
         .chars()

@@ -1,4 +1,4 @@
-//! The gate of the limit on executions.
+//! The gate for the limit on executions.
 
 use std::sync::Arc;
 
@@ -10,8 +10,7 @@ use crate::operation::RegisteredOperation;
 use crate::services::Services;
 use crate::util::future::BoxFuture;
 
-/// Rejects calls that would begin an execution when the limit on executions is reached, before tokens and
-/// places in limits are used up.
+/// Rejects calls that would start an execution beyond the limit. It runs before later gates consume tokens and limits.
 pub(super) struct ExecutionLimitGate {
     pub(super) services: Arc<Services>,
 }

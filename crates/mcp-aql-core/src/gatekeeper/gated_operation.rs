@@ -1,4 +1,4 @@
-//! An operation with the gates before its calls.
+//! An operation together with its gates.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -6,26 +6,26 @@ use std::sync::Arc;
 use super::{Gate, PermissionPlan};
 use crate::operation::RegisteredOperation;
 
-/// A registered operation with the gates before its calls.
+/// A registered operation together with its gates.
 pub struct GatedOperation {
     pub(crate) registered: RegisteredOperation,
-    /// The decision of trust, danger and policies on its calls.
+    /// Permission of its calls by trust, danger and policies.
     pub permission: PermissionPlan,
-    /// The gates that examine its calls. No gate does until the adapter has determined them.
+    /// Gates that examine its calls. Empty until the adapter has determined them.
     pub(crate) gates: OperationGates,
 }
 
 /// The gates that examine the calls of an operation.
 #[derive(Default)]
 pub(crate) struct OperationGates {
-    /// The gates, in their order.
+    /// The gates in order.
     pub(super) gates: Vec<Arc<dyn Gate>>,
-    /// Whether a gate reads the arguments of calls.
+    /// If `true`, a gate reads the arguments of calls.
     pub(crate) read_arguments: bool,
 }
 
 impl GatedOperation {
-    /// Whether a stage after validation reads the arguments, including those of composite arguments.
+    /// Returns `true` if a stage after validation reads the arguments, including those of composite arguments.
     pub(crate) fn needs_whole_arguments(&self) -> bool {
         self.gates.read_arguments || self.spec.lifecycle.is_some()
     }

@@ -1,7 +1,7 @@
-//! The gates before an operation, in this order: blocked agents, trust and policies, the limit on
-//! executions, rate limits and quotas, confirmation. Operations only run if all gates admit the call.
+//! The gatekeeper. Each call passes gates in this order: blocked agents, trust and policies, the limit on executions,
+//! rate limits and quotas, confirmation. An operation only runs if all gates admit the call.
 //!
-//! [`Policy`] and [`Trust`] configure them.
+//! Configure the gates with [`Policy`] and [`Trust`].
 
 mod adapter_info;
 pub(crate) mod approvals;
@@ -58,7 +58,7 @@ pub use trust::{Certification, Trust, TrustChange, TrustError, ValidationReport}
 
 /// The gates of an adapter.
 pub(crate) struct Gatekeeper {
-    /// The gates in their order.
+    /// The gates in order.
     gates: Vec<Arc<dyn Gate>>,
     tokens: Arc<CallTokens>,
 }
@@ -104,7 +104,7 @@ impl Gatekeeper {
         plan
     }
 
-    /// Admits a call or returns the error of the gate that stops it (REQ-GATE-01, REQ-GATE-03).
+    /// Admits a call, or returns the error of the gate that rejects it (REQ-GATE-01, REQ-GATE-03).
     pub(crate) fn admit<'a>(
         &'a self,
         request: GateRequest<'a>,
@@ -112,14 +112,14 @@ impl Gatekeeper {
     ) -> impl Future<Output = Result<Permit, OperationError>> + Send + 'a {
         let planned = match request.retry {
             None => &gates.gates,
-            // The retry may require a confirmation, whatever the operation requires.
+            // The retry may require a confirmation even if the operation does not, so ask all gates.
             Some(_) => &self.gates,
         };
         let concerned: Vec<_> = planned.iter().filter(|gate| gate.concerns(&request)).collect();
         if concerned.is_empty() {
             return Either::Left(ready(Ok(permit_of(Vec::new()))));
         }
-        // Boxed, so that the future of a call that no gate concerns stays small.
+        // Boxed to keep the future of a call without concerned gates small.
         Either::Right(erased(async move {
             let mut tickets = examine(concerned.iter().copied(), request).await?;
             if let Some(waited) = tickets.pop_if(|ticket| ticket.has_waited()) {
@@ -132,14 +132,14 @@ impl Gatekeeper {
         }))
     }
 
-    /// Commits the tickets of a call: one write of the store uses up all of them or none (REQ-TOK-10).
+    /// Commits the tickets of a call. A single write of the store consumes all of them or none (REQ-TOK-10).
     async fn commit(
         &self,
         mut tickets: Vec<Box<dyn Ticket + '_>>,
     ) -> Result<Permit, OperationError> {
         match self.write(&mut tickets).await {
             Ok(()) => {
-                // The tickets of earlier gates refer to a call that later gates have confirmed.
+                // Complete in reverse order: the tickets of earlier gates refer to a call confirmed by later gates.
                 for ticket in tickets.iter_mut().rev() {
                     ticket.complete().await;
                 }
@@ -173,13 +173,13 @@ impl Gatekeeper {
         self.tokens.revoke(token).await
     }
 
-    /// Revokes all confirmation tokens of the adapter, and all confirmations of sessions.
+    /// Revokes all confirmation tokens of the adapter, and all confirmations granted for sessions.
     pub(crate) async fn revoke_all(&self) -> Result<(), OperationError> {
         self.tokens.revoke_all().await
     }
 }
 
-/// Lets gates examine a call. Returns their tickets.
+/// Passes a call through gates. Returns their tickets.
 async fn examine<'a>(
     gates: impl Iterator<Item = &'a Arc<dyn Gate>>,
     request: GateRequest<'a>,

@@ -7,8 +7,13 @@ use serde_json::Value;
 use crate::schema::argument::Argument;
 use crate::vocab::digest;
 
-/// Returns the SHA-256 hash of a call's arguments, in hexadecimal. It does not depend on the order of the
-/// arguments, or of the members of objects in them (REQ-TOK-03, REQ-TOK-04).
+/// Returns the SHA-256 hash of a call's arguments, in hexadecimal. The order of the arguments, and of members in
+/// objects, does not change the hash (REQ-TOK-03, REQ-TOK-04). The hashed string is:
+///
+/// ```text
+/// a={"x":1,"y":[1,2]}
+/// b="t"
+/// ```
 pub(crate) fn params_hash(arguments: &[Argument]) -> String {
     let mut given: Vec<_> = arguments
         .iter()
@@ -17,7 +22,7 @@ pub(crate) fn params_hash(arguments: &[Argument]) -> String {
     given.sort_unstable_by_key(|(name, _)| *name);
     let mut text = String::new();
     for (name, value) in given {
-        // A name is in snake case, so it cannot contain the separator.
+        // Names are in snake case, so they cannot contain the separator.
         text.push_str(name);
         text.push('=');
         write(value, &mut text);

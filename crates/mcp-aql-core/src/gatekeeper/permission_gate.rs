@@ -1,4 +1,4 @@
-//! The gate of trust, danger and policies.
+//! The gate for trust, danger and policies.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::operation::{Handler, RegisteredOperation};
 use crate::services::Services;
 use crate::util::future::BoxFuture;
 
-/// Rejects calls that the trust level of the adapter or a policy forbids, and records those that it admits.
+/// Rejects calls forbidden by the adapter's trust level or by a policy, and audits the calls it admits.
 pub(super) struct PermissionGate {
     pub(super) services: Arc<Services>,
-    /// The trust level of the adapter, if it declares one.
+    /// Trust level of the adapter, if it declares one.
     pub(super) trust: Option<TrustLevel>,
 }
 
@@ -28,7 +28,7 @@ impl Gate for PermissionGate {
     fn plan(&self, operation: &RegisteredOperation, permission: &PermissionPlan) -> GatePlan {
         match &operation.handler {
             Handler::Introspect => GatePlan::Never,
-            // The audit log may get a reader later, which records every call.
+            // The audit log may get a reader at any time, and then needs an entry for every call.
             _ if permission.is_open() => GatePlan::Always,
             _ => GatePlan::ByArguments,
         }
@@ -67,8 +67,8 @@ impl Gate for PermissionGate {
 }
 
 impl PermissionGate {
-    /// Returns `PERMISSION_DANGER_LEVEL_DENIED`, or `PERMISSION_TRUST_LEVEL_INSUFFICIENT` if only `introspect`
-    /// may run (REQ-DNG-07, REQ-DNG-16).
+    /// Returns `PERMISSION_DANGER_LEVEL_DENIED`, or `PERMISSION_TRUST_LEVEL_INSUFFICIENT` if only `introspect` may run
+    /// (REQ-DNG-07, REQ-DNG-16).
     fn trust_error(&self, request: GateRequest<'_>, least: TrustLevel) -> OperationError {
         let (name, level) = (request.name(), request.danger());
         let actual = self.trust.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The permission of the calls of one operation, evaluated as far as possible when the adapter is built.
+//! Decides the permission of calls. Everything independent of a call is computed when the adapter is built.
 
 use chrono::TimeDelta;
 use mcp_aql_protocol::{DangerLevel, pattern_matches};
@@ -10,28 +10,28 @@ use crate::caller::principal::Principal;
 use crate::operation::OperationSpec;
 use crate::schema::argument::Argument;
 
-/// The permission of the calls of one operation by trust, danger and policies, computed when the adapter is built.
+/// The permission of an operation's calls by trust, danger and policies, prepared when the adapter is built.
 #[derive(Debug, Clone)]
 pub struct PermissionPlan {
-    /// The danger level of the operation.
+    /// Danger level of the operation.
     pub danger: DangerLevel,
-    /// The pattern in the operation's name from which the level was inferred, if it declares none.
+    /// Pattern in the operation's name from which the level was inferred. `None` if the level is declared.
     pub(crate) inferred_from: Option<&'static str>,
     verdict: TrustDecision,
-    /// The policies that can apply to its calls.
+    /// Policies for its operation. Their conditions are tested for each call.
     policies: Vec<Policy>,
 }
 
-/// The decision of the gates for a call.
+/// The decision about a call.
 #[derive(Debug, PartialEq)]
 pub(super) enum Decision<'a> {
     Allow,
     Confirm {
-        /// How long a confirmation is valid in the session. `None` limits it to this call.
+        /// How long a confirmation also covers other calls of the session. `None` limits it to this call.
         session: Option<TimeDelta>,
         by_operator: bool,
         reason: Option<&'a str>,
-        /// The indexes of the policies that require the confirmation.
+        /// Indexes of the policies that require the confirmation.
         policies: Vec<usize>,
     },
     Deny {
@@ -43,8 +43,8 @@ pub(super) enum Decision<'a> {
 }
 
 impl Decision<'_> {
-    /// Combines the decision for a call with that for the retry that makes it again: if the retry requires a
-    /// confirmation, so does the call. Whether the retry may run was decided before.
+    /// Combines the decision for a call with the decision for the retry that repeats it. If the retry requires a
+    /// confirmation, the call does too. The permission of the retry itself was checked before.
     pub(super) fn combined_with_retry(self, other: Self) -> Self {
         match (self, other) {
             (Self::Allow, Self::Confirm { by_operator, reason, .. }) => {
@@ -63,7 +63,7 @@ impl Decision<'_> {
         }
     }
 
-    /// The decision for a retry: the call that it makes again is confirmed, not the retry itself.
+    /// Returns the decision for a retry itself. The repeated call is confirmed, so the retry needs no confirmation.
     pub(super) fn without_confirmation(self) -> Self {
         match self {
             Self::Confirm { .. } => Self::Allow,
@@ -73,7 +73,7 @@ impl Decision<'_> {
 }
 
 impl PermissionPlan {
-    /// The plan of `introspect`, which every caller may call.
+    /// Returns the plan of `introspect`. Every caller may call it.
     pub(crate) fn open() -> Self {
         Self {
             danger: DangerLevel::Safe,
@@ -83,7 +83,7 @@ impl PermissionPlan {
         }
     }
 
-    /// Computes the plan of an operation and reports faults of its declaration.
+    /// Computes the plan of an operation. Adds a problem if its declaration is invalid.
     pub(crate) fn new(
         spec: &OperationSpec,
         settings: &GateSettings,
@@ -98,7 +98,7 @@ impl PermissionPlan {
             ));
         }
         let mut verdict = trust_decision(danger, settings.trust.as_ref().map(Trust::level));
-        // A declared message, cooldown or reauthentication requires a confirmation at any level.
+        // A declared message, cooldown or reauthentication requires a confirmation at any danger level.
         let declared = &spec.danger;
         let asks = declared.requires_reauth
             || declared.cooldown_seconds.is_some()
@@ -115,19 +115,18 @@ impl PermissionPlan {
         }
     }
 
-    /// Returns whether every call is allowed without a confirmation.
+    /// Returns `true` if every call is allowed without a confirmation.
     pub(crate) fn is_open(&self) -> bool {
         self.verdict == TrustDecision::Allow && self.policies.is_empty()
     }
 
-    /// Returns whether a call may require a confirmation.
+    /// Returns `true` if a call may require a confirmation.
     pub fn may_ask(&self) -> bool {
         let asks = |policy: &Policy| policy.permission == Permission::Confirm;
         self.verdict == TrustDecision::Confirm || self.policies.iter().any(asks)
     }
 
-    /// Returns the permission of calls that no policy with conditions applies to, as protocol text (choice
-    /// C-23).
+    /// Returns the permission by trust, danger and unconditional policies, as named by the protocol (choice C-23).
     pub(super) fn permission(&self) -> &'static str {
         match self.verdict {
             TrustDecision::IntrospectOnly => return "introspect_only",
@@ -141,8 +140,8 @@ impl PermissionPlan {
         }
     }
 
-    /// Returns the permission of a call that these policies apply to. The strictest one replaces the decision
-    /// by danger. Policies of a project's file can only make it stricter.
+    /// Returns the permission of a call to which these policies apply. The strictest policy replaces the decision by
+    /// danger. Policies from a project's file can only make the result stricter.
     fn permission_of<'a>(&self, policies: impl Iterator<Item = &'a Policy> + Clone) -> Permission {
         let strictest = |from_project| {
             let some = policies.clone().filter(move |policy| policy.from_project == from_project);
@@ -159,7 +158,7 @@ impl PermissionPlan {
         }
     }
 
-    /// Returns whether a policy requires a person's confirmation for every call.
+    /// Returns `true` if a policy requires a person's confirmation for every call.
     pub(super) fn by_operator(&self) -> bool {
         let asks = |policy: &Policy| {
             policy.permission == Permission::Confirm
@@ -169,12 +168,12 @@ impl PermissionPlan {
         self.permission() == "confirm" && self.policies.iter().any(asks)
     }
 
-    /// Returns whether policies with conditions may change the permission of some calls.
+    /// Returns `true` if policies with conditions may change the permission of some calls.
     pub(super) fn has_conditions(&self) -> bool {
         self.policies.iter().any(|policy| !policy.conditions.is_empty())
     }
 
-    /// Returns whether some calls require a confirmation because of their arguments.
+    /// Returns `true` if some calls require a confirmation because of their arguments.
     pub(super) fn may_ask_for_some(&self) -> bool {
         let asks = |policy: &Policy| {
             policy.permission == Permission::Confirm && !policy.conditions.is_empty()
@@ -203,7 +202,7 @@ impl PermissionPlan {
         match permission {
             Permission::Allow => Decision::Allow,
             Permission::Deny => Decision::Deny { reason },
-            // All of them must be satisfied: the shortest time applies, and a person confirms if any policy
+            // All of these policies must be satisfied. The shortest time applies, and a person confirms if any policy
             // requires it.
             Permission::Confirm => {
                 let by_danger = applying.clone().all(|policy| policy.from_project)

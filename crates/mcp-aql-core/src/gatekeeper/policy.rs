@@ -1,4 +1,4 @@
-//! Policies: rules that allow, confirm or deny calls, and their conditions.
+//! Policies: rules that allow, confirm or deny calls.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::condition::{Condition, ConditionTable};
 use crate::caller::principal::Principal;
 use crate::schema::argument::Argument;
 
-/// The effect of a policy on the calls that it applies to, in ascending order of strictness.
+/// The effect of a policy on calls, in ascending order of strictness.
 ///
 /// Source: security/gatekeeper §2.4 (REQ-GATE-04, choice C-23).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
@@ -22,11 +22,12 @@ pub enum Permission {
     Deny,
 }
 
-/// A gatekeeper rule for calls of one or more operations.
+/// A rule of the gatekeeper for calls of one or more operations. Add it with
+/// [`AdapterBuilder::policy`](crate::AdapterBuilder::policy).
 ///
-/// If several policies apply to a call, the strictest one decides. It replaces the decision by the
-/// operation's danger: `allow` lets a destructive operation run without a confirmation. A policy cannot
-/// allow what the adapter's declared trust forbids.
+/// If several policies apply to a call, the strictest one decides. It replaces the decision by the operation's danger:
+/// with `allow`, a destructive operation runs without a confirmation. A policy cannot allow calls forbidden by the
+/// adapter's declared trust.
 ///
 /// ```
 /// use mcp_aql::gatekeeper::Condition;
@@ -50,7 +51,7 @@ pub struct Policy {
     #[doc(hidden)]
     pub by_operator: bool,
     pub(super) reason: Option<String>,
-    /// Set if the policy comes from a file that can only make an adapter stricter.
+    /// If `true`, the policy comes from a file in the working directory, so it can only make the adapter stricter.
     pub(super) from_project: bool,
 }
 
@@ -67,7 +68,7 @@ impl Policy {
         }
     }
 
-    /// The operation, the permission and the way of confirming, for the operator.
+    /// Summarizes the policy for the operator, for example `confirm by a person delete_*`.
     pub(super) fn summary(&self) -> serde_json::Value {
         let permission = match self.permission {
             Permission::Allow => "allow",
@@ -79,17 +80,18 @@ impl Policy {
         format!("{permission} {}{condition}", self.operation).into()
     }
 
-    /// Returns whether the policy applies to a call with these arguments.
+    /// Returns `true` if the policy applies to a call with these arguments.
     pub(super) fn applies_to(&self, arguments: &[Argument], principal: Option<&Principal>) -> bool {
         self.conditions.iter().all(|condition| condition.holds(arguments, principal))
     }
 
-    /// Lets calls of this operation run without a confirmation. A `*` at one end of the name matches any text.
+    /// Lets calls of this operation run without a confirmation. A `*` at one end of the name matches any characters.
     pub fn allow(operation: impl Into<String>) -> Self {
         Self::new(operation, Permission::Allow)
     }
 
-    /// Requires a confirmation for each call of this operation.
+    /// Requires a confirmation for each call of this operation. Add [`for_session`](Self::for_session) if you want
+    /// fewer questions.
     pub fn confirm(operation: impl Into<String>) -> Self {
         Self::new(operation, Permission::Confirm)
     }
@@ -106,17 +108,18 @@ impl Policy {
         self
     }
 
-    /// Requires one confirmation per session: a confirmation is valid for this time for further calls of the
-    /// operation in the session. Callers without a session confirm each call (REQ-GATE-08). If another `confirm`
-    /// policy applies to a call too, the call needs its own confirmation. If a person must confirm, the caller's
-    /// confirmation does not count.
+    /// Requires only one confirmation per session: it also covers further calls of the operation in the session, for
+    /// this time. Callers without a session confirm each call (REQ-GATE-08).
+    ///
+    /// If another `confirm` policy also applies to a call, the call needs its own confirmation. If a person must
+    /// confirm, the caller's confirmation does not count.
     #[must_use]
     pub fn for_session(mut self, time: Duration) -> Self {
         self.session = Some(time);
         self
     }
 
-    /// Sets the reason that the caller receives.
+    /// Sets the reason shown to the caller.
     #[must_use]
     pub fn reason(mut self, reason: impl Into<String>) -> Self {
         self.reason = Some(reason.into());
@@ -124,8 +127,8 @@ impl Policy {
     }
 }
 
-/// Returns the strictest policy. Among equals, one that requires a person comes first, then one that
-/// requires a confirmation for each call (REQ-GATE-05).
+/// Returns the strictest policy. Among equally strict ones, a policy that requires a person comes first, then a policy
+/// that requires a confirmation for each call (REQ-GATE-05).
 pub(super) fn strictest<'a>(policies: impl Iterator<Item = &'a Policy>) -> Option<&'a Policy> {
     policies.max_by_key(|policy| {
         let shortest = std::cmp::Reverse(policy.session.unwrap_or_default());
@@ -133,7 +136,16 @@ pub(super) fn strictest<'a>(policies: impl Iterator<Item = &'a Policy>) -> Optio
     })
 }
 
-/// A policy in the configuration file.
+/// A policy in the configuration file:
+///
+/// ```toml
+/// [[gatekeeper.policies]]
+/// operation = "delete_*"
+/// permission = "confirm"
+/// session_seconds = 600
+/// by = "operator"
+/// reason = "deleted tasks cannot be restored"
+/// ```
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PolicyTable {

@@ -24,29 +24,29 @@ use crate::schema::argument::Argument;
 use crate::schema::shape::Shapes;
 use crate::vocab::digest;
 
-/// A call at the gates, routed and validated (REQ-GATE-02).
+/// A routed and validated call at the gates (REQ-GATE-02).
 #[derive(Clone, Copy)]
 pub struct GateRequest<'a> {
     pub(crate) operation: &'a RegisteredOperation,
-    /// The decision of trust, danger and policies on calls of the operation.
+    /// Permission of the operation's calls by trust, danger and policies.
     pub(crate) permission: &'a PermissionPlan,
     pub(crate) arguments: &'a [Argument],
     pub(crate) shapes: &'a Shapes,
-    /// The states of the adapter, for a preview.
+    /// States of the adapter, for a preview.
     pub(crate) states: &'a Arc<StateMap>,
-    /// The time limit of the operation, which also applies to its preview.
+    /// Time limit of the operation. It also applies to the preview.
     pub(crate) time_limit: Option<Duration>,
-    /// The tokens in the call's params.
+    /// The tokens in the call's `params`.
     pub(crate) credentials: &'a Credentials,
     pub(crate) context: &'a Context,
-    /// The retry that makes this call again. If the retry requires a confirmation, this call does too: one
-    /// request can carry only one token, and the token is for the operation that runs.
+    /// The retry that repeats this call. If the retry requires a confirmation, this call does too. A request can carry
+    /// only one token, so the token is for the repeated operation.
     pub(crate) retry: Option<RetryCall<'a>>,
     /// Set if the limit on executions is reached.
     pub(crate) full: Option<LimitReached>,
 }
 
-/// A call of `retry_execution`, which makes another call again.
+/// A call of `retry_execution`. It repeats another call.
 #[derive(Clone, Copy)]
 pub(crate) struct RetryCall<'a> {
     pub(crate) permission: &'a PermissionPlan,
@@ -56,36 +56,36 @@ pub(crate) struct RetryCall<'a> {
 /// The ids in an audit entry of a gate.
 #[derive(Default)]
 pub(crate) struct AuditIds<'a> {
-    /// The id of the confirmation token.
+    /// Id of the confirmation token.
     pub(crate) token: Option<&'a str>,
-    /// The id of the request to a person.
+    /// Id of the request to a person.
     pub(crate) challenge: Option<&'a str>,
-    /// The channel of the person who approved the call.
+    /// Channel of the person who approved the call.
     pub(crate) decided_by: Option<&'a str>,
-    /// The name of this person.
+    /// Name of this person.
     pub(crate) operator: Option<&'a str>,
-    /// The step of a confirmation, unless another event has it.
+    /// Step of a confirmation, unless another event represents it.
     pub(crate) confirmation: Option<Confirmation>,
 }
 
 impl<'a> GateRequest<'a> {
-    /// The name of the called operation.
+    /// Returns the name of the called operation.
     pub(crate) fn name(&self) -> &'static str {
         self.operation.spec.name
     }
 
-    /// The danger level of the called operation.
+    /// Returns the danger level of the called operation.
     pub(crate) fn danger(&self) -> DangerLevel {
         self.permission.danger
     }
 
-    /// The caller's session.
+    /// Returns the caller's session.
     pub fn session(&self) -> Option<&'a Session> {
         self.context.session()
     }
 
-    /// Lets the operation look at the call before it is confirmed. Returns what the call would do, or the error with which
-    /// it would fail.
+    /// Runs the preview of the operation before the call is confirmed. Returns the effects of the call, or the error
+    /// with which it would fail.
     pub(super) async fn preview(&self) -> Result<Preview, OperationError> {
         let unchanged = Preview::unchanged();
         let Handler::Function(function) = &self.operation.handler else { return Ok(unchanged) };
@@ -101,12 +101,12 @@ impl<'a> GateRequest<'a> {
         }
     }
 
-    /// Whether trust, danger and policies require a confirmation of this call.
+    /// Returns `true` if trust, danger and policies require a confirmation of this call.
     pub(crate) fn requires_confirmation(&self) -> bool {
         matches!(self.decision(), Decision::Confirm { .. })
     }
 
-    /// Returns the decision of trust, danger and policies.
+    /// Returns the decision by trust, danger and policies.
     pub(super) fn decision(&self) -> Decision<'a> {
         let principal = self.context.principal();
         let own = self.permission.decide(self.arguments, principal);
@@ -119,8 +119,8 @@ impl<'a> GateRequest<'a> {
         }
     }
 
-    /// Returns the hash of what a confirmation covers: the parameters, the execution that a retry runs again, and the claims
-    /// of the caller's identity.
+    /// Returns the hash of everything covered by a confirmation: the parameters, the execution repeated by a retry, and
+    /// the caller's claims.
     pub(super) fn params_hash(&self) -> String {
         let mut hash = params_hash(self.arguments);
         if let Some(retry) = self.retry {

@@ -19,12 +19,12 @@ pub(crate) struct GateSettings {
     pub(crate) policies: Vec<Policy>,
     pub(crate) confirmation_ttl: Option<TimeDelta>,
     pub(crate) skew: TimeDelta,
-    /// The number of confirmation tokens that a session may request per minute.
+    /// Number of confirmation tokens that a session may request per minute.
     pub(crate) per_minute: usize,
-    /// The number of confirmation tokens that all callers without a session may request per minute together. Without
-    /// it, they have as many as one session.
+    /// Number of confirmation tokens that all callers without a session together may request per minute. Defaults to
+    /// the limit of one session.
     pub(crate) per_minute_without_session: Option<usize>,
-    /// Whether the users of clients are asked for confirmations.
+    /// If `true`, users are asked for confirmations through their clients.
     pub(crate) elicits: bool,
 }
 
@@ -42,7 +42,7 @@ impl Default for GateSettings {
     }
 }
 
-/// Returns how long a confirmation is valid: the default and the maximum (REQ-TOK-08).
+/// Returns the default and the maximum validity of a confirmation (REQ-TOK-08).
 pub(super) const fn ttl(level: DangerLevel) -> (TimeDelta, TimeDelta) {
     match level {
         DangerLevel::Forbidden => (TimeDelta::minutes(2), TimeDelta::minutes(5)),
@@ -50,7 +50,14 @@ pub(super) const fn ttl(level: DangerLevel) -> (TimeDelta, TimeDelta) {
     }
 }
 
-/// The table `[gatekeeper]` of the configuration file.
+/// The table `[gatekeeper]` of the configuration file:
+///
+/// ```toml
+/// [gatekeeper]
+/// confirmation_ttl_seconds = 120
+/// confirmations_per_minute = 60
+/// trust = { level = "validated" }
+/// ```
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GateTable {
@@ -64,8 +71,8 @@ pub(crate) struct GateTable {
 }
 
 impl GateSettings {
-    /// Applies the configuration file to the builder's settings. Its policies are added to the builder's, and
-    /// the strictest one wins.
+    /// Applies the operator's file to the builder's settings. Its policies are added to those of the builder, and the
+    /// strictest one wins.
     pub(crate) fn apply(&mut self, table: GateTable, problems: &mut Vec<String>) {
         let seconds = |seconds| delta(Duration::from_secs(seconds));
         if let Some(ttl) = table.confirmation_ttl_seconds {
@@ -90,8 +97,8 @@ impl GateSettings {
         self.policies.extend(policies.into_iter().map(|table| table.read(problems)));
     }
 
-    /// Applies the stricter settings of a file that can only make an adapter stricter. Its policies can deny
-    /// calls or require a confirmation. They never replace the operator's policies or an operation's danger.
+    /// Applies a file in the working directory. Its policies can deny calls or require a confirmation. They never
+    /// replace the operator's policies or an operation's danger.
     pub(crate) fn tighten(
         &mut self,
         table: GateTable,
@@ -99,7 +106,7 @@ impl GateSettings {
         problems: &mut Vec<String>,
     ) {
         let seconds = |seconds| delta(Duration::from_secs(seconds));
-        // The shortest default is within the default of every level.
+        // Start from the shortest default, because it is within the default of every level.
         let (shortest, _) = ttl(DangerLevel::Forbidden);
         let mut validity = self.confirmation_ttl.unwrap_or(shortest);
         let given = table.confirmation_ttl_seconds.map(seconds);
@@ -128,7 +135,7 @@ impl GateSettings {
             self.per_minute_without_session = Some(shared);
         }
         if table.elicitation.is_some_and(|elicits| elicits != self.elicits) {
-            // Neither way to confirm is stricter than the other.
+            // Neither way of confirming is stricter than the other.
             tightening.ignore("gatekeeper.elicitation");
         }
         if let Some(trust) = table.trust {
@@ -143,7 +150,7 @@ impl GateSettings {
         self.add_policies(table.policies.unwrap_or_default(), tightening, problems);
     }
 
-    /// Adds the policies of a project that are stricter than none.
+    /// Adds the policies of a project that make the adapter stricter.
     fn add_policies(
         &mut self,
         policies: Vec<PolicyTable>,
@@ -156,7 +163,7 @@ impl GateSettings {
                 tightening.ignore(format!("gatekeeper.policies: allow {}", policy.operation));
                 continue;
             }
-            // It would be shown to people who confirm, and to the model.
+            // Ignore the reason. It would be shown to people who confirm, and to the model.
             if policy.reason.take().is_some() {
                 tightening.ignore(format!("gatekeeper.policies: reason for {}", policy.operation));
             }
@@ -165,7 +172,7 @@ impl GateSettings {
         }
     }
 
-    /// The number of confirmation tokens that all callers without a session may request per minute together.
+    /// Returns the number of confirmation tokens that all callers without a session together may request per minute.
     pub(crate) fn per_minute_without_session(&self) -> usize {
         self.per_minute_without_session.unwrap_or(self.per_minute)
     }
@@ -198,7 +205,7 @@ impl GateSettings {
         ]
     }
 
-    /// The value of a setting that nothing sets, for the operator; null for one that then has no effect.
+    /// Returns the effective value of an unset setting, for the operator. Null if the setting then has no effect.
     pub(crate) fn value_without_setting(&self, key: &str) -> Value {
         let seconds = |level| ttl(level).0.num_seconds();
         match key {
@@ -213,7 +220,7 @@ impl GateSettings {
         }
     }
 
-    /// Reports faults of all settings except policies.
+    /// Checks all settings except policies.
     pub(crate) fn check(&self, problems: &mut Vec<String>) {
         if let Some(trust) = &self.trust {
             problems.extend(trust.problems());
@@ -260,8 +267,8 @@ impl GateSettings {
         self.policies.iter().filter(asks).map(|policy| policy.operation.as_str())
     }
 
-    /// Reports policies without effect: those that match no operation, or have conditions on parameters that
-    /// none of their operations has.
+    /// Reports policies without effect: policies that match no operation, and policies with conditions on unknown
+    /// parameters.
     pub(crate) fn check_policies<'a>(
         &self,
         operations: impl Iterator<Item = (&'a OperationSpec, &'a [Parameter])> + Clone,

@@ -1,4 +1,4 @@
-//! Confirmation tokens: the caller receives 256 random bits, and the store keeps their hash and scope.
+//! Confirmation tokens. The caller receives 256 random bits, and the store keeps their hash and scope.
 
 use std::sync::Arc;
 
@@ -15,23 +15,23 @@ use crate::util::clock;
 use crate::util::clock::{later, whole_seconds};
 use crate::vocab::digest;
 
-/// The collection of the store that holds the tokens.
+/// The collection of the store for tokens.
 const COLLECTION: &str = "confirmation_tokens";
-/// How long a token is kept after it has expired, so that its bearer receives a specific error.
+/// How long a token is kept after its expiry, so that its bearer still receives a specific error.
 const RETENTION_PERIOD: TimeDelta = TimeDelta::minutes(30);
 
-/// The detail of the error for a call that would do something else than what was confirmed.
+/// Detail of the error for a call whose effects have changed since its confirmation.
 pub(super) const STATE_CHANGED: &str = "state_changed";
 
-/// The call that a token is for.
+/// The call that a token confirms.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TokenScope<'a> {
     pub(crate) kind: TokenKind,
     pub(crate) operation: &'a str,
     pub(crate) params_hash: &'a str,
-    /// The hash of what the call would change, if its operation says so.
+    /// Hash of the call's effects, if its operation has a preview.
     pub(crate) fingerprint: Option<&'a str>,
-    /// The session's id; `None` for a caller without a session.
+    /// Id of the session. `None` for a caller without a session.
     pub(crate) session: Option<&'a str>,
 }
 
@@ -43,18 +43,26 @@ pub(crate) struct Validity {
     pub(crate) cooldown: TimeDelta,
 }
 
-/// A token as its bearer receives it.
+/// A token as sent to its bearer.
 #[derive(Debug)]
 pub(crate) struct IssuedToken {
-    /// The id of the token in the audit log.
+    /// Id of the token in the audit log.
     pub id: String,
-    /// The token, which the caller sends back.
+    /// The token. The caller sends it back.
     pub token: String,
-    /// When it expires.
+    /// When the token expires.
     pub expires_at: DateTime<Utc>,
 }
 
-/// The stored record of a token (REQ-TOK-05). It does not contain the token itself.
+/// The stored record of a token (REQ-TOK-05). It does not contain the token itself:
+///
+/// ```json
+/// {
+///   "id": "t-9f86d081884c7d65", "type": "confirmation", "operation": "delete_task", "params_hash": "9b2e…",
+///   "adapter_name": "tasks", "session_id": "s-1f0c9a7be2d84c11", "issued_at": "2031-05-06T07:00:00Z",
+///   "not_before": "2031-05-06T07:00:00Z", "expires_at": "2031-05-06T07:05:00Z", "consumed_at": null
+/// }
+/// ```
 #[derive(Debug, Serialize, Deserialize)]
 struct TokenRecord {
     id: String,
@@ -80,7 +88,7 @@ pub struct TokenClaim {
 }
 
 impl TokenClaim {
-    /// The id of a token that confirms a call; `None` for a token of a paused quota.
+    /// Returns the id of a token that confirms a call. Returns `None` for the token of a paused quota.
     pub(crate) fn confirmation_id(&self) -> Option<&str> {
         Some(self.record.id.as_str()).filter(|_| self.record.kind != TokenKind::QuotaContinue)
     }
@@ -90,7 +98,7 @@ impl TokenClaim {
 #[derive(Clone)]
 pub(crate) struct TokenStore {
     services: Arc<Services>,
-    /// How long a token stays valid after it expires, to tolerate clocks that differ (REQ-TOK-09).
+    /// How long a token stays valid after its expiry, to compensate for clock differences (REQ-TOK-09).
     skew: TimeDelta,
 }
 
@@ -103,8 +111,8 @@ impl TokenStore {
         self.skew
     }
 
-    /// Issues a token for a call. `admit` receives its key in the store and the time until which it is kept, and returns the
-    /// keys of tokens that are removed for it.
+    /// Issues a token for a call. Calls `admit` with the key of the token in the store and the time until which it is
+    /// kept. `admit` returns the keys of older tokens to remove.
     pub(super) async fn issue(
         &self,
         scope: TokenScope<'_>,
@@ -140,8 +148,8 @@ impl TokenStore {
         Ok(IssuedToken { id: record.id, token, expires_at })
     }
 
-    /// Checks whether a token is valid for a call, in the protocol's order. If several calls use the same token
-    /// concurrently, the one that writes the returned change first consumes it (REQ-TOK-07, REQ-TOK-10).
+    /// Checks that a token is valid for a call, in the order defined by the protocol. If several calls use the same
+    /// token concurrently, the first one to write the returned change consumes it (REQ-TOK-07, REQ-TOK-10).
     pub(crate) async fn claim(
         &self,
         token: &str,
@@ -171,12 +179,12 @@ impl TokenStore {
         Ok(TokenClaim { change, record })
     }
 
-    /// Records that the token was consumed.
+    /// Records a consumed token in the audit log.
     pub(crate) async fn audit_claimed(&self, claim: &TokenClaim) {
         self.audit("TOKEN_VALIDATED", &claim.record, None).await;
     }
 
-    /// Revokes a token in any state. Returns whether it existed (REQ-TOK-12).
+    /// Revokes a token in any state. Returns `true` if it existed (REQ-TOK-12).
     pub(crate) async fn revoke(&self, token: &str) -> Result<bool, OperationError> {
         let store = self.services.store_for_call().await?;
         let key = digest(token.as_bytes());
@@ -184,7 +192,7 @@ impl TokenStore {
         self.remove(&found).await
     }
 
-    /// Revokes all tokens of a session that has ended (REQ-SES-02, REQ-TOK-12).
+    /// Revokes all tokens of an ended session (REQ-SES-02, REQ-TOK-12).
     pub(crate) async fn revoke_session(&self, session: &str) -> Result<(), OperationError> {
         let store = self.services.store_for_call().await?;
         loop {
@@ -192,7 +200,7 @@ impl TokenStore {
             if found.is_empty() {
                 return Ok(());
             }
-            // One write for all of them, because a process that is about to exit has little time.
+            // Remove up to 100 tokens with one write, because little time is left if the process is exiting.
             let remove = |record: &Record| Change::remove(COLLECTION, &*record.key, Expected::Any);
             if !store.write(found.iter().map(remove).collect()).await? {
                 return Ok(());
@@ -215,7 +223,7 @@ impl TokenStore {
             let Some(last) = found.last() else { return Ok(()) };
             after = Some(last.key.clone());
             for record in &found {
-                // An unreadable token cannot be used. It must not prevent the removal of others.
+                // An unreadable token cannot be used. It must not prevent the removal of the others.
                 match read(record) {
                     Ok(token) if token.adapter_name == self.services.audit.adapter => {
                         self.remove(record).await?;
@@ -235,7 +243,7 @@ impl TokenStore {
         Ok(removed)
     }
 
-    /// Records a removal in the audit log, unless the token was consumed before.
+    /// Records a removal in the audit log, unless the token was already consumed.
     async fn audit_removed(&self, record: &TokenRecord) {
         if record.consumed_at.is_none() {
             self.audit("TOKEN_REVOKED", record, None).await;
@@ -253,7 +261,7 @@ impl TokenStore {
         let refuse = |code, message| {
             OperationError::new(code, message).with_detail("token", mask_token(token))
         };
-        // Setting a clock back must not extend the life of tokens.
+        // Also reject tokens from the future: setting the clock back must not extend the life of tokens.
         if now > later(record.expires_at, self.skew) || later(now, self.skew) < record.issued_at {
             let message =
                 "Confirmation token has expired. Call the operation without it for a new one";
@@ -301,8 +309,8 @@ impl TokenStore {
         Ok(())
     }
 
-    /// Records that a token was rejected without reading its record. An unknown token and text that is not a
-    /// token receive the same error (REQ-TOK-15).
+    /// Records a rejected token without reading its record. Unknown tokens and strings that cannot be tokens get the
+    /// same error (REQ-TOK-15).
     pub(crate) async fn reject(&self, token: &str, scope: TokenScope<'_>, code: ErrorCode) {
         let entry = AuditEntry {
             event: "TOKEN_REJECTED",
@@ -317,7 +325,7 @@ impl TokenStore {
         self.services.audit.record(&entry).await;
     }
 
-    /// The time after which the store may delete a token.
+    /// Returns the time after which the store may delete a token.
     fn kept_until(&self, record: &TokenRecord) -> DateTime<Utc> {
         later(record.expires_at, saturating_sum(self.skew, RETENTION_PERIOD))
     }
@@ -350,8 +358,8 @@ impl TokenStore {
     }
 }
 
-/// Returns the step of a confirmation that an event of a token is. The gate records the answers of users itself, because
-/// the state of a question is also consumed when the user declines.
+/// Returns the confirmation step represented by an event of a token. Returns `None` for questions: their state is also
+/// consumed if the user declines, so the gate records the answers of users itself.
 fn confirmation(event: &str, kind: TokenKind) -> Option<Confirmation> {
     let step = match event {
         "TOKEN_ISSUED" => ConfirmationStep::Asked,

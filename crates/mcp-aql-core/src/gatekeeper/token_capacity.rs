@@ -1,4 +1,4 @@
-//! The number of confirmation tokens that the store keeps for one process.
+//! Limits the number of confirmation tokens that one process keeps in the store.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
@@ -7,34 +7,33 @@ use chrono::{DateTime, Utc};
 
 use crate::util::sync::lock;
 
-/// The maximum number of tokens, used ones included: 60 a second for the lifetime of five minutes. A record has at most
-/// 3 KB, so that they need at most 60 MB.
+/// Maximum number of tokens, including used ones. It allows 60 tokens per second during their lifetime of five minutes.
+/// A record has at most 3 KB, so all records need at most 60 MB.
 pub(super) const MAX_TOKENS: usize = 20_000;
-/// The maximum number of tokens of one session, so that it cannot evict those of all others. At the default of 120 tokens a
-/// minute, the oldest of them has expired.
+/// Maximum number of tokens of one session, so that it cannot evict the tokens of all others. At the default rate of
+/// 120 tokens per minute, the oldest of these tokens has already expired.
 pub(super) const MAX_TOKENS_OF_SESSION: usize = 1_000;
 
-/// The maximum number of tokens of all callers without a session together, so that they cannot evict those of sessions.
+/// Maximum number of tokens of all callers without a session, so that they cannot evict the tokens of sessions.
 pub(super) const MAX_TOKENS_WITHOUT_SESSION: usize = MAX_TOKENS / 2;
 
-/// The tokens of a process, in the order of their issue. A process that shares the store with others limits its own.
+/// The tokens of a process, in the order of issue. If several processes share a store, each limits only its own tokens.
 #[derive(Debug, Default)]
 pub(super) struct TokenCapacity(Mutex<TokenCounts>);
 
 #[derive(Debug, Default)]
 struct TokenCounts {
-    /// The keys of the tokens in the store, and when it may delete them.
+    /// Keys of the tokens in the store, with the time until which they are kept.
     keys: BTreeMap<u64, (String, DateTime<Utc>)>,
     next: u64,
 }
 
-/// The tokens of a session, or of all callers without one, by their places in [`TokenCapacity`].
+/// The tokens of a session, or of all callers without one, as sequence numbers in [`TokenCapacity`].
 #[derive(Debug, Default)]
 pub(super) struct OwnTokens(Mutex<VecDeque<u64>>);
 
 impl TokenCapacity {
-    /// Adds a token, and returns the keys of the oldest tokens that must be removed for it. The caller may have `most`
-    /// tokens in `own`.
+    /// Adds a token. Returns the keys of the oldest tokens to remove for it. `own` may contain at most `most` tokens.
     pub(super) fn admit(
         &self,
         (own, most): (&OwnTokens, usize),
@@ -44,12 +43,12 @@ impl TokenCapacity {
     ) -> Vec<String> {
         let mut evicted = Vec::new();
         let mut tokens = lock(&self.0);
-        // The store has deleted these, or will with its next purge.
+        // The store has already deleted these, or will do so with its next purge.
         while tokens.keys.first_key_value().is_some_and(|(_, (_, until))| *until < now) {
             tokens.keys.pop_first();
         }
         let mut own = lock(&own.0);
-        // The oldest tokens are removed first, everywhere.
+        // The oldest tokens are always removed first, so a missing token can only be at the front.
         while own.front().is_some_and(|place| !tokens.keys.contains_key(place)) {
             own.pop_front();
         }

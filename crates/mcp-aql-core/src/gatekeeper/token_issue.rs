@@ -1,4 +1,4 @@
-//! Issues confirmation tokens, limits their number per session, and remembers confirmations of a session.
+//! Issues confirmation tokens, limits their number per session, and stores the confirmations granted for a session.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,68 +21,69 @@ use crate::util::clock::{later, whole_seconds};
 use crate::util::future::spawn;
 use crate::util::sync::lock;
 
-/// The default number of tokens that a session may request per minute, or all callers without a session together
+/// Default number of tokens that a session, or all callers without a session together, may request per minute
 /// (REQ-TOK-17).
 pub(super) const DEFAULT_PER_MINUTE: usize = 120;
-/// A session may fail this fraction of that number: with unknown tokens, or tokens of another call.
+/// The limit on failed tokens is the limit on requested tokens divided by this. A token fails if it is unknown or
+/// belongs to another call.
 const FAILED_DIVISOR: usize = 4;
-/// The minimum time between two purges of expired tokens (REQ-TOK-13).
+/// Minimum time between two purges of expired tokens (REQ-TOK-13).
 const PURGE_INTERVAL: TimeDelta = TimeDelta::minutes(10);
 
-/// Issues tokens and holds the confirmations of sessions.
+/// Issues tokens, and stores the confirmations granted for sessions.
 pub(super) struct TokenIssuer {
     services: Arc<Services>,
     tokens: TokenStore,
     per_minute: ConfirmationRates,
     /// The tokens in the store.
     capacity: TokenCapacity,
-    /// The account of callers without a session.
+    /// Account of callers without a session.
     others: Account,
-    /// When the store was last purged.
+    /// Time of the last purge.
     purged: Mutex<Option<DateTime<Utc>>>,
-    /// The id of this gate among those that share a session. Revoking all confirmations changes it.
+    /// Identifies this gate among all gates that share a session. Revoking all confirmations changes it.
     id: AtomicU64,
 }
 
-/// The numbers of tokens that may be requested per minute.
+/// Limits on requested tokens per minute.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ConfirmationRates {
-    /// By one session.
+    /// Limit of one session.
     pub(super) of_session: usize,
-    /// By all callers without a session together.
+    /// Limit of all callers without a session together.
     pub(super) without_session: usize,
 }
 
-/// The next id of a gate.
+/// Next id of a gate.
 static NEXT_ID: AtomicU64 = AtomicU64::new(0);
 
-/// The accounts of one session, by gate. A session may be a client of several adapters, and a confirmation
-/// counts for one of them only.
+/// The accounts of one session, by gate. A session may be a client of several adapters, but a confirmation counts for
+/// only one of them.
 #[derive(Debug, Default)]
 struct Accounts(Mutex<HashMap<u64, Arc<Account>>>);
 
 /// The tokens and confirmations of one session.
 #[derive(Debug, Default)]
 struct Account {
-    /// The grants, and when each of them ends.
+    /// Grants, with the time of their expiry.
     granted: Mutex<HashMap<Grant, DateTime<Utc>>>,
     issued: Mutex<VecDeque<DateTime<Utc>>>,
     failed: Mutex<VecDeque<DateTime<Utc>>>,
-    /// The tokens that the store keeps.
+    /// Tokens in the store.
     tokens: OwnTokens,
-    /// Whether a task revokes the tokens when the session ends.
+    /// If `true`, a task will revoke the tokens when the session ends.
     watched: AtomicBool,
 }
 
-/// A confirmation for a session: it covers the calls of one operation that one policy applies to.
+/// A confirmation for a session. It covers the calls of one operation to which one policy applies.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Grant {
-    /// The digest of the caller's claims: a program may use one session for several identities.
+    /// Digest of the caller's claims, because a program may use one session for several identities.
     claims: Option<String>,
     operation: &'static str,
-    /// The index of the policy in the operation's plan.
+    /// Index of the policy in the operation's plan.
     policy: usize,
-    /// Whether a person has confirmed, not the caller.
+    /// If `true`, a person has confirmed and not the caller.
     by_person: bool,
 }
 
@@ -103,7 +104,7 @@ impl TokenIssuer {
         }
     }
 
-    /// Calls a function with the account of the caller, and with the number of tokens that it may request per minute.
+    /// Calls a function with the caller's account and its limit on tokens per minute.
     fn with<T>(&self, context: &Context, look: impl FnOnce(&Account, usize) -> T) -> T {
         match context.session() {
             Some(session) => look(&self.account(session), self.per_minute.of_session),
@@ -152,8 +153,8 @@ impl TokenIssuer {
         issued
     }
 
-    /// Rejects a caller that has failed too often, or has requested too many tokens if this call needs another one, before
-    /// anything is done for it.
+    /// Rejects a caller after too many failures, or after too many requested tokens if this call needs another one.
+    /// Called before any work is done for the caller.
     pub(super) fn may_ask(
         &self,
         context: &Context,
@@ -165,7 +166,7 @@ impl TokenIssuer {
         self.count_issued(context, false)
     }
 
-    /// Counts a question to the user of the caller, unless too many confirmations were requested.
+    /// Counts a question to the caller's user, unless too many confirmations were requested.
     pub(super) fn count_question(&self, context: &Context) -> Result<(), OperationError> {
         self.count_issued(context, true)
     }
@@ -175,17 +176,17 @@ impl TokenIssuer {
         self.with(context, |account, most| count(&account.issued, most, now, counted))
     }
 
-    /// No longer counts a question that the client could not ask. A token is counted in its place.
+    /// Removes a question from the count, because the client could not show it. A token is counted instead.
     pub(super) fn uncount_question(&self, context: &Context) {
         self.with(context, |account, _| lock(&account.issued).pop_back());
     }
 
-    /// The number of the confirmations that are valid, which changes when all are revoked.
+    /// Returns the generation of the valid confirmations. Revoking all confirmations changes it.
     pub(super) fn generation(&self) -> u64 {
         self.id.load(Ordering::Relaxed)
     }
 
-    /// Rejects a caller that has failed too often.
+    /// Rejects a caller after too many failures.
     pub(super) fn may_fail(&self, context: &Context) -> Result<(), OperationError> {
         let now = self.services.time.now();
         self.with(context, |account, most| {
@@ -199,9 +200,9 @@ impl TokenIssuer {
         self.with(context, |account, _| lock(&account.failed).push_back(now));
     }
 
-    /// Returns whether the operation is confirmed for the session (REQ-GATE-08) under each of these policies:
-    /// a grant for a call that fewer policies applied to is not enough. If a person must confirm, the caller's
-    /// own confirmation does not count (REQ-AUT-16).
+    /// Returns `true` if the operation is confirmed for the session (REQ-GATE-08) under each of these policies. A grant
+    /// for a call to which fewer policies applied is not sufficient. If a person must confirm, the caller's own
+    /// confirmation does not count (REQ-AUT-16).
     pub(super) fn is_granted(
         &self,
         context: &Context,
@@ -247,7 +248,7 @@ impl TokenIssuer {
         {
             return;
         }
-        // The session may outlive the adapter. The task must not keep the adapter's store open.
+        // The session may outlive the adapter, so the task must not keep the adapter's store open.
         let services = Arc::downgrade(&self.services);
         let pending = self.services.session_ends.expect(session);
         let (session, skew) = (session.clone(), self.tokens.skew());
@@ -260,8 +261,8 @@ impl TokenIssuer {
         });
     }
 
-    /// Purges expired tokens. The call waits for it, because a task would end with the caller's runtime, which
-    /// may exist for one call only.
+    /// Purges expired tokens. The call waits for it and does not spawn a task, because a task would end with the
+    /// caller's runtime. This runtime may exist for one call only.
     async fn purge(&self, now: DateTime<Utc>) {
         {
             let mut purged = lock(&self.purged);
@@ -278,7 +279,7 @@ impl TokenIssuer {
     }
 }
 
-/// Revokes the tokens of a session that has ended.
+/// Revokes the tokens of an ended session.
 async fn revoke_session(tokens: &TokenStore, session: &Session) {
     if let Err(error) = tokens.revoke_session(session.id()).await {
         // The tokens cannot be used anyway, because no other session has this id.
@@ -286,7 +287,7 @@ async fn revoke_session(tokens: &TokenStore, session: &Session) {
     }
 }
 
-/// Rejects an event that would exceed the number per minute. Otherwise counts it, if `counted` is set.
+/// Rejects an event beyond the limit per minute. Otherwise counts it, if `counted` is `true`.
 fn count(
     times: &Mutex<VecDeque<DateTime<Utc>>>,
     maximum: usize,

@@ -1,4 +1,4 @@
-//! The text of confirmation tokens: its kinds, its form, and what logs show of it.
+//! Generates, recognizes and masks the strings of tokens.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -15,7 +15,7 @@ pub(crate) enum TokenKind {
     Confirmation,
     /// Runs a dangerous operation after the user of a client has accepted a question.
     Question,
-    /// Runs a call although a quota pauses.
+    /// Runs a call during a pause of a quota.
     QuotaContinue,
 }
 
@@ -31,8 +31,12 @@ impl TokenKind {
     }
 }
 
-/// Shortens a token for errors, which end up in logs and transcripts: the text identifies the token, but
-/// cannot be used in its place.
+/// Shortens a token for errors, because errors are stored in logs and transcripts. The result identifies the token but
+/// cannot be used as one.
+///
+/// ```text
+/// conf_AbCdEfGh… → conf_AbCd…
+/// ```
 pub(super) fn mask_token(token: &str) -> String {
     const VISIBLE_CHARS: usize = 4;
     let prefix =
@@ -44,9 +48,9 @@ pub(super) fn mask_token(token: &str) -> String {
     }
 }
 
-/// Returns the id of a token in the audit log, also for tokens that the store does not know: the first 64
-/// bits of its hash. Text that cannot be a token is not hashed, because it may be a secret with fewer than
-/// 256 random bits.
+/// Returns the id of a token in the audit log: the first 64 bits of its hash. Unknown tokens have an id too. Other
+/// strings are not hashed, because they may be secrets with fewer than 256 random bits. The hash of such a secret could
+/// be used to guess it.
 pub(crate) fn audit_id(token: &str) -> String {
     match digest(token.as_bytes()).get(..16) {
         Some(hash) if TokenKind::ALL.iter().any(|kind| has_form(token, *kind)) => {
@@ -69,7 +73,7 @@ pub(crate) fn random_bits() -> Result<[u8; 32], OperationError> {
     Ok(bits)
 }
 
-/// Returns whether text has the form of a token of this kind (REQ-TOK-01).
+/// Returns `true` if a string has the format of a token of this kind (REQ-TOK-01).
 pub(super) fn has_form(token: &str, kind: TokenKind) -> bool {
     let body = token.strip_prefix(kind.prefix());
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');

@@ -4,8 +4,9 @@ use chrono::{DateTime, Utc};
 use mcp_aql_protocol::TrustLevel;
 use serde::{Deserialize, Serialize};
 
-/// The level of trust in an adapter and its history: the trust block. If it is declared, the matrix of
-/// trust and danger applies; otherwise danger alone decides.
+/// Declares the level of trust in an adapter, with its history. Pass it to
+/// [`AdapterBuilder::trust`](crate::AdapterBuilder::trust). The matrix of trust and danger then decides about calls.
+/// Without it, only the danger of an operation counts.
 ///
 /// ```
 /// use mcp_aql::TrustLevel;
@@ -19,6 +20,15 @@ use serde::{Deserialize, Serialize};
 /// let trust = trust.demote(TrustLevel::Untested, "ops", at, "its upstream changed")?;
 /// assert_eq!(trust.history().len(), 2);
 /// # Ok(()) }
+/// ```
+///
+/// In the configuration file:
+///
+/// ```toml
+/// [gatekeeper.trust]
+/// level = "validated"
+/// validated_by = "ci"
+/// validation_report = { tests_passed = 42, tests_total = 42 }
 /// ```
 ///
 /// Source: adapter/trust-levels §2.1, §4 (REQ-DNG-13, REQ-DNG-14).
@@ -44,23 +54,23 @@ pub struct Trust {
     certification: Option<Certification>,
 }
 
-/// The tests that make an adapter `validated`.
+/// The tests that justify the level `validated`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ValidationReport {
-    /// The number of tests that passed.
+    /// Number of passed tests.
     #[serde(default)]
     pub tests_passed: u64,
-    /// The number of tests that ran.
+    /// Number of tests that ran.
     #[serde(default)]
     pub tests_total: u64,
-    /// The number of endpoints that were verified.
+    /// Number of verified endpoints.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoints_verified: Option<u64>,
-    /// The test coverage of the adapter, in percent.
+    /// Test coverage of the adapter, in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage_percent: Option<f64>,
-    /// When the API behind the adapter last responded.
+    /// Time of the last response from the API behind the adapter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_api_response: Option<DateTime<Utc>>,
 }
@@ -69,15 +79,15 @@ pub struct ValidationReport {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrustChange {
-    /// The level before the change.
+    /// Level before the change.
     pub from: TrustLevel,
-    /// The level after the change.
+    /// Level after the change.
     pub to: TrustLevel,
-    /// When the level changed.
+    /// Time of the change.
     pub at: DateTime<Utc>,
-    /// The person or system that decided it.
+    /// The person or system that made the decision.
     pub by: String,
-    /// The reason; always present if the level was lowered.
+    /// Reason for the change. Always present if the level was lowered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -86,17 +96,17 @@ pub struct TrustChange {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Certification {
-    /// The authority that issued it.
+    /// Authority that issued the certificate.
     pub authority: String,
-    /// The signature of the authority.
+    /// Signature of the authority.
     pub signature: String,
-    /// The certificate's id.
+    /// Id of the certificate.
     pub certificate_id: String,
-    /// When it was issued.
+    /// When the certificate was issued.
     pub issued_at: DateTime<Utc>,
-    /// When it expires.
+    /// When the certificate expires.
     pub expires_at: DateTime<Utc>,
-    /// The scope of the certificate.
+    /// Scope of the certificate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
 }
@@ -107,28 +117,29 @@ pub enum TrustError {
     /// A promotion that skips a level, or does not raise the level.
     #[error("trust must be raised one level at a time: from `{from}` to `{next}`, not to `{to}`")]
     Skips {
-        /// The current level.
+        /// Current level.
         from: TrustLevel,
-        /// The next level.
+        /// Next level.
         next: TrustLevel,
-        /// The requested level.
+        /// Requested level.
         to: TrustLevel,
     },
     /// A promotion from the highest level.
     #[error("`certified` is the highest level of trust")]
     Highest,
-    /// A demotion to a level that is not lower.
+    /// A demotion to a level not below the current one.
     #[error("`{to}` is not below `{from}`")]
     NotLower {
-        /// The current level.
+        /// Current level.
         from: TrustLevel,
-        /// The requested level.
+        /// Requested level.
         to: TrustLevel,
     },
 }
 
 impl Trust {
-    /// Declares a level without a history.
+    /// Declares a level without a history. Call [`promote`](Self::promote) and [`demote`](Self::demote) if you want to
+    /// record its changes.
     pub fn new(level: TrustLevel) -> Self {
         Self {
             level,
@@ -143,7 +154,7 @@ impl Trust {
         }
     }
 
-    /// Records what was tested, when and by whom.
+    /// Records the tests of the adapter, their time, and the person or system that ran them.
     #[must_use]
     pub fn validated(
         mut self,
@@ -167,7 +178,7 @@ impl Trust {
     /// Raises the level by one.
     ///
     /// # Errors
-    /// When `to` is not the next level (REQ-DNG-14).
+    /// `to` is not the next level (REQ-DNG-14).
     pub fn promote(
         mut self,
         to: TrustLevel,
@@ -185,7 +196,7 @@ impl Trust {
     /// Lowers the level to any lower one.
     ///
     /// # Errors
-    /// When `to` is not lower.
+    /// `to` is not below the current level.
     pub fn demote(
         mut self,
         to: TrustLevel,
@@ -217,7 +228,7 @@ impl Trust {
         &self.promotion_history
     }
 
-    /// Returns the faults of a trust block that was written by hand.
+    /// Returns the contradictions in a trust block, because a file may contain one written by hand.
     pub(crate) fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         let mut level = None;

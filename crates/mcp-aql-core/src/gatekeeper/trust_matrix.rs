@@ -2,21 +2,30 @@
 
 use mcp_aql_protocol::{DangerLevel, TrustLevel};
 
-/// The decision for an operation by danger and trust alone.
+/// The decision about an operation by danger and trust alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TrustDecision {
     /// The operation may run.
     Allow,
     /// The operation requires a confirmation.
     Confirm,
-    /// At this trust level the adapter may only run `introspect`.
+    /// At its trust level, the adapter may only run `introspect`.
     IntrospectOnly,
-    /// The adapter's trust level is below this one, which the operation requires.
+    /// The operation requires this trust level, and the adapter's level is lower.
     Deny(TrustLevel),
 }
 
-/// Decides by danger and trust, or by danger alone if trust is not declared. Operations that are
-/// `destructive` or worse require a confirmation at any trust level (REQ-DNG-03, REQ-DNG-06, choice C-46).
+/// Decides by danger and trust, or by danger alone if trust is not declared. Operations with the danger level
+/// `destructive` or higher require a confirmation at any trust level (REQ-DNG-03, REQ-DNG-06, choice C-46).
+///
+/// ```text
+/// danger \ trust   untested      generated  validated  reviewed   certified
+/// safe             introspect    allow      allow      allow      allow
+/// reversible       deny          deny       allow      allow      allow
+/// destructive      deny          deny       confirm    confirm    confirm
+/// dangerous        deny          deny       deny       confirm    confirm
+/// forbidden        deny          deny       deny       deny       confirm
+/// ```
 pub(crate) fn trust_decision(danger: DangerLevel, trust: Option<TrustLevel>) -> TrustDecision {
     let confirmed = danger >= DangerLevel::Destructive;
     let passed = if confirmed { TrustDecision::Confirm } else { TrustDecision::Allow };
@@ -31,7 +40,7 @@ pub(crate) fn trust_decision(danger: DangerLevel, trust: Option<TrustLevel>) -> 
     }
 }
 
-/// Returns the lowest trust level at which the matrix allows a danger level, confirmed or not.
+/// Returns the lowest trust level at which the matrix allows this danger level, with or without a confirmation.
 pub(crate) const fn least_trust(danger: DangerLevel) -> TrustLevel {
     match danger {
         DangerLevel::Safe => TrustLevel::Generated,

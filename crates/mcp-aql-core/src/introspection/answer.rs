@@ -1,4 +1,4 @@
-//! Answers `introspect` from the rendered lists and entries.
+//! Answers `introspect` from prerendered lists and entries.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,26 +20,28 @@ use crate::schema::argument::Argument;
 use crate::schema::shape::Members;
 use crate::text::clean;
 
-/// All answers of `introspect` (REQ-INT-27). Lists are rendered as JSON text when the adapter is
-/// built. A full entry is rendered on first use, which keeps the start fast.
+/// All answers of `introspect` (REQ-INT-27).
+///
+/// Lists are rendered as JSON when the adapter is built. A full entry is rendered on first use, so that adapters with
+/// many operations start fast.
 pub struct Introspection {
-    /// `_protocol` without its closing brace.
+    /// The object `_protocol` as JSON, without its closing brace: the members of a request are appended.
     pub protocol: String,
-    /// `_protocol` for a part of the list, also without its closing brace.
+    /// The object `_protocol` for a reply with a part of the list, also without its closing brace.
     pub(crate) protocol_of_part: String,
-    /// The list's entries, in the order of the registry.
+    /// Entries of the list, in the order of the registry.
     pub(crate) operations: Vec<ListedOperation>,
-    /// The whole list, joined.
+    /// The entries of the whole list, joined with commas.
     pub(crate) all_operations: String,
     /// `{"types":[…]}`
     pub(crate) all_types: String,
-    /// The entries of the types list, by name.
+    /// Entries of the list of types, by name.
     pub types: BTreeMap<String, ListedType>,
-    /// The further queries of this adapter.
+    /// Queries that extensions add to this adapter.
     pub further: Arc<FurtherQueries>,
-    /// The secret of the cursors of the operations list.
+    /// Secret that signs the cursors of the operations list.
     pub(crate) cursor_key: CursorKey,
-    /// Built at the first search.
+    /// Search index, built on the first search.
     pub(crate) search: OnceLock<OperationIndex>,
 }
 
@@ -48,9 +50,9 @@ pub(crate) struct ListedOperation {
     pub(crate) name: Arc<str>,
     pub(crate) category: SemanticCategory,
     pub(crate) entry: String,
-    /// The entry with the parameters in its description.
+    /// The entry with the parameters in its description, rendered on first use.
     pub(crate) in_brief: OnceLock<String>,
-    /// `{"operation":…}`
+    /// `{"operation":…}`, rendered on first use.
     pub(crate) in_full: OnceLock<String>,
 }
 
@@ -58,7 +60,7 @@ pub(crate) struct ListedOperation {
 pub struct ListedType {
     pub(crate) entry: String,
     pub(crate) details: Members,
-    /// `{"type":…}`
+    /// `{"type":…}`, rendered on first use.
     pub(crate) in_full: OnceLock<String>,
 }
 
@@ -68,9 +70,9 @@ impl ListedType {
     }
 }
 
-/// A part of the list of operations.
+/// A part of the list of operations, selected by names, a search or a page.
 struct OperationsPage<'a> {
-    /// The entries with their indexes in the whole list.
+    /// Entries with their indexes in the whole list.
     entries: Vec<(usize, &'a ListedOperation)>,
     /// `pageInfo` as JSON, if a page was requested.
     info: String,
@@ -78,10 +80,9 @@ struct OperationsPage<'a> {
 
 /// Renders entries on demand.
 pub(crate) trait Source {
-    /// Whether the operation exists.
+    /// Returns `true` if the operation exists.
     fn has(&self, name: &str) -> bool;
-    /// Renders the list entry of the operation at this index, with its parameters in the
-    /// description.
+    /// Renders the list entry of the operation at this index, with its parameters in the description.
     fn in_brief(&self, index: usize) -> String;
     /// Renders the full entry of an operation.
     fn in_full(&self, name: &str) -> Option<&str>;
@@ -90,7 +91,7 @@ pub(crate) trait Source {
 }
 
 impl Introspection {
-    /// Answers a checked query.
+    /// Answers a validated query.
     pub(crate) async fn answer(
         &self,
         arguments: Vec<Argument>,
@@ -179,8 +180,8 @@ impl Introspection {
         if question.paging.is_empty() {
             return Ok(OperationsPage { entries: found, info: String::new() });
         }
-        // A success of `introspect` cannot carry warnings (REQ-INT-28): `pageInfo` shows that a
-        // page is smaller than requested.
+        // A success of `introspect` cannot carry warnings (REQ-INT-28). They can be discarded, because `pageInfo`
+        // shows that a page is smaller than requested.
         let mut warnings = Vec::new();
         let key = &self.cursor_key;
         let request =
@@ -202,7 +203,7 @@ impl Introspection {
         Ok(OperationsPage { entries, info: format!(r#","pageInfo":{info}"#) })
     }
 
-    /// Finds the operations that match a description of a task best.
+    /// Finds the operations that match the description of a task best.
     fn search(
         &self,
         searched: &str,
@@ -225,8 +226,11 @@ impl Introspection {
         Ok(hits.iter().filter_map(|hit| entry(hit.operation)).collect())
     }
 
-    /// The index of the operation that a cursor names. It is missing if another version of the
-    /// adapter made the cursor.
+    /// Returns the index of the operation named by a cursor.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the operation does not exist, because another version of the adapter created the cursor.
     fn place_of(&self, name: Option<&str>, control: &str) -> Result<Option<usize>, OperationError> {
         let Some(name) = name else { return Ok(None) };
         let place = self.operations.iter().position(|listed| &*listed.name == name);
@@ -234,8 +238,8 @@ impl Introspection {
         place.map(Some).ok_or_else(|| OperationError::invalid_value(control, gone))
     }
 
-    /// The error for an unknown name. A list cannot contain `null`, and omitting a name silently
-    /// would mislead.
+    /// Creates the error for an unknown name. An error is better than an incomplete list: a list cannot contain
+    /// `null`, and omitting the name silently would mislead the caller.
     fn unknown_operation(&self, name: &str) -> OperationError {
         let near = probable_operation(name, self.operations.iter().map(|listed| &*listed.name));
         let hint = near.map(|near| format!(". Did you mean '{near}'?")).unwrap_or_default();
@@ -245,18 +249,18 @@ impl Introspection {
         )
     }
 
-    /// The values of the parameter `query`.
+    /// Returns the accepted values of the parameter `query`.
     fn queries(&self) -> impl Iterator<Item = &str> {
         ["operations", "types"].into_iter().chain(self.further.iter().map(|each| each.query()))
     }
 
-    /// Returns `true` if this is a value of the parameter `query`.
+    /// Returns `true` if this is an accepted value of the parameter `query`.
     pub(crate) fn knows(&self, query: &Value) -> bool {
         query.as_str().is_some_and(|query| self.queries().any(|known| known == query))
     }
 
-    /// Converts a failure of an `introspect` call: an unknown query has a code of its own, and
-    /// details are always dropped (REQ-INT-28, choices C-33 and C-34).
+    /// Converts an error of an `introspect` call. An unknown query has an error code of its own, and details are
+    /// always dropped (REQ-INT-28, choices C-33 and C-34).
     pub(crate) fn failure(&self, error: OperationError, asked: Option<&Value>) -> OperationError {
         let on_query = error.details().get("param_name").and_then(Value::as_str) == Some("query");
         if error.code() == ErrorCode::ValidationInvalidValue && on_query {
@@ -288,10 +292,10 @@ impl Introspection {
     }
 }
 
-/// The capacity reserved for the text around rendered data, in bytes.
+/// Capacity reserved for the JSON around the rendered data, in bytes.
 const ENVELOPE_BYTES: usize = 128;
 
-/// Renders a reply up to the end of its data.
+/// Renders a successful reply up to the end of its data.
 fn success(data: &str) -> String {
     let mut text = String::with_capacity(SUCCESS.len() + data.len() + ENVELOPE_BYTES);
     text.push_str(SUCCESS);

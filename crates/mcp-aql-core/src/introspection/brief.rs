@@ -1,4 +1,4 @@
-//! The brief form of a list entry: an operation's parameters as text in its description.
+//! Renders the brief form of a list entry: the description of an operation, followed by its parameters.
 
 use std::fmt::Write as _;
 
@@ -12,25 +12,32 @@ use crate::schema::shape::{
     type_name,
 };
 
-/// The maximum depth to which objects are expanded.
+/// Maximum depth to which objects are expanded.
 const MAX_DEPTH: usize = 3;
-/// The maximum length of an expanded object in bytes. A longer one is expanded to a smaller depth.
+/// Maximum length of an expanded object in bytes. A longer object is expanded to a smaller depth.
 const MAX_FORM_BYTES: usize = 600;
-/// The maximum length of a field's default in bytes.
+/// Maximum length of a field's default in bytes. Longer defaults are left out.
 const MAX_DEFAULT_BYTES: usize = 40;
 
-/// Whether a form names the type `string`.
+/// Selects between the two layouts of parameters. They differ in how they show strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Style {
-    /// `title string 1..200 long`
+    /// One parameter in each line. The type `string` is written: `title string 1..200 long`.
     Lines,
-    /// `title 1..200 long`, in one line with other parameters. A parameter without a type is a text.
+    /// All parameters in one line. A parameter without a type is a string: `title 1..200 long`.
     OneLine,
 }
 
-/// Describes an operation and its parameters as text, one line for each parameter. A `?` marks
-/// optional parameters. The text is a shorter form of the full details, which also shows the
-/// fields of objects.
+/// Returns the description of an operation, followed by one line for each parameter. A `?` marks optional parameters.
+///
+/// The result is shorter than the full details, and it also shows the fields of objects:
+///
+/// ```text
+/// Create a task.
+/// title string 1..200 long: The title.
+/// priority? integer 1..5 = 3
+/// address? { city string, zip? string 5..5 long }
+/// ```
 pub(super) fn brief(
     description: String,
     operation: &RegisteredOperation,
@@ -42,7 +49,7 @@ pub(super) fn brief(
         let info = value_of(&parameter_info(parameter, shapes));
         let fields = fields_of(parameter, shapes, Style::Lines);
         let description = match &parameter.shape.kind {
-            // The description of an input lists the fields and how to remove them, which the form shows.
+            // The description of an `input` lists its fields and how to remove them. The form already shows both.
             Kind::Object(object) if object.merge.is_some() && fields.is_some() => None,
             _ => info.get("description").and_then(Value::as_str),
         };
@@ -56,14 +63,15 @@ pub(super) fn brief(
     text
 }
 
-/// The parameters that no short form stands for.
+/// Returns the parameters not covered by a common short form, such as the one for all page parameters.
 fn own_parameters(operation: &RegisteredOperation) -> impl Iterator<Item = &Parameter> {
     let common = &operation.composites.description.brief;
     operation.parameters.iter().filter(|parameter| !common.contains(&parameter.name))
 }
 
-/// Lists the parameters without their descriptions: `title string, priority? integer 1..5`. Returns
-/// `None` if this hides the form of a required parameter.
+/// Lists the parameters in one line, without their descriptions: `title, priority? integer 1..5`.
+///
+/// Returns `None` if this line would hide the form of a required parameter.
 pub(crate) fn signature(operation: &RegisteredOperation, shapes: &Shapes) -> Option<String> {
     let mut text = String::new();
     for parameter in own_parameters(operation) {
@@ -94,20 +102,20 @@ fn value_of(members: &Members) -> Value {
     serde_json::to_value(members).unwrap_or_default()
 }
 
-/// The fields of a parameter that is an object or contains objects, expanded as deeply as the
-/// maximum length permits.
+/// Describes a parameter by its fields, if it is an object or contains objects. They are expanded as deeply as the
+/// maximum length permits. Returns `None` for other parameters.
 fn fields_of(parameter: &Parameter, shapes: &Shapes, style: Style) -> Option<String> {
     if !has_fields(&parameter.shape, shapes, MAX_DEPTH) {
         return None;
     }
-    // A greater depth is only tried if the smaller one fits, which bounds the work.
+    // A greater depth is only tried if the smaller one fits. This bounds the work.
     (1..=MAX_DEPTH)
         .map(|depth| expanded(&parameter.shape, shapes, depth, style))
         .take_while(|form| form.len() <= MAX_FORM_BYTES)
         .last()
 }
 
-/// Whether a shape has fields or values that its type's name does not show.
+/// Returns `true` if a shape has fields or values that the name of its type does not show.
 fn has_fields(shape: &Shape, shapes: &Shapes, depth: usize) -> bool {
     let Some(inner) = depth.checked_sub(1) else { return false };
     match &shape.resolve(shapes).kind {
@@ -119,17 +127,22 @@ fn has_fields(shape: &Shape, shapes: &Shapes, depth: usize) -> bool {
     }
 }
 
-/// Whether the form of an object can be shown. The fields of flattened types are not known here.
+/// Returns `true` if the form of an object can be shown. The fields of flattened types are not known here.
 fn is_shown(object: &ObjectShape, shapes: &Shapes) -> bool {
     object.flattened.is_empty() && (!object.order.is_empty() || values_of(object, shapes).is_some())
 }
 
-/// Formats a shape with the fields of its objects: `{ city string, zip? string 5..5 long }`, a
-/// map as `{ [name]: integer }`, the variants of a union separated by ` | `.
+/// Formats a shape with the fields of its objects.
+///
+/// ```text
+/// object   { city string, zip? string 5..5 long }
+/// map      { [name]: integer }
+/// union    integer | { city string }
+/// ```
 fn expanded(shape: &Shape, shapes: &Shapes, depth: usize, style: Style) -> String {
     let target = shape.resolve(shapes);
-    // The fields of an object are a level. So is the name of another type, because a list or a union may
-    // contain itself without an object.
+    // The fields of an object are one level. The name of another type is a level as well, because a list or a union
+    // may contain itself without an object in between; the recursion would not end.
     let depth = match (&shape.kind, &target.kind) {
         (Kind::Named(_), Kind::Object(_)) => depth,
         (Kind::Named(_), _) => depth.saturating_sub(1),
@@ -191,13 +204,13 @@ fn object_form(object: &ObjectShape, shapes: &Shapes, depth: usize, style: Style
     format!("{{ {} }}", parts.join(", "))
 }
 
-/// The default of a field as JSON, unless it is long or contains a secret.
+/// Returns the default of a field as JSON, or `None` if it is long or contains a secret.
 fn short_default(field: &FieldShape, shapes: &Shapes) -> Option<String> {
     let default = without_secrets(field.default.as_ref()?, &field.shape, shapes)?;
     Some(default.to_string()).filter(|text| text.len() <= MAX_DEFAULT_BYTES)
 }
 
-/// The shape of a map's values, if it says more than that there are values.
+/// Returns the shape of a map's values. Returns `None` if any value is accepted, because the shape then adds nothing.
 fn values_of<'a>(object: &'a ObjectShape, shapes: &Shapes) -> Option<&'a Shape> {
     let values = match (&object.rest, object.others.as_slice()) {
         (Rest::Each(each), _) => each,
@@ -207,7 +220,7 @@ fn values_of<'a>(object: &'a ObjectShape, shapes: &Shapes) -> Option<&'a Shape> 
     Some(values).filter(|values| !matches!(values.resolve(shapes).kind, Kind::Any))
 }
 
-/// Formats a list of items of this form.
+/// Formats a list of items: `integer[]`, or `(integer | string)[]` if the form of an item consists of several words.
 fn listed(item: &str, is_object: bool) -> String {
     match item.contains([' ', '|']) && !is_object {
         true => format!("({item})[]"),
@@ -215,7 +228,7 @@ fn listed(item: &str, is_object: bool) -> String {
     }
 }
 
-/// Formats the constraints that a parameter's form has no members for: `1..3 items`, `above 0`.
+/// Appends the constraints without a member in a parameter's description: `1..3 items`, `above 0`.
 fn limits(shape: &Shape, shapes: &Shapes, text: &mut String) {
     let target = shape.resolve(shapes);
     let pick = |of: fn(&Checks) -> Option<Value>| of(&shape.checks).or_else(|| of(&target.checks));
@@ -232,7 +245,7 @@ fn limits(shape: &Shape, shapes: &Shapes, text: &mut String) {
     }
 }
 
-/// The type of a parameter: the form of its fields if they are shown, or else its type and constraints.
+/// Returns the form of the parameter's fields if they are shown, otherwise its type with constraints.
 fn type_of(parameter: &Value, fields: Option<String>, style: Style) -> String {
     fields.unwrap_or_else(|| {
         let mut text = String::new();
@@ -241,7 +254,7 @@ fn type_of(parameter: &Value, fields: Option<String>, style: Style) -> String {
     })
 }
 
-/// Formats a parameter: `limit? integer 1..100 = 50: How many at most.`
+/// Appends a parameter: `limit? integer 1..100 = 50: Maximum number of results.`
 fn line(parameter: &Value, kind: &str, description: Option<&str>, text: &mut String) {
     text.push_str(parameter.get("name").and_then(Value::as_str).unwrap_or_default());
     if parameter.get("required") != Some(&Value::Bool(true)) {
@@ -260,7 +273,7 @@ fn line(parameter: &Value, kind: &str, description: Option<&str>, text: &mut Str
     }
 }
 
-/// Formats a type with its constraints: `string 1..200 long`, `todo|doing|done`, `integer[]`.
+/// Appends a type with its constraints: `string 1..200 long`, `todo|doing|done`, `integer[]`.
 fn form(of: &Value, style: Style, text: &mut String) {
     let kind = of.get("type").and_then(Value::as_str).unwrap_or("any");
     let allowed = of.get("enum").and_then(Value::as_array);
@@ -296,7 +309,7 @@ fn range(low: Option<&Value>, high: Option<&Value>, unit: &str, text: &mut Strin
     }
 }
 
-/// Appends a word after a space, unless it is empty or begins with a space.
+/// Appends a word after a space. A word that starts with a space is appended as it is, and an empty one is skipped.
 fn push_word(word: &str, text: &mut String) {
     if !word.is_empty() && !word.starts_with(' ') {
         text.push(' ');
@@ -304,7 +317,7 @@ fn push_word(word: &str, text: &mut String) {
     text.push_str(word);
 }
 
-/// Formats a value; text has no quotes.
+/// Formats a value, strings without quotes.
 fn word(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

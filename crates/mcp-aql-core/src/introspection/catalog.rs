@@ -1,4 +1,4 @@
-//! The operations of an adapter with their descriptions.
+//! The operations of an adapter with their descriptions, in full and as seen by each caller.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
@@ -12,39 +12,39 @@ use crate::router::{EndpointMode, Registry};
 use crate::schema::shape::{Members, Shapes};
 use crate::util::sync::lock;
 
-/// The operations of an adapter, the shapes of their types, and their descriptions. It does not change after
-/// the adapter is built.
+/// The operations of an adapter, the shapes of their types, and their descriptions. It does not change after the
+/// adapter is built.
 pub(crate) struct Catalog {
     pub(crate) registry: Registry,
     pub(crate) shapes: Arc<Shapes>,
-    /// The descriptions in the order of the operations.
+    /// Descriptions, in the order of the operations.
     pub(crate) descriptions: Vec<Arc<Description>>,
     pub(crate) introspection: Introspection,
     pub(crate) mode: EndpointMode,
 }
 
-/// The parts of an operation's description that are not in its table.
+/// Parts of an operation's description missing from its table.
 pub(crate) struct Description {
     pub(crate) returns: Members,
-    /// The examples: a description and the JSON text of `params`.
+    /// Examples, as pairs of description and `params` in JSON.
     pub(crate) examples: Vec<(String, String)>,
-    /// The JSON text of `params` of a sample call, if there is one.
+    /// The `params` of a sample call as JSON, if there is a sample.
     pub(crate) sample: Option<String>,
 }
 
-/// The catalogs of callers that may call only some of the operations. Callers that may call the same operations share
-/// one.
+/// The catalogs for callers who may call only some of the operations. Callers with the same permissions share one
+/// catalog.
 pub(crate) struct Views {
     render: Box<Render>,
     known: Mutex<HashMap<Vec<bool>, Arc<Catalog>>>,
 }
 
-/// Renders the introspection of a registry with these types and further queries.
+/// Renders the introspection of a registry with these types and queries.
 type Render = dyn Fn(&Registry, BTreeMap<String, Members>, Arc<FurtherQueries>) -> Introspection
     + Send
     + Sync;
 
-/// The maximum number of views that are kept.
+/// Maximum number of cached views. It bounds memory use if callers have many combinations of scopes.
 const MAX_VIEWS: usize = 64;
 
 impl Views {
@@ -57,7 +57,8 @@ impl Views {
         Self { render: Box::new(render), known: Mutex::default() }
     }
 
-    /// The catalog with the operations that a principal may call. Without a principal, these are all.
+    /// Returns the catalog of the operations that a principal may call. Without a principal, it contains all
+    /// operations.
     pub(crate) fn of(&self, principal: Option<&Principal>, whole: &Arc<Catalog>) -> Arc<Catalog> {
         let Some(principal) = principal else { return Arc::clone(whole) };
         let entries = whole.registry.entries.iter();
@@ -92,13 +93,14 @@ impl Views {
     }
 }
 
-/// The shown ones of the values of all operations.
+/// Selects the values of the operations visible to the caller.
 fn only_shown<'a, T>(all: &'a [Arc<T>], shown: &'a [bool]) -> impl Iterator<Item = Arc<T>> + 'a {
     all.iter().zip(shown).filter(|(_, is_shown)| **is_shown).map(|(one, _)| Arc::clone(one))
 }
 
 impl Catalog {
-    /// The types that operations refer to, directly or through other types.
+    /// Returns the types used by operations, directly or through other types. The names of types are found by searching
+    /// the rendered descriptions.
     fn types_of(&self, registry: &Registry) -> BTreeMap<String, Members> {
         let all = &self.introspection.types;
         let names = |text: &str, found: &mut Vec<String>| {
@@ -121,13 +123,13 @@ impl Catalog {
         types
     }
 
-    /// The JSON text of `params` of a sample call of an operation.
+    /// Returns the `params` of a sample call of an operation, as JSON.
     pub(crate) fn sample(&self, name: &str) -> Option<&str> {
         self.descriptions.get(self.registry.place_of(name)?)?.sample.as_deref()
     }
 }
 
-/// Renders descriptions when they are first requested.
+/// Renders detailed descriptions when they are first requested.
 impl Source for Catalog {
     fn has(&self, name: &str) -> bool {
         self.registry.place_of(name).is_some()

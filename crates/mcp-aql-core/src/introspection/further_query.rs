@@ -1,11 +1,11 @@
-//! Publishes further introspection queries.
+//! Publishes the introspection queries that extensions add.
 
 use serde_json::Value;
 
 use crate::operation::RegisteredOperation;
 use crate::operation::further_query::FurtherQueries;
 
-/// Publishes the queries in the `enum` of the parameter `query` (choice C-35).
+/// Adds the queries to the `enum` of the parameter `query`, so that clients can discover them (choice C-35).
 pub(crate) fn publish(introspect: &mut RegisteredOperation, further: &FurtherQueries) {
     let query = introspect.parameters.iter_mut().find(|parameter| &*parameter.name == "query");
     if let Some(query) = query {
@@ -44,7 +44,7 @@ mod tests {
         }
     }
 
-    /// An adapter with one further query.
+    /// Builds an adapter with one additional query.
     fn adapter() -> crate::Adapter {
         crate::Adapter::builder("beds")
             .without_config()

@@ -1,11 +1,13 @@
-//! JSON schemas that are known only at run time.
+//! Merges JSON schemas only known at run time into the schemas of all types.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-/// Moves the definitions of a schema to those of all types, and returns the schema with references to them.
-/// A definition whose name another type has gets a number.
+/// Moves the definitions of a schema into the definitions of all types, and returns the schema with references to
+/// them.
+///
+/// A definition gets a number if another type already has its name: `Address` becomes `Address2`.
 pub(super) fn adopt(schema: &Value, definitions: &mut Map<String, Value>) -> Value {
     let mut schema = schema.clone();
     let mut own = Map::new();
@@ -24,7 +26,8 @@ pub(super) fn adopt(schema: &Value, definitions: &mut Map<String, Value>) -> Val
     schema
 }
 
-/// The names that the definitions get. A definition may refer to one that gets another name.
+/// Chooses the names of the definitions. Renaming one definition changes those that refer to it, so the loop
+/// continues until no name clashes.
 fn free_names(own: &Map<String, Value>, known: &Map<String, Value>) -> BTreeMap<String, String> {
     let mut names: BTreeMap<_, _> = own.keys().map(|name| (name.clone(), name.clone())).collect();
     let mut numbers: BTreeMap<&str, usize> = own.keys().map(|name| (name.as_str(), 1)).collect();
@@ -42,7 +45,7 @@ fn free_names(own: &Map<String, Value>, known: &Map<String, Value>) -> BTreeMap<
     }
 }
 
-/// Replaces the names in references.
+/// Replaces the names in all references.
 fn rename(schema: &mut Value, names: &BTreeMap<String, String>) {
     match schema {
         Value::Object(members) => {

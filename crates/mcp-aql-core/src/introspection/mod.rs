@@ -1,5 +1,6 @@
-//! `introspect`: operations, types and `_protocol`. Lists are rendered once when the adapter is
-//! built, full entries on first use.
+//! The operation `introspect`. It describes operations, types and the adapter itself (`_protocol`).
+//!
+//! Lists are rendered once when the adapter is built, and full entries on first use.
 
 mod answer;
 mod brief;

@@ -1,9 +1,15 @@
-//! Lists the forms of an object whose members a schema states in several places.
+//! Merges the parts of an object's schema, and lists its forms if the parts have alternatives.
 //!
-//! schemars writes a variant with an internal tag as a reference to the variant's type beside the property of the tag:
-//! `{ "$ref": "#/$defs/Circle", "properties": { "type": { "const": "circle" } } }`, and a struct with a flattened enum
-//! as its own properties beside the alternatives of the enum. A value has to match all parts. The same values have a
-//! schema with one object for each combination of alternatives, as an enum whose variants are structs.
+//! schemars describes a variant with an internal tag by a reference to the type of the variant, next to the property
+//! of the tag. A value must match both parts:
+//!
+//! ```json
+//! { "$ref": "#/$defs/Circle", "properties": { "type": { "const": "circle" } } }
+//! ```
+//!
+//! In the same way, a struct with a flattened enum has its own properties next to the alternatives of the enum. The
+//! module turns both into one object for each combination of alternatives, as schemars writes an enum whose variants
+//! are structs.
 
 use std::borrow::Cow;
 
@@ -11,16 +17,16 @@ use serde_json::{Map, Value, json};
 
 type SchemaObject = Map<String, Value>;
 
-/// The keywords that say which members a value has.
+/// Keywords that define the members of an object.
 const STRUCTURAL: [&str; 2] = ["properties", "required"];
-/// The keywords with alternatives.
+/// Keywords with alternatives.
 const ALTERNATIVES: [&str; 2] = ["oneOf", "anyOf"];
-/// The maximum number of references that are followed for one value. A type may refer to itself.
+/// Maximum number of references followed for one value. The limit is needed because a type may refer to itself.
 const MAX_REFERENCES: usize = 16;
-/// The maximum number of forms in one schema. With more, the type's own decoding checks the values.
+/// Maximum number of forms in one schema. If there are more, only decoding into the Rust type checks the values.
 const MAX_FORMS: usize = 256;
 
-/// Returns a schema in which each object has all of its members in one place.
+/// Returns an equivalent schema in which every object lists all of its members.
 pub(super) fn resolved<'a>(schema: &'a Value, definitions: &SchemaObject) -> Cow<'a, Value> {
     match has_parts(schema) {
         true => Cow::Owned(Forms { definitions, left: MAX_FORMS }.resolve(schema)),
@@ -28,7 +34,7 @@ pub(super) fn resolved<'a>(schema: &'a Value, definitions: &SchemaObject) -> Cow
     }
 }
 
-/// Returns `true` if the members of an object are in several places.
+/// Returns `true` if the members of an object are spread over several parts.
 fn is_in_parts(schema: &SchemaObject) -> bool {
     let has_members = STRUCTURAL.iter().any(|key| schema.contains_key(*key));
     let count = |key: &str| usize::from(schema.contains_key(key));
@@ -37,7 +43,7 @@ fn is_in_parts(schema: &SchemaObject) -> bool {
     parts + usize::from(has_members) > 1
 }
 
-// schemars has built the schema, so it is as deep as the source of a type.
+// The recursion is bounded: schemars built the schema, so it is only as deep as the source code of a type.
 fn has_parts(schema: &Value) -> bool {
     match schema {
         Value::Object(object) => is_in_parts(object) || object.values().any(has_parts),
@@ -48,7 +54,7 @@ fn has_parts(schema: &Value) -> bool {
 
 struct Forms<'a> {
     definitions: &'a SchemaObject,
-    /// The number of forms that may still be added.
+    /// Remaining number of forms.
     left: usize,
 }
 
@@ -66,7 +72,7 @@ impl Forms<'_> {
         object.iter().map(|(name, value)| (name.clone(), self.resolve(value))).collect()
     }
 
-    /// Returns the schema of an object, or of its forms.
+    /// Returns the schema of one object, or a `oneOf` with its forms.
     fn united(&mut self, object: &SchemaObject) -> Value {
         let description = object.get("description").cloned();
         let forms = self.forms(object, MAX_REFERENCES);
@@ -84,12 +90,12 @@ impl Forms<'_> {
             [only] => std::mem::take(only),
             _ => SchemaObject::from_iter([("oneOf".to_owned(), json!(forms))]),
         };
-        // What a variant says about itself takes precedence.
+        // The description of the object itself takes precedence over those of its parts.
         united.extend(description.map(|text| ("description".to_owned(), text)));
         united.into()
     }
 
-    /// Returns the possible members of an object, or `None` if there are too many.
+    /// Returns each possible set of members, or `None` if there are too many.
     fn forms(&self, schema: &SchemaObject, depth: usize) -> Option<Vec<SchemaObject>> {
         let depth = depth.checked_sub(1)?;
         let mut own = schema.clone();
@@ -134,8 +140,10 @@ impl Forms<'_> {
     }
 }
 
-/// Returns the members that a schema states itself. serde writes a unit variant beside a tag as a member without a
-/// value. Other values than objects cannot be there.
+/// Returns the members that a schema defines itself, without references and alternatives.
+///
+/// serde serializes a unit variant next to a tag as a member with the value `null`. The result is empty for a schema
+/// of anything but objects, because such a value cannot have members.
 fn own_forms(mut schema: SchemaObject) -> Vec<SchemaObject> {
     let kind = schema.remove("type");
     if let Some(further) = schema.remove("unevaluatedProperties") {
@@ -163,14 +171,14 @@ fn unit_variant(name: &str) -> SchemaObject {
     ])
 }
 
-/// Returns each combination of a form of both lists.
+/// Combines each form of one list with each form of the other. Returns `None` if there are too many combinations.
 fn product(some: Vec<SchemaObject>, others: Vec<SchemaObject>) -> Option<Vec<SchemaObject>> {
     let count = some.len().checked_mul(others.len())?;
     let both = || some.iter().flat_map(|one| others.iter().map(|other| merged(one, other)));
     (count <= MAX_FORMS).then(|| both().collect())
 }
 
-/// Returns the members of both forms, those of the first one first.
+/// Merges the members of two forms. Those of the first form come first.
 fn merged(one: &SchemaObject, other: &SchemaObject) -> SchemaObject {
     let mut form = one.clone();
     for (key, value) in other {

@@ -1,4 +1,4 @@
-//! Renders operations for `introspect`.
+//! Renders operations for `introspect`: entries of the list, and full entries.
 
 use mcp_aql_protocol::{EndpointPermissions, SemanticCategory};
 use serde::Serialize;
@@ -23,8 +23,8 @@ pub(crate) fn list_entry(spec: &OperationSpec, endpoint: &str) -> String {
     entry(spec, endpoint, with_notice(spec.summary(), spec.deprecated.as_ref()))
 }
 
-/// Renders a list entry with the parameters in the description, for a list from which a caller
-/// selects several operations at once (REQ-INT-29).
+/// Renders a list entry with the parameters in its description. A caller can then choose among several operations
+/// without requesting the details of each one (REQ-INT-29).
 pub(crate) fn list_entry_in_brief(
     operation: &RegisteredOperation,
     endpoint: &str,
@@ -33,7 +33,7 @@ pub(crate) fn list_entry_in_brief(
     entry(&operation.spec, endpoint, description_with_parameters(operation, shapes))
 }
 
-/// The description of an operation, followed by a line for each parameter.
+/// Returns the description of an operation, followed by one line for each parameter.
 pub(crate) fn description_with_parameters(
     operation: &RegisteredOperation,
     shapes: &Shapes,
@@ -41,7 +41,7 @@ pub(crate) fn description_with_parameters(
     brief(own_description(operation), operation, shapes)
 }
 
-/// The summary of an operation.
+/// Returns the first paragraph of an operation's description, with the deprecation notice.
 pub(crate) fn summary(operation: &RegisteredOperation) -> String {
     with_notice(operation.spec.summary(), operation.spec.deprecated.as_ref())
 }
@@ -93,7 +93,7 @@ impl Lifecycle {
     }
 }
 
-/// The state transitions and the operations that cause them (REQ-LIF-11).
+/// Describes the state transitions, and the operations that cause them (REQ-LIF-11).
 fn moves(spec: LifecycleSpec) -> String {
     let mut text = "Runs as an execution: pending, then running, until it is completed or failed. \
                     Answers with its state; get_execution tells it again"
@@ -108,7 +108,7 @@ fn moves(spec: LifecycleSpec) -> String {
     text
 }
 
-/// Members whose names are computed while the adapter is built.
+/// Serializes members whose names are only known when the adapter is built.
 fn members<S: serde::Serializer>(
     further: &&[(&'static str, Members)],
     serializer: S,
@@ -116,7 +116,7 @@ fn members<S: serde::Serializer>(
     serializer.collect_map(further.iter().map(|(name, members)| (name, members)))
 }
 
-/// Renders the full entry of an operation: `data.operation` (REQ-INT-09 to REQ-INT-15).
+/// Renders the full entry of an operation, the value of `data` (REQ-INT-09 to REQ-INT-15).
 pub(crate) fn details(
     operation: &RegisteredOperation,
     endpoint: &str,
@@ -150,7 +150,7 @@ pub(crate) fn details(
     )
 }
 
-/// The full description of an operation.
+/// Returns the full description of an operation, including the note about its query parameters.
 fn description(operation: &RegisteredOperation) -> String {
     let mut text = own_description(operation);
     if let Some(note) = &operation.composites.description.note {
@@ -160,8 +160,8 @@ fn description(operation: &RegisteredOperation) -> String {
     text
 }
 
-/// The description of an operation without the note about its query parameters, which the short form of
-/// these replaces.
+/// Returns the description of an operation without the note about its query parameters. The brief form of these
+/// parameters replaces the note.
 fn own_description(operation: &RegisteredOperation) -> String {
     let spec = &operation.spec;
     let mut text = with_notice(spec.description.trim().to_owned(), spec.deprecated.as_ref());
@@ -178,7 +178,8 @@ fn own_description(operation: &RegisteredOperation) -> String {
         text.push_str(note);
     }
     if let Some(note) = &operation.gate_note {
-        // A new paragraph takes more tokens than a sentence, but is safe after text of any form.
+        // A new paragraph takes more tokens than a sentence, but it is safe after a description in any format, such
+        // as a list.
         let one_paragraph = text.ends_with(['.', '!', '?']) && !text.contains('\n');
         text.push_str(if one_paragraph { " " } else { "\n\n" });
         text.push_str(note);
@@ -186,7 +187,7 @@ fn own_description(operation: &RegisteredOperation) -> String {
     text
 }
 
-/// Renders an example: its description and its `params` as JSON text (REQ-INT-15).
+/// Renders an example from its description and its `params` as JSON (REQ-INT-15).
 fn example_info(operation: &'static str, (description, params): &(String, String)) -> Members {
     let mut request = Members::new();
     request.put("operation", operation);

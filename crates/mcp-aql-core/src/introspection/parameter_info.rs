@@ -6,15 +6,22 @@ use crate::operation::Parameter;
 use crate::schema::shape::{Kind, Members, Shapes, describe, further_constraints};
 
 /// Renders a parameter with all its constraints (REQ-INT-13, REQ-INT-21, REQ-INT-25).
+///
+/// ```json
+/// {
+///   "name": "title", "type": "string", "required": true, "description": "The title.",
+///   "minLength": 1, "maxLength": 200
+/// }
+/// ```
 pub(super) fn parameter_info(parameter: &Parameter, shapes: &Shapes) -> Members {
     let spec = &parameter.spec;
     let mut info = Members::new();
     info.put("name", spec.name);
-    // Reserves the places of these members; `describe` fills the first.
+    // `put` keeps the order of members. The type is inserted here so that it comes second; `describe` sets its value.
     info.put("type", "any");
     info.put("required", spec.required);
     let mut text = parameter.description().trim().to_owned();
-    // The type of an UPDATE's input lists its own fields.
+    // The description of an UPDATE's input type lists its fields. It is more useful than that of the parameter.
     if let Kind::Object(object) = &parameter.shape.kind
         && object.merge.is_some()
         && let Some(description) = &parameter.shape.description

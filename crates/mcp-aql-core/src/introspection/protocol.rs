@@ -1,4 +1,4 @@
-//! Renders `_protocol`, the part of every list that describes the adapter.
+//! Renders `_protocol`, the description of the adapter in every list.
 
 use mcp_aql_protocol::{PROTOCOL_VERSION, SizeLimits};
 use serde::Serialize;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::execution::concurrency::Concurrency;
 use crate::router::{EndpointMode, EndpointProfile};
 
-/// The facts about an adapter that `_protocol` publishes.
+/// The facts that `_protocol` publishes about an adapter.
 #[derive(Debug)]
 pub(crate) struct ProtocolFacts<'a> {
     pub(crate) mode: EndpointMode,
@@ -18,7 +18,7 @@ pub(crate) struct ProtocolFacts<'a> {
     pub(crate) batch: bool,
     pub(crate) pagination: bool,
     pub(crate) etags: bool,
-    /// The capabilities of queries, and of optional parts of the adapter.
+    /// Capabilities of queries, and of optional parts of the adapter.
     pub(crate) further: Map<String, Value>,
 }
 
@@ -38,14 +38,14 @@ struct ProtocolHead<'a> {
     max_concurrent_requests: Option<usize>,
 }
 
-/// Renders `_protocol` for a part of the list, which is kept short. Its closing brace is missing
-/// too.
+/// Renders `_protocol` for a part of the list, also without its closing brace. Only the version is included, to keep
+/// the reply short.
 pub(crate) fn protocol_of_part() -> String {
     format!(r#"{{"version":"{PROTOCOL_VERSION}""#)
 }
 
-/// The conformance level of an adapter. Both modes are always available; level 2 also requires
-/// field selection and batches (REQ-CNF-02).
+/// Returns the conformance level of an adapter. Level 1 requires both endpoint modes, and every adapter has them.
+/// Level 2 also requires field selection and batches (REQ-CNF-02).
 fn conformance(facts: &ProtocolFacts<'_>) -> &'static str {
     if facts.batch && facts.further.contains_key("field_selection") {
         return "level-2";
@@ -53,9 +53,15 @@ fn conformance(facts: &ProtocolFacts<'_>) -> &'static str {
     "level-1"
 }
 
-/// Renders `_protocol` as JSON text without its closing brace, so that a session's id can follow
-/// (REQ-INT-04 to REQ-INT-08, REQ-INT-30). Capabilities that are not listed do not exist, and
-/// without a profile's name the profile is CRUDE.
+/// Renders `_protocol` as JSON without its closing brace, so that the id of a session can be appended (REQ-INT-04 to
+/// REQ-INT-08, REQ-INT-30).
+///
+/// Capabilities that the adapter does not have are left out. The name of the profile is also left out for the default
+/// profile, CRUDE.
+///
+/// ```json
+/// { "version": "…", "conformance": "level-1", "mode": "…", "capabilities": { "warnings": true }, "limits": {}
+/// ```
 pub(crate) fn protocol_head(facts: &ProtocolFacts<'_>) -> String {
     let capabilities =
         [("batch", facts.batch), ("pagination", facts.pagination), ("warnings", true)]

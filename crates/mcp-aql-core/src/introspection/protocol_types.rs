@@ -1,11 +1,11 @@
-//! The protocol's own types, as introspection describes them.
+//! Describes the protocol's own types for introspection.
 
 use mcp_aql_protocol::SemanticCategory;
 
 use super::type_details::object_type;
 use crate::schema::shape::Members;
 
-/// The protocol's own types (REQ-INT-23).
+/// Returns the names and full entries of the protocol's own types (REQ-INT-23).
 pub fn protocol_types() -> Vec<(String, Members)> {
     let object = |name: &str, description: &str, fields: &[(&str, &str, bool)]| {
         let fields = fields

@@ -1,4 +1,4 @@
-//! The parameters of an `introspect` call.
+//! Reads and checks the parameters of an `introspect` call.
 
 use mcp_aql_protocol::{ErrorCode, SemanticCategory};
 use serde_json::Value;
@@ -8,18 +8,22 @@ use crate::operation::further_query::FurtherQuery;
 use crate::paging::CURSOR_CONTROLS;
 use crate::schema::argument::Argument;
 
-/// The parameters of `introspect`.
+/// The parameters of `introspect`. Absent parameters are `None` or empty.
+///
+/// ```json
+/// { "operation": "introspect", "params": { "query": "operations", "category": "READ", "prefix": "list_" } }
+/// ```
 #[derive(Default)]
 pub(super) struct IntrospectQuery<'a> {
     pub(super) query: &'a str,
     pub(super) name: Option<&'a str>,
-    /// The words to search for.
+    /// The search query.
     pub(super) search: Option<&'a str>,
     category: Option<&'a str>,
     pub(super) prefix: Option<&'a str>,
     pub(super) names: Option<Vec<&'a str>>,
     parameters: Option<bool>,
-    /// The page controls of the call.
+    /// Names of the page controls that the call sets.
     pub(super) paging: Vec<&'static str>,
 }
 
@@ -48,7 +52,7 @@ impl<'a> IntrospectQuery<'a> {
         question
     }
 
-    /// The parameters that the query accepts besides `query`. All are accepted where this is `None`.
+    /// Returns the parameters allowed together with `query`, or `None` if all of them are accepted.
     fn accepted(&self, further: Option<&dyn FurtherQuery>) -> Option<&'static [&'static str]> {
         match (further, self.name, self.query) {
             (Some(further), ..) if !further.takes_name() => Some(&[]),
@@ -58,7 +62,8 @@ impl<'a> IntrospectQuery<'a> {
         }
     }
 
-    /// Rejects a parameter that the query does not accept, as it is never ignored.
+    /// Rejects a parameter that the query does not accept. Ignoring it would give the caller a result that differs
+    /// from the request.
     pub(super) fn check(&self, further: Option<&dyn FurtherQuery>) -> Result<(), OperationError> {
         let Some(accepted) = self.accepted(further) else { return Ok(()) };
         let given = [
@@ -73,7 +78,7 @@ impl<'a> IntrospectQuery<'a> {
         let mut given = given.chain(self.paging.iter().copied());
         let Some(rejected) = given.find(|name| !accepted.contains(name)) else { return Ok(()) };
         let query = self.query;
-        // `name` selects one entry, and then a list has no other parameters.
+        // `name` selects one entry, so no parameter of a list applies.
         let (with, accepted) = match (self.name, accepted) {
             (Some(_), ["name"]) => (" with 'name'", "no other parameter"),
             (_, []) => ("", "no other parameter"),
@@ -103,7 +108,7 @@ impl<'a> IntrospectQuery<'a> {
         ))
     }
 
-    /// Whether the query selects the whole list.
+    /// Returns `true` if the query selects the whole list.
     pub(super) fn selects_all(&self) -> bool {
         self.search.is_none()
             && self.category.is_none()
@@ -112,14 +117,15 @@ impl<'a> IntrospectQuery<'a> {
             && self.paging.is_empty()
     }
 
-    /// Whether the query selects an operation, apart from pages and searches.
+    /// Returns `true` if the query selects this operation. Pages and searches are applied separately.
     pub(super) fn selects(&self, name: &str, category: SemanticCategory) -> bool {
         name.starts_with(self.prefix.unwrap_or_default())
             && self.category.is_none_or(|wanted| wanted == category.as_str())
             && self.names.as_deref().is_none_or(|names| names.contains(&name))
     }
 
-    /// Whether the entries include the parameters of their operations: by default, those of a search do.
+    /// Returns `true` if the entries include the parameters of their operations. This is the default of a search
+    /// only.
     pub(super) fn with_parameters(&self) -> bool {
         self.parameters.unwrap_or(self.search.is_some())
     }

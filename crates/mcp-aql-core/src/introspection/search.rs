@@ -1,4 +1,4 @@
-//! Search for operations by the words of a task (REQ-INT-29).
+//! Searches for operations by the words of a task (REQ-INT-29).
 
 use mcp_aql_protocol::ErrorCode;
 use mcp_aql_rank::operations::OperationDocument;
@@ -9,16 +9,16 @@ use crate::schema::argument::Argument;
 use crate::schema::shape::{Kind, Rest, Shape, Shapes};
 use crate::text::clean;
 
-/// The number of results without `first`.
+/// Number of results if the call does not set `first`.
 const DEFAULT_RESULTS: usize = 5;
-/// The maximum number of results. The description of `first` states it.
+/// Maximum number of results. The description of the parameter `first` in `table.rs` repeats it.
 const MAX_RESULTS: usize = 50;
-/// The maximum depth to which the fields of parameters are searched.
+/// Maximum depth to which the fields of parameters are indexed.
 const MAX_DEPTH: usize = 3;
-/// The maximum number of characters of a search that an error repeats.
+/// Maximum number of characters of a search query repeated in an error.
 const MAX_ECHO: usize = 80;
 
-/// The number of results that a call requests.
+/// Returns the number of results that a call requests.
 pub(super) fn number_of_results(arguments: &[Argument]) -> Result<usize, OperationError> {
     let first = arguments.iter().find(|argument| argument.name == "first");
     let Some(first) = first.and_then(|it| it.value.as_ref()?.as_u64()) else {
@@ -29,7 +29,7 @@ pub(super) fn number_of_results(arguments: &[Argument]) -> Result<usize, Operati
     number.ok_or_else(|| OperationError::invalid_value("first", &expected))
 }
 
-/// The error for a search without a result. An empty list would not say what to do next.
+/// Creates the error for a search without results. Unlike an empty list, it can suggest what to do next.
 pub(super) fn nothing_found(searched: &str) -> OperationError {
     let echo: String = searched.chars().take(MAX_ECHO).collect();
     OperationError::new(
@@ -42,7 +42,8 @@ pub(super) fn nothing_found(searched: &str) -> OperationError {
     )
 }
 
-/// The texts of an operation that a search may refer to. Only examples by the author have descriptions.
+/// Collects the strings of an operation that a search should match. Generated examples have no description, so only
+/// those of the author contribute.
 pub(crate) fn document<'a>(
     operation: &'a RegisteredOperation,
     examples: &'a [(String, String)],
@@ -51,7 +52,8 @@ pub(crate) fn document<'a>(
     let spec = &operation.spec;
     let mut document = OperationDocument::new(spec.name).description(spec.description);
     for (place, parameter) in operation.parameters.iter().enumerate() {
-        // The parameters of a query are the same for all lists, and their texts name all fields of the resource.
+        // The parameters of a query are the same for all lists, and their descriptions name all fields of the
+        // resource. Indexing them would make every list match.
         if !operation.composites.contains(place) {
             document = document.parameter(parameter.spec.name, parameter.description());
             document = with_fields(document, &parameter.shape, shapes, MAX_DEPTH);

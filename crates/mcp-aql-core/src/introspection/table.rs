@@ -1,4 +1,4 @@
-//! The operation table of `introspect`.
+//! Defines the operation table of `introspect`.
 
 use mcp_aql_protocol::{MAX_PAGE_SIZE, SemanticCategory};
 
@@ -7,12 +7,12 @@ use crate::paging::PageSizes;
 use crate::schema::constraint::{Constraint, EnumValue};
 use crate::schema::spec::ParameterSpec;
 
-/// The page sizes of the operations list. Without page controls the whole list is returned, so a
-/// page may be as large as the protocol allows.
+/// Page sizes of the operations list. A call without page controls returns the whole list, so a page may be as large
+/// as the protocol allows.
 pub(super) const PAGE_SIZES: PageSizes = PageSizes { default: MAX_PAGE_SIZE, max: MAX_PAGE_SIZE };
 
-/// The table of `introspect`, which is validated and listed like any other operation (REQ-INT-01,
-/// REQ-INT-20, REQ-INT-24, REQ-INT-29).
+/// The operation table of `introspect`. It is validated and listed like any other operation (REQ-INT-01, REQ-INT-20,
+/// REQ-INT-24, REQ-INT-29).
 pub(crate) const SPEC: OperationSpec = OperationSpec::new(
     "introspect",
     SemanticCategory::Read,
@@ -59,7 +59,7 @@ pub(crate) const SPEC: OperationSpec = OperationSpec::new(
             "Include each operation's parameters in its description. Default: true with 'search', otherwise false.",
         ),
     ),
-    // Must equal the limit in `PAGE_SIZES`.
+    // The maximum stated here must equal the one in `PAGE_SIZES`.
     ParameterEntry::One(ParameterSpec::optional::<usize>(
         "first",
         "Operations on the page, at most 1000; all without it. _protocol.pageInfo describes the page. With 'search': at most 50, default 5.",

@@ -18,14 +18,15 @@ pub(super) fn object_type(name: &str, description: Option<&str>, fields: Vec<Mem
     details
 }
 
-/// Renders the full entry of a type, and those of the types generated for the objects without a name inside it.
+/// Renders the full entry of a type. Objects without a name inside it get generated types, whose entries are
+/// included.
 pub(super) fn type_details(name: &str, shape: &Shape, shapes: &Shapes) -> Vec<(String, Members)> {
     let mut entries = Entries { shapes, list: Vec::new() };
     entries.add(name, shape);
     entries.list
 }
 
-/// The entries of a type and of the types inside it.
+/// Collects the entries of a type and of the types inside it.
 struct Entries<'a> {
     shapes: &'a Shapes,
     list: Vec<(String, Members)>,
@@ -65,7 +66,7 @@ impl Entries<'_> {
         }
     }
 
-    /// The name of a union's variant. A type is generated for a variant without a name of its own.
+    /// Returns the name of a union's variant. A variant without a name gets a generated type.
     fn member(&mut self, union: &str, variant: &Shape) -> String {
         match &variant.kind {
             Kind::Object(object) => {
@@ -96,7 +97,7 @@ impl Entries<'_> {
         }
     }
 
-    /// A name that neither an entry nor a type of the author has, with a number if one has it.
+    /// Returns a name used neither by an entry nor by a type of the author. Appends a number if necessary.
     fn free_name(&self, name: &str) -> String {
         let is_free = |name: &String| {
             !self.shapes.contains_key(name.as_str())
@@ -120,7 +121,7 @@ impl Entries<'_> {
         fields
     }
 
-    /// Returns a shape in which each object with fields has a name, and adds the entries of the generated types.
+    /// Replaces each object with fields by a reference to a generated type, and adds the entries of these types.
     fn named(&mut self, name: &str, shape: &Shape) -> Shape {
         let kind = match &shape.kind {
             Kind::Object(object) if !object.order.is_empty() => {
@@ -148,7 +149,8 @@ impl Entries<'_> {
     }
 }
 
-/// The form of a list or a value with constraints, which has no members of its own in the entry of a type.
+/// Returns the form of a list or of a value with constraints. The entry of a type has no other member for it. Returns
+/// `None` if the entry already shows everything.
 fn scalar_form(shape: &Shape, shapes: &Shapes) -> Option<String> {
     let target = shape.resolve(shapes);
     let is_told = match target.kind {
@@ -160,7 +162,7 @@ fn scalar_form(shape: &Shape, shapes: &Shapes) -> Option<String> {
     (form != type_name(target, shapes)).then_some(form)
 }
 
-/// The name of a variant after its tags, or its first field.
+/// Names a variant after its tags, or otherwise after its first field.
 fn variant_name(object: &ObjectShape) -> String {
     let tag = |name: &String| match object.fields.get(name)?.shape.checks.allowed.as_slice() {
         [Value::String(tag)] => Some(pascal_case(tag)),
@@ -174,8 +176,7 @@ fn variant_name(object: &ObjectShape) -> String {
     }
 }
 
-/// Strips a doc comment of parts that only Rust readers need: code samples and sections with
-/// headings.
+/// Removes code samples and everything from the first heading on from a doc comment. Only Rust developers need them.
 fn prose(description: &str) -> String {
     description
         .lines()
@@ -186,11 +187,11 @@ fn prose(description: &str) -> String {
         .to_owned()
 }
 
-/// Renders a field in the form of a parameter.
+/// Renders a field in the same form as a parameter.
 fn field_info(name: &str, shape: &Shape, required: bool, shapes: &Shapes) -> Members {
     let mut info = Members::new();
     info.put("name", name);
-    // Reserves the places of these members; `describe` fills the first.
+    // `put` keeps the order of members. The type is inserted here so that it comes second; `describe` sets its value.
     info.put("type", "any");
     info.put("required", required);
     let mut text = shape.description.as_deref().map(prose).unwrap_or_default();
@@ -210,7 +211,7 @@ fn field_info(name: &str, shape: &Shape, required: bool, shapes: &Shapes) -> Mem
     info
 }
 
-/// `due_date` → `DueDate`
+/// Converts `due_date` to `DueDate`.
 fn pascal_case(name: &str) -> String {
     name.split(|each: char| !each.is_ascii_alphanumeric())
         .filter_map(|word| {

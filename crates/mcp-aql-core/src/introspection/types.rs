@@ -1,4 +1,4 @@
-//! Collects the types of all operations for introspection.
+//! Collects and describes the types of all operations.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -17,14 +17,14 @@ use crate::paging::DATA_MARK;
 use crate::schema::shape::{Compiler, Kind, Members, Shape, Shapes, describe, type_name};
 use crate::schema::spec::{ParameterSpec, ReturnsSpec, SchemaFn};
 
-/// Collects the types of all parameters and results from their JSON schemas, so that every type is
-/// described once (REQ-INT-16 to REQ-INT-18, REQ-INT-22).
+/// Collects the types of all parameters and results from their JSON schemas, so that introspection describes every
+/// type once (REQ-INT-16 to REQ-INT-18, REQ-INT-22).
 pub struct TypeRegistry {
     inputs: SchemaGenerator,
     outputs: SchemaGenerator,
-    /// Generated types without a Rust type: lists of results, inputs of updates.
+    /// Generated types without a Rust type: lists of results, and inputs of updates.
     made: BTreeMap<String, Members>,
-    /// The shapes compiled so far.
+    /// Shapes compiled until now.
     known: Shapes,
     /// Names of the compiled shapes that came from `inputs`.
     known_inputs: HashSet<Arc<str>>,
@@ -51,8 +51,8 @@ impl TypeRegistry {
         self.examined_input(schema).0
     }
 
-    /// Also returns what is wrong with the type, unless it has a name. What is wrong with named types is among the
-    /// problems of [`finish`](Self::finish).
+    /// Returns the schema of a parameter's type, and what is wrong with the type if it has no name. Problems of named
+    /// types are reported by [`finish`](Self::finish).
     fn examined_input(&mut self, schema: SchemaFn) -> (Value, Option<&'static str>) {
         let schema = schema(&mut self.inputs).to_value();
         let definitions = self.inputs.definitions();
@@ -60,8 +60,7 @@ impl TypeRegistry {
         (resolved(&schema, definitions).into_owned(), problem)
     }
 
-    /// Returns the schema of a parameter, and registers the types inside it.
-    /// Also returns what is wrong with its type.
+    /// Returns the schema of a parameter and what is wrong with its type. Also registers the types inside it.
     pub(crate) fn parameter(&mut self, parameter: &ParameterSpec) -> (Value, Option<&'static str>) {
         match parameter.json_schema {
             Some(schema) => {
@@ -80,8 +79,8 @@ impl TypeRegistry {
         resolved(&schema, definitions).into_owned()
     }
 
-    /// Compiles the shapes of the types that this shape references, directly or indirectly. Each
-    /// type is compiled once, however many operations there are.
+    /// Compiles the shapes of all types that this shape references, directly or indirectly. Each type is compiled
+    /// only once, however many operations use it.
     pub fn forms_in(&mut self, shape: &Shape, compiler: &mut Compiler) -> &Shapes {
         let mut names = Vec::new();
         shape.each_name(&mut |name| names.push(Arc::clone(name)));
@@ -108,8 +107,8 @@ impl TypeRegistry {
         &self.known
     }
 
-    /// Compiles the shapes of all types. A type that is both a parameter and a result is described
-    /// as a parameter.
+    /// Compiles the shapes of all types. If a type is used for a parameter and for a result, the shape is that of the
+    /// parameter.
     pub(crate) fn shapes(&mut self, compiler: &mut Compiler) -> Shapes {
         let mut known = std::mem::take(&mut self.known);
         let mut shapes = Shapes::new();
@@ -127,7 +126,7 @@ impl TypeRegistry {
         shapes
     }
 
-    /// The names of UPDATE inputs that are also names of the author's types.
+    /// Reports UPDATE inputs whose names are also names of the author's types.
     pub(crate) fn taken_inputs(&self, compiler: &Compiler) -> Vec<String> {
         let definitions = [self.outputs.definitions(), self.inputs.definitions()];
         compiler
@@ -143,8 +142,8 @@ impl TypeRegistry {
             .collect()
     }
 
-    /// The result of an operation: its place inside `data`, and its entry in the details
-    /// (REQ-RSP-11, REQ-INT-14).
+    /// Returns the location of an operation's result inside `data`, and the entry that describes it (REQ-RSP-11,
+    /// REQ-INT-14).
     pub(crate) fn returns(
         &mut self,
         returns: ReturnsSpec,
@@ -188,7 +187,8 @@ impl TypeRegistry {
             }
             _ => (shape_name(&shape).unwrap_or(name), "scalar"),
         };
-        // By default a result is in a member named after its type, and a list in `items`.
+        // By default a result is a member named after its type, and a list is the member `items`. Only exceptions are
+        // described.
         let place = match &key {
             _ if usual => None,
             Some(key) => Some(format!("In data.{key}.")),
@@ -202,8 +202,8 @@ impl TypeRegistry {
         (key.map_or(Envelope::Bare, |key| Envelope::Key(Arc::from(key))), returns)
     }
 
-    /// The shape of a result as it is serialized. Introspection describes a type that is also a parameter in the form
-    /// of the parameter, which can be another one.
+    /// Returns the shape in which a result is serialized. The registered shape can differ: a type also used for a
+    /// parameter is registered as the parameter.
     fn serialized(&self, shape: &Shape, compiler: &mut Compiler) -> Shape {
         let Kind::Named(name) = &shape.kind else { return shape.clone() };
         let definitions = self.outputs.definitions();
@@ -215,8 +215,8 @@ impl TypeRegistry {
         }
     }
 
-    /// The key of a result inside `data` unless the operation sets another: `items` for a list, and otherwise the name
-    /// of a type that has fields.
+    /// Returns the default key of a result inside `data`: `items` for a list, and otherwise the name of a type with
+    /// fields.
     fn usual_key(&self, returns: ReturnsSpec, shape: &Shape, resolved: &Shape) -> Option<String> {
         let name = match &shape.kind {
             Kind::Named(name) => Some(&**name),
@@ -226,7 +226,8 @@ impl TypeRegistry {
             Kind::Array(_) => Some("items".to_owned()),
             Kind::Object(object) => match name {
                 Some(name) => (!self.is_whole_data(name)).then(|| snake_case(name)),
-                // The schema of a struct can also be inline. That of a map lists no fields.
+                // The schema of a struct can also be inline. The schema of a map can be inline too, but lists no
+                // fields.
                 None if object.fields.is_empty() || returns.json_schema().is_some() => None,
                 None => Some(snake_case(&returns.name())),
             },
@@ -235,9 +236,10 @@ impl TypeRegistry {
         }
     }
 
-    /// Whether values of the type with this name are the whole `data` of a reply, as those of
-    /// [`Page`](crate::Page) are. The mark contains the name, because a struct that flattens a page inherits it. A
-    /// number follows the name if several types have it.
+    /// Returns `true` if a value of this type is the whole `data` of a reply, as a [`Page`](crate::Page) is.
+    ///
+    /// The mark contains the name of the type, because a struct that flattens a page inherits the mark. A name shared
+    /// by several types ends in a number. This number is ignored here.
     fn is_whole_data(&self, name: &str) -> bool {
         let schema = self.outputs.definitions().get(name);
         let mark = schema.and_then(|schema| schema.get(DATA_MARK)).and_then(Value::as_str);
@@ -245,7 +247,7 @@ impl TypeRegistry {
         rest.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
     }
 
-    /// Adds a generated type.
+    /// Adds a generated type. Reports a problem if another type was generated under the same name.
     pub(crate) fn make(&mut self, name: String, details: Members, problems: &mut Vec<String>) {
         if self.made.get(&name).is_some_and(|known| *known != details) {
             problems.push(format!(
@@ -257,7 +259,7 @@ impl TypeRegistry {
         self.made.insert(name, details);
     }
 
-    /// Generates the type of `{"items": […]}`.
+    /// Generates the type `{"items": […]}` of a list, and returns its name.
     fn list_of(&mut self, items: &Shape, shapes: &Shapes) -> String {
         let item = type_name(items, shapes);
         let mut capital = item.clone();
@@ -272,8 +274,8 @@ impl TypeRegistry {
         field.put("type", "array");
         field.put("required", true);
         field.put("items", element);
-        // Lists of integers of different widths, for example, would share a name, so they are
-        // numbered.
+        // Different lists can have the same name, for example lists of integers with different widths. They get
+        // numbers.
         let mut name = base.clone();
         let mut number = 1;
         loop {
@@ -287,8 +289,8 @@ impl TypeRegistry {
         }
     }
 
-    /// Returns the full entries of all types by name, and the problems: names that two different types claim, and types
-    /// whose values JSON does not carry.
+    /// Returns the full entries of all types by name, and the problems. A problem is a name claimed by two different
+    /// types, or a type whose values JSON cannot represent.
     pub(crate) fn finish(mut self, shapes: &Shapes) -> (BTreeMap<String, Members>, Vec<String>) {
         let mut all = BTreeMap::new();
         let mut clashes = std::mem::take(&mut self.uncarried.problems);

@@ -1,5 +1,7 @@
-//! Reports types whose values JSON does not carry: integers of 128 bits, whose digits are lost, and the times of the
-//! standard library, which have a form that no client sends.
+//! Reports types whose values JSON cannot represent well.
+//!
+//! These are integers of 128 bits, whose digits would be lost, and the times of the standard library, which serde
+//! represents in a form that no client sends.
 
 use std::collections::BTreeSet;
 
@@ -7,15 +9,15 @@ use serde_json::{Map, Value, json};
 
 type Object = Map<String, Value>;
 
-/// Finds such types, in each named type once.
+/// Finds such types. Each named type is examined once for each direction.
 #[derive(Default)]
 pub(super) struct UncarriedTypes {
     examined: BTreeSet<(String, Direction)>,
-    /// What is wrong with named types.
+    /// Problems of named types.
     pub(super) problems: Vec<String>,
 }
 
-/// Whether clients send the values of a type, or receive them.
+/// The direction in which clients exchange the values of a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Direction {
     Sent,
@@ -23,7 +25,8 @@ pub(super) enum Direction {
 }
 
 impl UncarriedTypes {
-    /// Examines a schema, and the types that it refers to. Returns what is wrong with the schema itself.
+    /// Examines a schema, and the types that it refers to. Returns what is wrong with the schema itself; problems of
+    /// named types are added to the list.
     pub(super) fn examine(
         &mut self,
         schema: &Value,
@@ -54,8 +57,8 @@ impl UncarriedTypes {
     }
 }
 
-/// Calls `visit` with each part of a schema, and with the name of the field to which it belongs.
-// schemars has built the schema, so it is as deep as the source of a type.
+/// Calls `visit` with each part of a schema, and with the name of the field to which the part belongs.
+// The recursion is bounded: schemars built the schema, so it is only as deep as the source code of a type.
 fn walk<'a>(schema: &'a Value, field: &'a str, visit: &mut dyn FnMut(&'a Object, &'a str)) {
     match schema {
         Value::Object(object) => {
@@ -79,7 +82,7 @@ fn reference(schema: &Object) -> Option<&str> {
     schema.get("$ref")?.as_str()?.rsplit('/').next()
 }
 
-/// Returns what is wrong with a part of a schema, and what to write instead.
+/// Returns what is wrong with a part of a schema, and how to fix it.
 fn problem(schema: &Object, definitions: &Object, direction: Direction) -> Option<&'static str> {
     match schema.get("format").and_then(Value::as_str) {
         Some("uint128") => {

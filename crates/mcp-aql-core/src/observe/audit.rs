@@ -1,8 +1,15 @@
-//! The audit log: JSON lines that record each call, the decision of the gates and the reason for it.
+//! The audit log. It records each call, the decision of the gates and the reason, as lines of JSON:
 //!
-//! Every entry is a `tracing` event of the target [`TARGET`] whose field `entry` is one line of JSON,
-//! and a line in each [`AuditSink`]. Secrets, and parameters that are marked `sensitive`, are masked
-//! before an entry reaches this module.
+//! ```json
+//! {
+//!   "timestamp": "2031-05-06T07:00:00.000Z", "adapter_name": "beds", "adapter_trust": "validated",
+//!   "event": "OPERATION_DENIED", "operation": "delete_bed", "endpoint": "delete", "danger_level": 2,
+//!   "outcome": "denied", "reason": "…", "result": "denied"
+//! }
+//! ```
+//!
+//! Each entry is a `tracing` event with the target [`TARGET`] and the line in its field `entry`. It is also appended to
+//! each [`AuditSink`]. Secrets and parameters marked `sensitive` are masked before an entry reaches this module.
 //!
 //! Source: REQ-GATE-09, REQ-DNG-09, REQ-TOK-16.
 
@@ -25,18 +32,41 @@ use crate::util::clock::{TimeSource, later};
 use crate::util::future::BoxFuture;
 use crate::util::sync::lock;
 
-/// The outcomes that REQ-GATE-09 defines.
+/// The outcomes defined by REQ-GATE-09.
 const GATE_RESULTS: [&str; 3] = ["allowed", "denied", "confirmed"];
 
-/// The target of the audit log's `tracing` events.
+/// The target of the audit log's `tracing` events. Use it to filter them in your subscriber.
 pub const TARGET: &str = "mcp_aql::audit";
 
-/// A destination for the audit log's lines, besides `tracing`.
+/// A destination for the lines of the audit log, in addition to `tracing`. Implement it to send the log to your own
+/// system, and add it with [`AdapterBuilder::audit_sink`](crate::AdapterBuilder::audit_sink).
+///
+/// ```
+/// use std::io;
+/// use std::sync::Mutex;
+///
+/// use mcp_aql::audit::AuditSink;
+/// use mcp_aql::{Adapter, BoxFuture};
+///
+/// /// Keeps the lines in memory.
+/// #[derive(Default)]
+/// struct Lines(Mutex<Vec<String>>);
+///
+/// impl AuditSink for Lines {
+///     fn append<'a>(&'a self, line: &'a str) -> BoxFuture<'a, io::Result<()>> {
+///         self.0.lock().unwrap().push(line.to_owned());
+///         Box::pin(std::future::ready(Ok(())))
+///     }
+/// }
+///
+/// let builder = Adapter::builder("tasks").audit_sink(Lines::default());
+/// ```
 pub trait AuditSink: Send + Sync + 'static {
-    /// Appends a line. The line has no trailing line break.
+    /// Appends a line. The line has no trailing line break. An error is logged together with the line, and the call
+    /// continues.
     fn append<'a>(&'a self, line: &'a str) -> BoxFuture<'a, io::Result<()>>;
 
-    /// Opens the destination again, for example after a rotation. Called by
+    /// Reopens the destination, for example after a rotation. Called by
     /// [`Adapter::reopen_audit_log`](crate::Adapter::reopen_audit_log), and by the command line at SIGHUP.
     fn reopen(&self) {}
 }
@@ -51,23 +81,23 @@ impl<S: AuditSink + ?Sized> AuditSink for Arc<S> {
     }
 }
 
-/// Receives the events of the audit log before they become text, for metrics.
+/// Receives the events of the audit log before they are serialized. Implement it to count them as metrics.
 pub trait AuditObserver: Send + Sync + 'static {
-    /// Called for each event. It must return quickly.
+    /// Called for each event. It must return quickly, because the call waits for it.
     fn observe(&self, entry: &AuditEntry<'_>);
 
-    /// Returns whether the observer needs events now. If nothing needs them, they are not built.
+    /// Returns `true` if the observer needs events now. If no receiver needs an event, the event is not built.
     fn is_active(&self) -> bool {
         true
     }
 }
 
-/// A step of a confirmation, and who confirms.
+/// A step of a confirmation, and the party that confirms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Confirmation {
-    /// The step of the confirmation.
+    /// Step of the confirmation.
     pub step: ConfirmationStep,
-    /// Who confirms.
+    /// The party that confirms.
     pub by: ConfirmedBy,
 }
 
@@ -78,84 +108,84 @@ pub enum ConfirmationStep {
     Asked,
     /// The confirmation was given.
     Approved,
-    /// The confirmation was refused, or what should prove it was not valid.
+    /// The confirmation was denied, or its proof was invalid.
     Refused,
 }
 
-/// Who confirms a call, or a step of an agent.
+/// The party that confirms a call, or a step of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConfirmedBy {
-    /// The caller, who makes the call again with a token.
+    /// The caller. It repeats the call with a token.
     Token,
-    /// The user of the caller's client, who answers a question.
+    /// The user of the caller's client. The client shows the user a question.
     User,
     /// A person, through a channel of the operator.
     Person,
 }
 
 impl ConfirmedBy {
-    /// Returns this step of a confirmation.
+    /// Returns the given step of a confirmation by this party.
     pub const fn has(self, step: ConfirmationStep) -> Confirmation {
         Confirmation { step, by: self }
     }
 }
 
-/// An audit event. Fields that do not apply to the event are omitted, and long values of callers are shortened, so that no
-/// caller fills the disk with few calls.
+/// An event of the audit log. Fields that do not apply to the event are omitted. Long values of callers are shortened,
+/// so that a caller cannot fill the disk with a few calls.
 #[derive(Debug, Default, Serialize)]
 pub struct AuditEntry<'a> {
-    /// `OPERATION_DENIED`, `TOKEN_ISSUED`, …
+    /// Name of the event: `OPERATION_DENIED`, `TOKEN_ISSUED`, …
     pub event: &'a str,
-    /// The operation of the call.
+    /// Operation of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<&'a str>,
-    /// The endpoint family of the call.
+    /// Endpoint family of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<&'a str>,
-    /// The danger level of the operation, from 0 to 4.
+    /// Danger level of the operation, from 0 to 4.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub danger_level: Option<u8>,
-    /// `allowed`, `denied` or `confirmed` for gates, `success` or `failure` for tokens, and the result of a
-    /// challenge.
+    /// `allowed`, `denied` or `confirmed` for gates, `success` or `failure` for tokens, and the result of a challenge.
     pub outcome: &'a str,
-    /// The reported action, or the operation with its parameters, as a person decides about it. What looks like a
-    /// secret is masked.
+    /// The reported action, or the operation with its parameters, as shown to the person who decides. Values that look
+    /// like secrets are masked.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "bounded::text")]
     pub action: Option<&'a str>,
-    /// The reason of the outcome.
+    /// Reason for the outcome.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "bounded::text")]
     pub reason: Option<&'a str>,
-    /// The error code for which a token was rejected (REQ-TOK-16).
+    /// Error code of a rejected token (REQ-TOK-16).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure_reason: Option<&'a str>,
-    /// The identifier of the confirmation token, which is not the token.
+    /// Identifier of the confirmation token. It differs from the token, so it can be logged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_id: Option<&'a str>,
     /// The authenticated caller: issuer and subject, separated by a space.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub principal: Option<&'a str>,
-    /// The session of the call.
+    /// Session of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<&'a str>,
-    /// The agent that executes.
+    /// The executing agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<&'a str>,
-    /// The execution.
+    /// Id of the execution.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub execution_id: Option<&'a str>,
-    /// The challenge or approval request.
+    /// Id of the challenge or approval request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub challenge_id: Option<&'a str>,
-    /// The channel of the person who decided, if a person did.
+    /// Channel of the person who decided. `None` if no person did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<&'a str>,
-    /// The name of the operator who decided, if the channel knows it.
+    /// Name of the operator who decided, if the channel knows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operator: Option<&'a str>,
-    /// The parameters, with secrets masked and long values shortened.
+    /// The parameters. Secrets are masked and long values are shortened.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "bounded::value")]
     pub params: Option<Value>,
-    /// The step of a confirmation that this event is, for metrics. Other fields of the event describe it in the log.
+    /// The step of a confirmation that the event represents. It is only used for metrics, because other fields describe
+    /// it in the log.
     #[serde(skip)]
     pub confirmation: Option<Confirmation>,
 }
@@ -167,43 +197,43 @@ struct AuditLine<'a> {
     adapter_trust: TrustLevel,
     #[serde(flatten)]
     entry: &'a AuditEntry<'a>,
-    /// The outcome under the name that gatekeeper events use (REQ-GATE-09).
+    /// The outcome again, under the name used for gatekeeper events (REQ-GATE-09).
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<&'a str>,
 }
 
 /// Writes the audit log of one adapter.
 pub struct Audit {
-    /// The name of the adapter.
+    /// Name of the adapter.
     pub adapter: String,
-    /// The trust level of the adapter.
+    /// Trust level of the adapter.
     pub trust: TrustLevel,
     /// The clock.
     pub time: TimeSource,
-    /// The receivers of the entries.
+    /// Destinations of the lines.
     pub sinks: Vec<Arc<dyn AuditSink>>,
-    /// The observers of the events. They receive no events of calls that are allowed without a question, which only
-    /// a log needs.
+    /// Observers of the events. They receive no events of calls allowed without a confirmation, because only a log
+    /// needs those.
     pub observers: Vec<Arc<dyn AuditObserver>>,
 }
 
 impl Audit {
-    /// Returns whether the log has a reader: a sink, or a subscriber for its target.
+    /// Returns `true` if the log has a reader: a sink, or a subscriber for its target.
     pub(crate) fn is_read(&self) -> bool {
         !self.sinks.is_empty() || tracing::enabled!(target: TARGET, tracing::Level::INFO)
     }
 
-    /// Opens the destinations again.
+    /// Reopens all destinations.
     pub(crate) fn reopen(&self) {
         self.sinks.iter().for_each(|sink| sink.reopen());
     }
 
-    /// Returns whether an event has a receiver.
+    /// Returns `true` if an event has a receiver.
     pub(crate) fn is_used(&self) -> bool {
         self.observers.iter().any(|observer| observer.is_active()) || self.is_read()
     }
 
-    /// Appends an entry.
+    /// Passes an entry to the observers, and appends its line to all destinations.
     pub async fn record(&self, entry: &AuditEntry<'_>) {
         for observer in &self.observers {
             observer.observe(entry);
@@ -222,7 +252,7 @@ impl Audit {
             Ok(line) => line,
             Err(error) => return tracing::error!(%error, "cannot serialize an audit entry"),
         };
-        // A person may read the log in a terminal: characters that change the direction of writing are escapes too.
+        // A person may read the log in a terminal, so characters that change the direction of writing are escaped too.
         let line = mcp_aql_text::visible_json(&line);
         tracing::info!(target: TARGET, entry = %line);
         for sink in &self.sinks {
@@ -233,7 +263,7 @@ impl Audit {
     }
 }
 
-/// The collection of the store that holds the audit log.
+/// The collection of the store for the audit log.
 pub(crate) const COLLECTION: &str = "audit";
 
 /// Writes audit entries to the adapter's store, under keys that sort by time.
@@ -241,9 +271,9 @@ pub(crate) struct AuditStore {
     store: Arc<MonitoredStore>,
     ready: Arc<Ready>,
     time: TimeSource,
-    /// How long entries are kept; `None` keeps them forever.
+    /// How long entries are kept. `None` keeps them forever.
     keep: Option<TimeDelta>,
-    /// When the store was last asked to purge expired records.
+    /// Time of the last purge of expired records.
     purged: Mutex<Option<DateTime<Utc>>>,
 }
 
@@ -271,7 +301,7 @@ impl AuditStore {
         Ok(())
     }
 
-    /// Returns whether expired entries are due to be purged, and records the time if so.
+    /// Returns `true` if a purge of expired entries is due. In that case, records the time of this purge.
     fn is_purge_due(&self, now: DateTime<Utc>) -> bool {
         const PURGE_INTERVAL: TimeDelta = TimeDelta::minutes(10);
         let mut purged = lock(&self.purged);
@@ -309,7 +339,7 @@ mod tests {
             sinks: vec![Arc::new(file)],
             observers: Vec::new(),
         };
-        // Controls, and characters that change the direction of writing or are not shown.
+        // Control characters, and characters that change the direction of writing or are invisible.
         const HIDDEN: &str = "a\u{1b}\u{7f}\u{9b}\u{ad}\u{61c}\u{200b}\u{200e}\u{200f}\u{2028}\u{202a}\u{202b}\u{202c}\u{202d}\
                               \u{202e}\u{2066}\u{2067}\u{2068}\u{2069}\u{e0041}b";
         for outcome in ["denied", "allowed"] {

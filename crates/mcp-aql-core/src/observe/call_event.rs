@@ -1,4 +1,4 @@
-//! The events of calls for observers.
+//! The events of calls, as passed to observers.
 
 use std::time::Duration;
 
@@ -6,30 +6,31 @@ use mcp_aql_protocol::{ErrorCode, SemanticCategory};
 
 use crate::operation::CallScope;
 
-/// A call that has been answered, or an execution that has ended, for metrics and audit logs of your own. Pass a function
-/// to [`AdapterBuilder::observe`](crate::AdapterBuilder::observe).
+/// Describes a finished call or execution. Use it for your own metrics and audit logs: pass a function to
+/// [`AdapterBuilder::observe`](crate::AdapterBuilder::observe).
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct CallEvent<'a> {
-    /// The name of the operation. `None` for a request that could not be read, or that did not start because the replies
-    /// to its JSON-RPC batch were too large, and for an unknown operation, whose name is the caller's text.
+    /// Name of the operation. `None` for an unknown operation, because that name comes from the caller. Also `None` for
+    /// a request that could not be parsed, and for one that did not start because the replies to its JSON-RPC batch
+    /// were too large.
     pub operation: Option<&'static str>,
-    /// The category of the operation.
+    /// Category of the operation.
     pub category: Option<SemanticCategory>,
-    /// The outcome of the call.
+    /// Outcome of the call.
     pub outcome: CallOutcome,
-    /// The code of the error; `None` for a success.
+    /// Error code. `None` for a success.
     pub code: Option<ErrorCode>,
-    /// The time from the decoded request to the written reply, or the time from the beginning of an execution to its end.
+    /// Time from the decoded request to the serialized reply. For an execution, time from its start to its end.
     pub duration: Duration,
-    /// The size of the request that contained the call, in bytes. `None` if the transport passed no text.
+    /// Size of the request that contained the call, in bytes. `None` if the transport does not know it.
     pub request_bytes: Option<usize>,
-    /// The size of the reply to this call, or of the result of an execution, in bytes of JSON text. A reply that does not
-    /// fit into its JSON-RPC batch counts, although the client receives an error in its place.
+    /// Size of the reply to this call, or of the result of an execution, in bytes of JSON. A reply that does not fit
+    /// into its JSON-RPC batch counts in full, although the client receives an error instead.
     pub reply_bytes: usize,
-    /// The id of the execution that has ended; `None` for a call.
+    /// Id of the finished execution. `None` for a call.
     pub execution_id: Option<&'a str>,
-    /// The session, the principal among the extensions, and the other properties of the caller.
+    /// Properties of the caller, such as its session and its principal.
     pub scope: &'a CallScope,
 }
 
@@ -37,18 +38,19 @@ pub struct CallEvent<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CallOutcome {
-    /// The operation returned its result. For a call that begins an execution, the execution has begun.
+    /// The operation returned its result. If the call started an execution, the execution may still be running.
     Succeeded,
-    /// Somebody must confirm the call before it runs.
+    /// The call needs a confirmation before it can run.
     AwaitsConfirmation,
-    /// The call was refused, or the operation failed.
+    /// The call was rejected, or the operation failed.
     Failed,
-    /// The caller gave up, or the execution was cancelled.
+    /// The caller canceled the call, or the execution was canceled.
     Cancelled,
 }
 
 impl CallOutcome {
-    /// The outcome in lower case, for labels of metrics: `succeeded`, `awaits_confirmation`, `failed` or `cancelled`.
+    /// Returns the outcome in lower case, for labels of metrics: `succeeded`, `awaits_confirmation`, `failed` or
+    /// `cancelled`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Succeeded => "succeeded",
@@ -58,7 +60,7 @@ impl CallOutcome {
         }
     }
 
-    /// The outcome of a call with this code whose caller may have given up.
+    /// Returns the outcome of a call from its error code. `is_cancelled` is `true` if the caller no longer waits.
     pub(crate) fn of(code: Option<ErrorCode>, is_cancelled: bool) -> Self {
         match code {
             None => Self::Succeeded,

@@ -6,40 +6,40 @@ use crate::caller::call_origin::ActiveSpan;
 use crate::observe::call_event::CallEvent;
 use crate::operation::CallScope;
 
-/// Opens a span for each call and each execution of an adapter. An adapter without a tracer pays nothing for it.
+/// Opens a span for each call and each execution of an adapter. Without a tracer, calls have no additional cost.
 pub trait CallTracer: Send + Sync + 'static {
-    /// Returns the span that is active in this thread, as a parent for spans that other tasks open.
+    /// Returns the span active in this thread. It becomes the parent of spans opened in other tasks.
     fn active(&self) -> Option<ActiveSpan>;
 
-    /// Opens the span of a call or of an execution.
+    /// Opens the span of a call or an execution.
     fn begin(&self, start: &CallStart<'_>) -> Box<dyn CallSpan>;
 
-    /// Sends what was recorded. Called when the adapter has stopped serving, since the process may end then. It may
-    /// block the thread for a bounded time.
+    /// Sends everything recorded so far. Called when the adapter has stopped serving, because the process may end soon.
+    /// Your implementation may block the thread for a bounded time.
     fn flush(&self) {}
 }
 
-/// The open span of a call or of an execution. It is dropped after its end.
+/// The open span of a call or an execution.
 pub trait CallSpan: Send + Sync {
     /// Calls `poll` while the span is active in this thread.
     fn enter(&self, poll: &mut dyn FnMut());
 
-    /// Closes the span.
+    /// Closes the span. Afterwards it is dropped.
     fn end(&self, event: &CallEvent<'_>);
 }
 
-/// A call or an execution that begins.
+/// Describes a call or an execution at its start.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct CallStart<'a> {
-    /// The name of the operation. `None` for a request that could not be read, and for an unknown operation, whose
-    /// name is the caller's text.
+    /// Name of the operation. `None` for a request that could not be parsed. Also `None` for an unknown operation,
+    /// because that name comes from the caller.
     pub operation: Option<&'static str>,
-    /// The category of the operation.
+    /// Category of the operation.
     pub category: Option<SemanticCategory>,
-    /// The id of the execution; `None` for a call.
+    /// Id of the execution. `None` for a call.
     pub execution_id: Option<&'a str>,
-    /// The span of the call that began the execution.
+    /// Span of the call that started the execution.
     pub parent: Option<&'a ActiveSpan>,
     /// The caller and its request.
     pub scope: &'a CallScope,

@@ -1,10 +1,11 @@
-//! The format of the log lines that the command line writes.
+//! The format of the log lines written by the command line.
 
 use std::str::FromStr;
 
 use serde::Deserialize;
 
-/// The format of the log on standard error. A program with a `tracing` subscriber of its own formats its log itself.
+/// Format of the log on standard error. If your program installs its own `tracing` subscriber, that subscriber
+/// determines the format instead.
 ///
 /// ```
 /// use mcp_aql::Adapter;
@@ -19,18 +20,18 @@ use serde::Deserialize;
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum LogFormat {
-    /// Lines for people. By default, they are warnings and errors.
+    /// Lines for people. By default, warnings and errors are logged.
     #[default]
     Text,
-    /// JSON objects, one a line. By default, they are warnings, errors and a line for each call.
+    /// JSON objects, one per line. By default, warnings, errors and a line for each call are logged.
     Json,
 }
 
 impl LogFormat {
-    /// The names of the formats, as in the configuration file.
+    /// Names of the formats in the configuration file.
     pub const NAMES: [&str; 2] = [Self::Text.as_str(), Self::Json.as_str()];
 
-    /// The name of the format, as in the configuration file.
+    /// Returns the name of the format in the configuration file.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Text => "text",

@@ -1,17 +1,17 @@
-//! The log targets of calls, and of libraries whose log lines quote requests and replies.
+//! Log targets of calls, and of libraries whose log lines quote requests and replies.
 
-/// The target of the log lines of calls: their outcome, and at the level `DEBUG` their parameters, secrets
-/// masked.
+/// Log target of calls. Their outcome is logged, and at the level `DEBUG` also their parameters with secrets masked.
 pub const CALLS: &str = "mcp_aql::call";
 
-/// Whether each call has a line in the log. The transports then record where calls come from.
+/// Returns `true` if each call is logged. The transports only record where calls come from in this case.
 pub fn logs_calls() -> bool {
     tracing::enabled!(target: CALLS, tracing::Level::INFO)
 }
 
-/// The prefixes of the log targets of libraries that carry requests, replies or statements. At levels below
-/// `WARN`, these libraries log them unmasked, including sensitive parameters and confirmation tokens. The
-/// commands never show these lines, even if a filter names the target.
+/// Prefixes of the log targets of libraries that transport requests, replies or statements.
+///
+/// At levels below `WARN`, these libraries log them unmasked, including sensitive parameters and confirmation tokens.
+/// The commands never show these lines, even if a filter names the target.
 pub const QUOTING_TARGETS: [&str; 15] = [
     "rmcp",
     "hyper",

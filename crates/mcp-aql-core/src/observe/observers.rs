@@ -1,4 +1,4 @@
-//! The observers and the tracer of an adapter.
+//! Holds the observers and the tracer of an adapter.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,12 +8,12 @@ use crate::observe::call_event::CallEvent;
 use crate::observe::call_tracer::CallTracer;
 use crate::observe::recorder::RecorderSlot;
 
-/// The functions that observe the calls of an adapter, and its tracer.
+/// The functions that observe the calls of an adapter, its tracer, and its recorder.
 #[derive(Clone, Default)]
 pub(crate) struct Observers {
     functions: Vec<Arc<Observer>>,
     tracer: Option<Arc<dyn CallTracer>>,
-    /// The recorder that the operator may add to the built adapter.
+    /// Recorder that the operator may add after the adapter was built.
     pub(crate) recorder: RecorderSlot,
 }
 
@@ -36,7 +36,7 @@ impl Observers {
         self.functions.is_empty() && self.tracer.is_none() && self.recorder.get().is_none()
     }
 
-    /// Calls all observers. One that panics does not affect the call.
+    /// Calls all observers. If one panics, the call and the other observers are not affected.
     pub(crate) fn notify(&self, event: &CallEvent<'_>) {
         if let Some(recorder) = self.recorder.get() {
             recorder.call_ended(event);

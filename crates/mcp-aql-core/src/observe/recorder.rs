@@ -1,4 +1,4 @@
-//! The extension point for metrics that are switched on after an adapter is built.
+//! The extension point for metrics enabled after an adapter was built.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -12,9 +12,10 @@ use crate::observe::call_event::CallEvent;
 use crate::store::{Change, Record, StateStore, StoreError};
 use crate::util::future::BoxFuture;
 
-/// Counts what an adapter does. An adapter without a recorder measures nothing for it.
+/// Receives measurements of an adapter. Implement it to export metrics. Without a recorder, nothing is measured for
+/// it.
 ///
-/// The methods must return quickly: calls wait for them.
+/// The methods must return quickly, because calls wait for them.
 pub trait Recorder: Send + Sync + 'static {
     /// Called after each call, and at the end of each execution.
     fn call_ended(&self, event: &CallEvent<'_>);
@@ -32,7 +33,7 @@ pub trait Recorder: Send + Sync + 'static {
     fn session_opened(&self, session: &Session);
 }
 
-/// The kind of an access to the store.
+/// The kinds of access to the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StoreAccess {
     /// Reads one record.
@@ -46,10 +47,10 @@ pub enum StoreAccess {
 }
 
 impl StoreAccess {
-    /// All kinds.
+    /// All kinds of access.
     pub const ALL: [Self; 4] = [Self::Get, Self::List, Self::Write, Self::Purge];
 
-    /// Returns the name of the access in lower case, for labels.
+    /// Returns the name of the access in lower case. Use it as a label.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Get => "get",
@@ -60,7 +61,7 @@ impl StoreAccess {
     }
 }
 
-/// The place for the recorder of an adapter, which its parts share.
+/// Holds the recorder of an adapter. All parts of the adapter share it.
 #[derive(Clone, Default)]
 pub(crate) struct RecorderSlot(Arc<OnceLock<Arc<dyn Recorder>>>);
 
@@ -93,7 +94,7 @@ impl AuditObserver for RecorderSlot {
     }
 }
 
-/// A store whose accesses are passed to the recorder.
+/// A store that reports its accesses to the recorder.
 pub(crate) struct RecordedStore {
     store: Arc<dyn StateStore>,
     recorder: RecorderSlot,
@@ -104,7 +105,7 @@ impl RecordedStore {
         Self { store, recorder }
     }
 
-    /// Measures an access, if there is a recorder.
+    /// Measures an access. Without a recorder, the access is not wrapped.
     fn recorded<'a, T: Send + 'a>(
         &'a self,
         access: StoreAccess,

@@ -1,4 +1,4 @@
-//! Masking of sensitive arguments, for the log and for everyone but the caller.
+//! Masks sensitive arguments in logs and in everything else not meant only for the caller.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,11 @@ use crate::operation::Parameter;
 use crate::schema::argument::Argument;
 use crate::schema::shape::{Kind, Shape, Shapes};
 
-/// Returns the arguments of a call for the log, with sensitive values masked.
+/// Returns the arguments of a call for the log, with sensitive values masked:
+///
+/// ```json
+/// { "email": "ada@example.com", "password": "[redacted]" }
+/// ```
 pub(crate) fn redacted(parameters: &[Parameter], arguments: &[Argument], shapes: &Shapes) -> Value {
     arguments
         .iter()
@@ -21,12 +25,12 @@ pub(crate) fn redacted(parameters: &[Parameter], arguments: &[Argument], shapes:
         .into()
 }
 
-/// Returns an argument as anyone but its sender may see it.
+/// Returns the value of an argument with all secrets masked.
 pub(crate) fn masked(parameter: &Parameter, value: &Value, shapes: &Shapes) -> Value {
     if parameter.spec.sensitive { MASK.into() } else { mask(value, &parameter.shape, shapes) }
 }
 
-/// Returns a value that anyone may see: `None` if a part of it is sensitive.
+/// Returns the value itself, or `None` if a part of it is sensitive.
 pub(crate) fn without_secrets<'v>(
     value: &'v Value,
     shape: &Shape,
@@ -35,8 +39,8 @@ pub(crate) fn without_secrets<'v>(
     (mask(value, shape, shapes) == *value).then_some(value)
 }
 
-/// Returns whether a path leads to a part of a parameter that anyone may see. In the `input` of an UPDATE, only objects
-/// that merge have parts.
+/// Returns `true` if a path leads to a part of a parameter without secrets. In the `input` of an UPDATE, only merged
+/// objects have parts.
 pub(crate) fn shows<'p>(
     parameter: &Parameter,
     mut path: impl Iterator<Item = &'p str>,
@@ -62,9 +66,10 @@ fn mask(value: &Value, shape: &Shape, shapes: &Shapes) -> Value {
     mask_as(value, &[shape], shapes)
 }
 
-/// Masks a value that has one of several forms: what one of them hides is hidden, whichever it is. The
-/// forms are followed together, as each alone would be a way of its own through the value, and of these
-/// recursive types have too many.
+/// Masks a value with several possible forms. A secret in any of them is masked.
+///
+/// The forms are followed together. Following each one separately would multiply the work at every level, and
+/// recursive types have too many combinations.
 fn mask_as(value: &Value, forms: &[&Shape], shapes: &Shapes) -> Value {
     let Some(forms) = plain_forms(forms, shapes) else { return MASK.into() };
     let inside = |value: &Value, forms: Vec<&Shape>| {
@@ -98,7 +103,8 @@ fn mask_as(value: &Value, forms: &[&Shape], shapes: &Shapes) -> Value {
     }
 }
 
-/// The forms behind names, unions and flattened enums, each once; `None` if one of them is a secret.
+/// Returns the forms behind names, unions and flattened enums, each one once. Returns `None` if one of them is a
+/// secret.
 fn plain_forms<'a>(forms: &[&'a Shape], shapes: &'a Shapes) -> Option<Vec<&'a Shape>> {
     let mut open = forms.to_vec();
     let mut found: Vec<&Shape> = Vec::new();
@@ -108,7 +114,7 @@ fn plain_forms<'a>(forms: &[&'a Shape], shapes: &'a Shapes) -> Option<Vec<&'a Sh
             return None;
         }
         match &form.kind {
-            // What holds no other form needs no second look.
+            // A kind without inner forms need not be remembered.
             Kind::Any
             | Kind::Never
             | Kind::Null
@@ -140,7 +146,8 @@ mod tests {
     use super::*;
     use crate::schema::shape::Compiler;
 
-    /// Marked as the derive of UPDATE inputs marks it: by its type's name, once the schema is there.
+    /// The secret is marked in the same way as the derive of UPDATE inputs does it: by the type's name, after the
+    /// schema exists.
     #[derive(JsonSchema)]
     #[expect(dead_code, reason = "only its schema counts")]
     struct Account {
@@ -207,7 +214,7 @@ mod tests {
         besides: Beside,
     }
 
-    /// What `T` makes of a value.
+    /// Returns the masked form of a value of type `T`.
     fn masked_as<T: JsonSchema>(value: &Value) -> Value {
         let mut generator = schemars::SchemaGenerator::default();
         let schema = generator.subschema_for::<T>().to_value();

@@ -1,4 +1,4 @@
-//! A call as an operation's function receives it.
+//! Passes the arguments of a call to the operation's function.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::schema::argument::Argument;
 use crate::schema::spec::{ParameterType, SharedState};
 use crate::vocab::ReplyLimits;
 
-/// A validated call. Generated code takes the arguments from it, in the order of the operation's table, and
+/// A validated call. Generated code takes the arguments from it in the order of the operation's table, and then
 /// passes the function's result to it.
 #[derive(Debug)]
 pub struct Call {
@@ -23,7 +23,7 @@ pub struct Call {
     pub(crate) states: Arc<StateMap>,
     pub(crate) envelope: Envelope,
     pub(crate) limits: ReplyLimits,
-    /// The execution, for a call that runs in the background.
+    /// The execution of a call that runs in the background.
     pub(crate) execution: Option<ExecutionContext>,
     /// `None` for an operation without composite arguments.
     pub(crate) composites: Option<Box<CompositeValues>>,
@@ -36,7 +36,7 @@ impl std::fmt::Debug for StateMap {
 }
 
 impl Call {
-    /// Creates a call with these arguments, which no client has made.
+    /// Creates a call with these arguments, without a client.
     pub(crate) fn of_arguments(arguments: Vec<Argument>) -> Self {
         Self {
             arguments: arguments.into_iter(),
@@ -49,7 +49,7 @@ impl Call {
         }
     }
 
-    /// Creates the call of a preview, without composite arguments.
+    /// Creates the call of a preview. It has no composite arguments.
     pub(crate) fn of_preview(
         arguments: Vec<Argument>,
         context: Context,
@@ -58,9 +58,11 @@ impl Call {
         Self { context, states, ..Self::of_arguments(arguments) }
     }
 
-    /// Returns the next argument, which was sent or has a default.
+    /// Returns the next argument. The client sent it, or it has a default.
     ///
-    /// # Errors `VALIDATION_INVALID_VALUE` if the value passes the table's checks and the type's own
+    /// # Errors
+    ///
+    /// Returns `VALIDATION_INVALID_VALUE` if the value passes the checks of the table but the type's own
     /// `Deserialize` rejects it.
     pub fn param<T: ParameterType>(&mut self) -> Result<T, OperationError> {
         let argument = self.next()?;
@@ -69,10 +71,11 @@ impl Call {
         T::deserialize(value).map_err(|error| OperationError::refused_by_type(name, &error))
     }
 
-    /// Returns the next argument, if it was sent.
+    /// Returns the next argument, or `None` if it was not sent.
     ///
     /// # Errors
-    /// As [`param`](Self::param).
+    ///
+    /// Returns the same error as [`param`](Self::param).
     pub fn optional<T: ParameterType>(&mut self) -> Result<Option<T>, OperationError> {
         let argument = self.next()?;
         let name = argument.name;
@@ -84,10 +87,11 @@ impl Call {
             .transpose()
     }
 
-    /// Returns the next composite argument, such as a `CollectionQuery`.
+    /// Returns the next composite argument, for example a `CollectionQuery`.
     ///
     /// # Errors
-    /// `INTERNAL_ERROR` when the operation's table lists none, or another.
+    ///
+    /// Returns `INTERNAL_ERROR` if the operation's table lists no such argument, or another one.
     pub fn composite<T: 'static>(&mut self) -> Result<T, OperationError> {
         let (value, parameters) =
             self.composites.as_mut().and_then(|composites| composites.next::<T>()).ok_or_else(
@@ -101,8 +105,10 @@ impl Call {
 
     /// Returns the shared state of type `T`.
     ///
-    /// # Errors `INTERNAL_ERROR` if no such state is registered. `build()` prevents that for every
-    /// operation whose table lists the state.
+    /// # Errors
+    ///
+    /// Returns `INTERNAL_ERROR` if no such state is registered. `build()` prevents this for every operation whose
+    /// table lists the state.
     pub fn state<T: SharedState>(&self) -> Result<State<T>, OperationError> {
         self.states.get::<T>().map(State).ok_or_else(|| {
             OperationError::internal("a state is missing from the operation's table")
@@ -117,7 +123,8 @@ impl Call {
     /// Returns the value of a claim of the authenticated caller.
     ///
     /// # Errors
-    /// `PERMISSION_DENIED` if the caller is not authenticated, or has no such claim of this type.
+    ///
+    /// Returns `PERMISSION_DENIED` if the caller is not authenticated, or has no such claim of this type.
     pub fn claim<T: DeserializeOwned>(&self, name: &str) -> Result<T, OperationError> {
         let principal = self.context.principal();
         let claim = principal.and_then(|principal| principal.claim(name)).cloned();
@@ -133,7 +140,8 @@ impl Call {
     /// Returns the execution of the call.
     ///
     /// # Errors
-    /// `INTERNAL_ERROR` when the operation's table declares no lifecycle.
+    ///
+    /// Returns `INTERNAL_ERROR` if the operation's table declares no lifecycle.
     pub fn execution(&self) -> Result<ExecutionContext, OperationError> {
         self.execution
             .clone()

@@ -1,10 +1,12 @@
-//! The cancellation of a call by its caller.
+//! Cancels a call on behalf of its caller.
 
 use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
 
-/// Cancels a call whose caller no longer waits. Clones cancel the same call.
+/// Cancels a call whose caller no longer waits for it. All clones cancel the same call.
+///
+/// A transport puts one into the scope of a call and cancels it when the client disconnects:
 ///
 /// ```
 /// use mcp_aql::transport::{CallScope, Cancellation};
@@ -16,7 +18,8 @@ use tokio_util::sync::CancellationToken;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Cancellation {
-    /// Created when it is first needed. Most calls return before a caller cancels them or an operation waits for that.
+    /// The token is created when it is first needed. Most calls return before a caller cancels them or an operation
+    /// waits for the cancellation, so they never need one.
     token: Arc<OnceLock<CancellationToken>>,
 }
 
@@ -26,18 +29,18 @@ impl Cancellation {
         self.token().cancel();
     }
 
-    /// Returns whether the call is cancelled.
+    /// Returns `true` if the call is canceled.
     pub fn is_cancelled(&self) -> bool {
         self.token.get().is_some_and(CancellationToken::is_cancelled)
     }
 
-    /// Waits until the call is cancelled.
+    /// Waits until the call is canceled.
     pub async fn cancelled(&self) {
         self.token().cancelled().await;
     }
 
-    /// Returns whether nothing else refers to this value, and nothing has ever cancelled or watched it. It may then
-    /// serve another call.
+    /// Returns `true` if this value has no other owner and was never canceled or watched. It can then be reused for
+    /// another call.
     #[doc(hidden)]
     pub fn is_unused(&mut self) -> bool {
         Arc::get_mut(&mut self.token).is_some_and(|token| token.get().is_none())

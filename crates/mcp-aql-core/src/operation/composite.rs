@@ -1,4 +1,4 @@
-//! Arguments that stand for several parameters and read them together.
+//! Composite arguments: one argument of a function that stands for several parameters of the call.
 
 use std::any::Any;
 use std::fmt;
@@ -16,64 +16,63 @@ use crate::paging::CursorKey;
 use crate::schema::argument::Argument;
 use crate::schema::shape::Members;
 
-/// The definition of such an argument in an operation's table, for example of a
-/// `CollectionQuery`.
+/// Defines a composite argument in an operation's table, for example a `CollectionQuery`.
 pub trait CompositeSpec: fmt::Debug + Sync {
-    /// Determines the parameters when the adapter is built. `key` makes the cursors of pages.
+    /// Determines the parameters when the adapter is built. `key` signs the cursors of pages.
     fn bind(&self, key: &CursorKey) -> CompositeTable;
 }
 
 /// The parameters of a composite argument, and their description for introspection.
 pub struct CompositeTable {
-    /// The parameters.
+    /// The parameters that callers can send.
     pub parameters: Vec<Parameter>,
     /// Reads the parameters of a call.
     pub reader: Box<dyn CompositeReader>,
-    /// Types that the parameters refer to and that have no Rust type.
+    /// Types that the parameters refer to, for which no Rust type exists.
     pub types: Vec<(String, Members)>,
-    /// The texts for introspection.
+    /// Description for introspection.
     pub description: CompositeDescription,
     /// Problems to report when the adapter is built.
     pub problems: Vec<String>,
 }
 
-/// The description of composite arguments beyond their parameters.
+/// Describes composite arguments beyond their parameters.
 #[derive(Debug, Default)]
 pub struct CompositeDescription {
     /// Members of the operation's details.
     pub details: Vec<(&'static str, Members)>,
-    /// The computed fields.
+    /// Computed fields.
     pub computed: Vec<Members>,
-    /// The controls that the operation does not support.
+    /// A note on the controls that the operation does not support.
     pub note: Option<String>,
-    /// The members of an example call that combines the controls, as JSON text.
+    /// Members of an example call that combines the controls, as JSON.
     pub example: Option<String>,
     /// Capabilities to list in `_protocol`.
     pub capabilities: Vec<&'static str>,
-    /// The ways to request a smaller reply, as in "a smaller 'first'".
+    /// Ways to request a smaller reply, for example "a smaller 'first'".
     pub reductions: Vec<&'static str>,
-    /// The short form of the parameters, where operations are listed with theirs.
+    /// Short form of the parameters, used in lists of operations with their parameters.
     pub brief: BriefParameters,
 }
 
-/// The short form of parameters that several operations have in common.
+/// A short form that replaces parameters shared by several operations. It keeps lists of operations short.
 #[derive(Debug, Default)]
 pub struct BriefParameters {
-    /// The names of the parameters.
+    /// Names of the replaced parameters.
     pub names: Vec<&'static str>,
-    /// The text in place of the parameters.
+    /// String shown instead of the parameters.
     pub text: String,
-    /// The meanings of parts of the text. Each is shown once for all operations.
+    /// Explanations of parts of the string. Each one is shown once for all operations.
     pub meanings: Vec<&'static str>,
 }
 
 impl BriefParameters {
-    /// Whether the text stands for the parameter with this name.
+    /// Returns `true` if the short form replaces the parameter with this name.
     pub(crate) fn contains(&self, name: &str) -> bool {
         self.names.contains(&name)
     }
 
-    /// Adds those of a further argument.
+    /// Adds the short form of another argument.
     fn extend(&mut self, other: Self) {
         self.names.extend(other.names);
         if !self.text.is_empty() && !other.text.is_empty() {
@@ -87,10 +86,11 @@ impl BriefParameters {
 /// Reads a composite argument from the parameters of a call.
 pub trait CompositeReader: Send + Sync {
     /// Reads the argument from its validated parameters. `caller` is the authenticated caller, if there is one. If
-    /// `keep` is set, the parameters keep their values, because a gate or the log reads them afterwards.
+    /// `keep` is `true`, the parameters keep their values, because a gate or the log reads them afterwards.
     ///
     /// # Errors
-    /// All faults of the parameters, in one error.
+    ///
+    /// Returns all mistakes in the parameters as one error.
     fn read(
         &self,
         parameters: &mut [Argument],
@@ -98,64 +98,66 @@ pub trait CompositeReader: Send + Sync {
         keep: bool,
     ) -> Result<CompositeValue, OperationError>;
 
-    /// The names that callers may send as parameters although they belong inside one of this argument's
-    /// parameters. `sent` has the names of the call's parameters. It is only called to explain an error.
+    /// Returns names that callers may send as parameters by mistake, although they belong inside a parameter of this
+    /// argument.
+    ///
+    /// `sent` contains the names of the call's parameters. This method is only called to explain an error.
     fn nested_names(&self, sent: &[&str]) -> Vec<NestedName> {
         let _ = sent;
         Vec::new()
     }
 }
 
-/// A name that belongs inside a parameter, such as a field that a list can be filtered by.
+/// A name that belongs inside a parameter, for example a field by which a list can be filtered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NestedName {
-    /// The name that callers may send.
+    /// Name that callers may send.
     pub name: String,
-    /// The parameter that it belongs inside.
+    /// Parameter that it belongs to.
     pub parameter: &'static str,
-    /// The member of the parameter.
+    /// Member of this parameter.
     pub member: String,
-    /// The only value with which callers mean the member, if other values mean something else.
+    /// If other values have another meaning, the only value with which callers mean the member.
     pub value: Option<Value>,
 }
 
 impl NestedName {
-    /// Whether a caller means the member by the name with this value.
+    /// Returns `true` if a caller who sends the name with this value means the member.
     pub(crate) fn accepts(&self, value: &Value) -> bool {
         self.value.as_ref().is_none_or(|only| only == value)
     }
 }
 
-/// A composite argument that was read.
+/// A composite argument after it was read.
 pub struct CompositeValue {
-    /// The argument of the function.
+    /// Argument of the function.
     pub value: Box<dyn Any + Send>,
-    /// The warnings about the parameters.
+    /// Warnings about the parameters.
     pub warnings: Vec<Warning>,
-    /// The warnings that are known once the reply is written.
+    /// Warnings only known after the reply was written.
     pub late_warnings: Vec<Arc<dyn LateWarning>>,
 }
 
 /// The composite arguments of an operation.
 #[derive(Default)]
 pub struct Composites {
-    /// The readers, with the indexes of their parameters in the operation's table.
+    /// Readers, with the indexes of their parameters in the operation's table.
     readers: Vec<(Range<usize>, Box<dyn CompositeReader>)>,
-    /// The texts for introspection.
+    /// Description for introspection.
     pub description: CompositeDescription,
 }
 
 /// The composite arguments of a call, in the order of the function's arguments.
 #[derive(Debug)]
 pub(crate) struct CompositeValues {
-    /// Each with the number of its parameters.
+    /// Each value with the number of its parameters.
     values: std::vec::IntoIter<(Box<dyn Any + Send>, usize)>,
     late_warnings: Vec<Arc<dyn LateWarning>>,
     reductions: Vec<&'static str>,
 }
 
 impl Composites {
-    /// Adds an argument, with its parameters.
+    /// Adds an argument and its parameters.
     pub(crate) fn add(
         &mut self,
         parameters: Vec<Parameter>,
@@ -185,13 +187,13 @@ impl Composites {
         own.brief.extend(brief);
     }
 
-    /// Whether the parameter at this index belongs to a composite argument.
+    /// Returns `true` if the parameter at this index belongs to a composite argument.
     pub(crate) fn contains(&self, place: usize) -> bool {
         self.readers.iter().any(|(places, _)| places.contains(&place))
     }
 
-    /// Reads the composite arguments of a call from its validated arguments, see
-    /// [`CompositeReader::read`]. Adds the warnings about them to `warnings`.
+    /// Reads the composite arguments of a call from its validated arguments, see [`CompositeReader::read`]. Adds
+    /// warnings about them to `warnings`.
     pub(crate) fn read(
         &self,
         arguments: &mut [Argument],
@@ -202,7 +204,7 @@ impl Composites {
         if self.readers.is_empty() {
             return Ok(None);
         }
-        // The log of calls reads the arguments as well. Without a reader the values are moved.
+        // The log of calls reads the arguments as well. Otherwise the values can be moved.
         let keep = keep || tracing::enabled!(tracing::Level::DEBUG);
         let mut values = Vec::with_capacity(self.readers.len());
         let mut late_warnings = Vec::new();
@@ -219,25 +221,24 @@ impl Composites {
         Ok(Some(Box::new(CompositeValues { values, late_warnings, reductions })))
     }
 
-    /// Whether the operation has no composite argument.
+    /// Returns `true` if the operation has no composite argument.
     pub(crate) fn is_empty(&self) -> bool {
         self.readers.is_empty()
     }
 
-    /// The names that belong inside parameters of composite arguments, see
-    /// [`CompositeReader::nested_names`].
+    /// Returns the names that belong inside parameters of composite arguments, see [`CompositeReader::nested_names`].
     pub(crate) fn nested_names(&self, sent: &[&str]) -> Vec<NestedName> {
         self.readers.iter().flat_map(|(_, reader)| reader.nested_names(sent)).collect()
     }
 }
 
 impl CompositeValues {
-    /// The ways to request a smaller result, such as "fewer 'fields'", joined by "or".
+    /// Returns the ways to request a smaller result, joined with "or". An example is "fewer 'fields'".
     pub(crate) fn reductions(&self) -> Option<String> {
         (!self.reductions.is_empty()).then(|| self.reductions.join(" or "))
     }
 
-    /// Adds advice to the error for a result that does not fit in a reply.
+    /// Adds advice to the error for a result that does not fit into a reply.
     pub(crate) fn explain(&self, error: OperationError) -> OperationError {
         let details = error.details();
         let is_of_reply = error.code() == ErrorCode::ValidationPayloadTooLarge
@@ -256,7 +257,7 @@ impl CompositeValues {
         self.late_warnings.iter().any(|late| late.is_possible())
     }
 
-    /// The warnings about a reply that was written.
+    /// Returns the warnings about a reply after it was written.
     pub(crate) fn warnings_of_reply(&self) -> impl Iterator<Item = Warning> {
         self.late_warnings.iter().filter_map(|late| late.warning())
     }

@@ -1,4 +1,4 @@
-//! The context of a call: its caller, cancellation, progress and warnings.
+//! The context of a call: caller, session, cancellation, progress and warnings.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -17,9 +17,10 @@ use crate::util::future::BoxFuture;
 use crate::util::sync::lock;
 use crate::vocab::digest;
 
-/// The context of a call: the caller's session, cancellation, progress and warnings.
+/// The context of a call. Use it to learn who is calling, to react to cancellation, to report progress and to add
+/// warnings.
 ///
-/// An argument of this type is not a parameter.
+/// Add an argument of this type to your function if you need it. It does not become a parameter of the operation.
 ///
 /// ```
 /// use mcp_aql::prelude::*;
@@ -47,15 +48,15 @@ struct CallContext {
     scope: CallScope,
     warnings: Mutex<Warnings>,
     usage: Mutex<super::Usage>,
-    /// The execution, for a call that runs in the background. It stores progress and warnings.
+    /// The execution of a call that runs in the background. It stores progress and warnings.
     execution: Option<ExecutionContext>,
-    /// Stores the limits that wrapped APIs report; `None` for a call without an adapter.
+    /// Stores the limits reported by wrapped APIs. `None` for a call without an adapter.
     upstream: Option<Arc<dyn super::UpstreamMemory>>,
-    /// The hash of the state that was shown before the call was confirmed.
+    /// Hash of the state shown to the user before the call was confirmed.
     confirmed_state: Mutex<Option<String>>,
 }
 
-/// The receiver of progress. The `mcp` module sends progress to the client; a test may collect it.
+/// Receives progress. The `mcp` module sends progress to the client, and a test can collect it.
 pub trait ProgressSink: Send + Sync + 'static {
     /// Reports that `done` of `total` steps are complete.
     fn report<'a>(
@@ -66,43 +67,44 @@ pub trait ProgressSink: Send + Sync + 'static {
     ) -> BoxFuture<'a, ()>;
 }
 
-/// The properties of a call that its transport provides.
+/// Properties of a call provided by its transport.
 #[derive(Clone, Default)]
 pub struct CallScope {
-    /// The caller's session, if the connection has one.
+    /// Session of the caller. `None` if the connection has none.
     pub session: Option<Session>,
-    /// Cancelled when the caller no longer waits; `None` if the caller cannot cancel. The end of the session cancels the
-    /// call as well.
+    /// Canceled when the caller no longer waits. `None` if the caller cannot cancel. The end of the session cancels
+    /// the call as well.
     pub cancellation: Option<Cancellation>,
-    /// The receiver of progress, if the caller requested progress.
+    /// Receiver of progress. `None` if the caller did not request progress.
     pub progress: Option<Arc<dyn ProgressSink>>,
-    /// How the caller's user can be asked for a confirmation, if the client supports it.
+    /// Asks the caller's user for a confirmation. `None` if the client does not support it.
     pub elicitation: Option<Elicitation>,
-    /// The client's name for this request in `_meta`: a label for logs, never an identity (REQ-SES-05).
+    /// The client's name for this request, from `_meta`. Use it as a label in logs, never as an identity
+    /// (REQ-SES-05).
     pub client_request_id: Option<String>,
-    /// The size of the request in bytes, if the transport knows its text.
+    /// Size of the request in bytes. `None` if the transport does not know it.
     pub request_bytes: Option<usize>,
-    /// Values of the transport or the embedding program, which [`Context::extension`] returns, one of each type. Over
-    /// HTTP these are the extensions of the request.
+    /// Values of the transport or the embedding program, at most one of each type. [`Context::extension`] returns
+    /// them. Over HTTP, these are the extensions of the request.
     pub extensions: Extensions,
-    /// The request that the call belongs to, with its trace context, for an adapter that traces or logs its calls.
+    /// The request that the call belongs to, with its trace context. It is set for an adapter that traces or logs its
+    /// calls.
     pub origin: Option<Arc<CallOrigin>>,
 }
 
 impl CallScope {
-    /// The authenticated caller, among the extensions.
+    /// Returns the authenticated caller. It is one of the extensions.
     pub fn principal(&self) -> Option<&Principal> {
         self.extensions.get()
     }
 
-    /// Whether the caller no longer waits: it has cancelled the call, or its session has ended.
+    /// Returns `true` if the caller no longer waits, because it has canceled the call or its session has ended.
     pub(crate) fn is_cancelled(&self) -> bool {
         let has_ended = || self.session.as_ref().is_some_and(Session::has_ended);
         self.cancellation.as_ref().is_some_and(|caller| caller.is_cancelled() || has_ended())
     }
 
-    /// Waits until the caller no longer waits: it has cancelled the call, or its session has ended. Never
-    /// completes for a caller that cannot cancel.
+    /// Waits until the caller cancels the call or its session ends. Never completes for a caller that cannot cancel.
     pub async fn cancelled(&self) {
         match (&self.cancellation, &self.session) {
             (Some(caller), Some(session)) => {
@@ -134,13 +136,13 @@ impl fmt::Debug for CallScope {
 }
 
 impl Context {
-    /// The context of a call whose operation is not yet known.
+    /// Creates the context of a call whose operation is not known yet.
     #[doc(hidden)]
     pub fn new(scope: CallScope) -> Self {
         Self::of_call(scope, None)
     }
 
-    /// The context of a call of an adapter with this memory for the limits of wrapped APIs.
+    /// Creates the context of a call. `upstream` stores the limits reported by wrapped APIs.
     pub(crate) fn of_call(
         scope: CallScope,
         upstream: Option<Arc<dyn super::UpstreamMemory>>,
@@ -148,7 +150,8 @@ impl Context {
         Self::with("", scope, None, upstream)
     }
 
-    /// The context of this call in the background as an execution. Its caller no longer waits.
+    /// Creates the context of the same call for an execution. Its caller no longer waits, so it has no cancellation,
+    /// progress and elicitation.
     pub(crate) fn of_execution(&self, execution: ExecutionContext) -> Self {
         let scope = CallScope {
             cancellation: None,
@@ -173,16 +176,17 @@ impl Context {
         Self { operation, call: Arc::new(call) }
     }
 
-    /// Records the hash of the state that was shown before the call was confirmed.
+    /// Records the hash of the state shown to the user before the call was confirmed.
     pub(crate) fn confirm_state(&self, hash: Option<String>) {
         *lock(&self.call.confirmed_state) = hash;
     }
 
-    /// Whether a state is the one that was shown before this call was confirmed, which
-    /// [`Preview::of_state`](super::Preview::of_state) has named. It is so for a call that was not confirmed.
+    /// Returns `true` if a state equals the one shown before this call was confirmed. The preview has bound the
+    /// confirmation to that state with [`Preview::of_state`](super::Preview::of_state). Also returns `true` for a
+    /// call without a confirmation.
     ///
-    /// The state may change after the last preview and before the function runs: a function that reads it again in the
-    /// transaction of its change can compare it there.
+    /// The state may change after the last preview and before your function runs. If your function reads the state
+    /// again in the transaction of its change, compare it there:
     ///
     /// ```
     /// # use mcp_aql::{Context, OperationError};
@@ -200,7 +204,7 @@ impl Context {
             .is_none_or(|hash| serde_json::to_vec(state).is_ok_and(|state| digest(&state) == *hash))
     }
 
-    /// The context of the same call, with its operation.
+    /// Returns the context of the same call with its operation.
     pub(crate) fn of(&self, operation: &'static str) -> Self {
         Self { operation, ..self.clone() }
     }
@@ -209,40 +213,44 @@ impl Context {
         &self.call.scope
     }
 
-    /// The name of the operation.
+    /// Returns the name of the operation.
     pub fn operation(&self) -> &str {
         self.operation
     }
 
-    /// The caller's session, or `None` if the client has no connection of its own.
+    /// Returns the caller's session, or `None` if the client has no connection of its own.
     pub fn session(&self) -> Option<&Session> {
         self.call.scope.session.as_ref()
     }
 
-    /// The authenticated caller, or `None` if nobody has authenticated it: a call over standard input and output, or of
-    /// this process.
+    /// Returns the authenticated caller. Returns `None` for calls over standard input and output and for calls of
+    /// this process, because these are not authenticated.
     pub fn principal(&self) -> Option<&Principal> {
         self.call.scope.principal()
     }
 
-    /// Returns the digest of the claims of the caller. What a subject has for one tenant does not belong to another.
+    /// Returns a digest of the caller's claims. It distinguishes callers with the same subject who, for example,
+    /// belong to different tenants.
     pub(crate) fn claims_digest(&self) -> Option<&str> {
         self.principal()?.claims_digest()
     }
 
-    /// Whom running executions count for: the principal with all of its sessions, or else the session.
+    /// Returns the account whose running executions are counted: the principal with all of its sessions, or otherwise
+    /// the session.
     pub(crate) fn execution_account(&self) -> Option<&str> {
         self.principal().map(Principal::id).or_else(|| self.session().map(Session::id))
     }
 
-    /// Whom confirmation tokens belong to: the session, or else the principal.
+    /// Returns the account that confirmation tokens belong to: the session, or otherwise the principal.
     pub(crate) fn account(&self) -> Option<&str> {
         self.session().map(Session::id).or_else(|| self.principal().map(Principal::id))
     }
 
-    /// The caller's session, or the error that there is none.
+    /// Returns the caller's session. Use this instead of [`session`](Self::session) if your operation needs one.
     ///
-    /// # Errors `PERMISSION_DENIED` if the client has no session.
+    /// # Errors
+    ///
+    /// Returns `PERMISSION_DENIED` if the client has no session.
     pub fn require_session(&self) -> Result<&Session, OperationError> {
         self.session().ok_or_else(|| {
             OperationError::permission_denied(
@@ -252,16 +260,18 @@ impl Context {
         })
     }
 
-    /// The client's name for this request in `_meta`: a label for logs, never an identity (REQ-SES-05).
+    /// Returns the client's name for this request, from `_meta`. Use it as a label in logs, never as an identity
+    /// (REQ-SES-05).
     pub fn client_request_id(&self) -> Option<&str> {
         self.call.scope.client_request_id.as_deref()
     }
 
-    /// A value that the transport or the embedding program attached to this call, such as the authenticated
-    /// user: the extensions of an HTTP request, which middleware sets, or the values of
+    /// Returns a value that the transport or the embedding program attached to this call, for example the
+    /// authenticated user.
+    ///
+    /// Such values are the extensions of an HTTP request, set by middleware, or those of
     /// [`Adapter::with_extension`](crate::Adapter::with_extension). They never come from a client's `_meta`. Calls of
-    /// a batch and executions have the values of their request. An execution that is retried has those of
-    /// the retry.
+    /// a batch and executions have the values of their request. A retried execution has those of the retry.
     ///
     /// ```
     /// use mcp_aql::prelude::*;
@@ -287,7 +297,7 @@ impl Context {
         self.call.scope.extensions.get()
     }
 
-    /// Whether the caller gave up on this call. In an execution, whether it should stop, see
+    /// Returns `true` if the caller has given up on this call. In an execution, returns `true` if it should stop, see
     /// [`ExecutionContext::is_cancelled`].
     pub fn is_cancelled(&self) -> bool {
         match &self.call.execution {
@@ -304,13 +314,22 @@ impl Context {
         }
     }
 
-    /// Whether [`progress`](Self::progress) has a receiver.
+    /// Returns `true` if [`progress`](Self::progress) has a receiver. Check it if the message is expensive to build.
     pub fn wants_progress(&self) -> bool {
         self.call.scope.progress.is_some() || self.call.execution.is_some()
     }
 
-    /// Reports that `done` of `total` steps are complete. It has no effect if the caller did not request
-    /// progress (REQ-MCP-13 to REQ-MCP-16). In an execution, it sets the execution's progress.
+    /// Reports that `done` of `total` steps are complete. Has no effect if the caller did not request progress
+    /// (REQ-MCP-13 to REQ-MCP-16). In an execution, this sets the execution's progress.
+    ///
+    /// ```
+    /// # use mcp_aql::Context;
+    /// async fn import(context: &Context, files: &[String]) {
+    ///     for (done, file) in files.iter().enumerate() {
+    ///         context.progress(done as f64, Some(files.len() as f64), format!("reading {file}")).await;
+    ///     }
+    /// }
+    /// ```
     pub async fn progress(&self, done: f64, total: Option<f64>, message: impl Into<String>) {
         if let Some(execution) = &self.call.execution {
             let message = Some(message.into()).filter(|message| !message.is_empty());
@@ -322,9 +341,10 @@ impl Context {
         }
     }
 
-    /// Adds a warning to the reply, if the operation succeeds. Equal warnings become one, and a reply has
-    /// at most ten, the most urgent first (REQ-WRN-10, REQ-WRN-11). The warnings of an execution are part
-    /// of its state once it has ended, whether it succeeded or not.
+    /// Adds a warning to the reply. It is only sent if the operation succeeds.
+    ///
+    /// Equal warnings are merged, and a reply has at most ten, the most urgent first (REQ-WRN-10, REQ-WRN-11). The
+    /// warnings of an execution become part of its state once it has ended, even if it failed.
     pub fn warn(&self, warning: Warning) {
         match &self.call.execution {
             Some(execution) => execution.warn(warning),
@@ -334,7 +354,7 @@ impl Context {
         }
     }
 
-    /// Returns the usage that was reported since the last call, and resets it.
+    /// Returns the usage reported since the last call of this method, and resets it.
     pub(crate) fn take_usage(&self) -> super::Usage {
         std::mem::take(&mut *lock(&self.call.usage))
     }
@@ -345,13 +365,13 @@ impl Context {
         lock(&self.call.usage).add(usage);
     }
 
-    /// The memory for limits that wrapped APIs report.
+    /// Returns the storage for limits reported by wrapped APIs.
     #[doc(hidden)]
     pub fn upstream(&self) -> Option<&dyn super::UpstreamMemory> {
         self.call.upstream.as_deref()
     }
 
-    /// The warnings that were added so far.
+    /// Returns the warnings added until now.
     pub(crate) fn warnings(&self) -> Warnings {
         lock(&self.call.warnings).clone()
     }

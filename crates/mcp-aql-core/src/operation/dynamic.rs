@@ -1,4 +1,4 @@
-//! Operations that are known only at run time.
+//! Operations whose tables are only known at run time.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -15,14 +15,14 @@ use crate::schema::spec::{DangerSpec, DefaultSpec, ParameterSpec, ReturnsSpec};
 use crate::util::future::BoxFuture;
 use crate::util::sync::lock;
 
-/// An operation that is known only at run time: from a file, from an API description, or from another
-/// server. Register it with [`AdapterBuilder::dynamic_operation`](crate::AdapterBuilder::dynamic_operation).
+/// An operation only known at run time. It can come from a file, from an API description, or from another server.
+/// Register it with [`AdapterBuilder::dynamic_operation`](crate::AdapterBuilder::dynamic_operation).
 ///
-/// The operation is validated, introspected, documented and gated like one with `#[operation]`. JSON schemas
-/// describe its parameters and its result. An object schema with `properties` accepts no further members
-/// unless `additionalProperties` allows them. The result is `data` itself.
+/// The operation is validated, introspected, documented and gated like one with `#[operation]`. JSON schemas describe
+/// its parameters and its result. An object schema with `properties` accepts no further members unless
+/// `additionalProperties` allows them. The result becomes `data` itself.
 ///
-/// The table is kept until the process ends, once for all registrations that are equal.
+/// The table is kept until the process ends. Equal registrations share one table.
 ///
 /// ```
 /// use mcp_aql::SemanticCategory;
@@ -68,7 +68,7 @@ pub struct DynamicOperation {
     function: Box<DynamicFunction>,
 }
 
-/// The function of an operation, called with its parameters.
+/// The function of an operation. It receives the parameters of a call.
 type DynamicFunction = dyn Fn(Map<String, Value>, Context) -> BoxFuture<'static, Result<Value, OperationError>>
     + Send
     + Sync;
@@ -86,7 +86,7 @@ pub struct DynamicParameter {
 }
 
 impl DynamicParameter {
-    /// Creates a parameter that a call must have. `schema` is the JSON schema of its values.
+    /// Creates a required parameter. `schema` is the JSON schema of its values.
     pub fn required(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -96,7 +96,7 @@ impl DynamicParameter {
         Self { name, description, schema, required: true, default: None, sensitive: false }
     }
 
-    /// Creates a parameter that a call may omit.
+    /// Creates an optional parameter. `schema` is the JSON schema of its values.
     pub fn optional(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -105,20 +105,21 @@ impl DynamicParameter {
         Self { required: false, ..Self::required(name, description, schema) }
     }
 
-    /// Sets the value if a call omits the parameter (REQ-RQ-09).
+    /// Sets the value used if a call omits the parameter (REQ-RQ-09). Also makes the parameter optional.
     pub fn default(self, value: Value) -> Self {
         Self { default: Some(value), required: false, ..self }
     }
 
-    /// Marks the value as a secret, which is masked in logs and not repeated in replies.
+    /// Marks the value as a secret. It is masked in logs and not repeated in replies.
     pub fn sensitive(self) -> Self {
         Self { sensitive: true, ..self }
     }
 }
 
 impl DynamicOperation {
-    /// Creates an operation. `name` is in snake case and begins with a verb. The function receives the
-    /// parameters of a valid call by name, without the omitted ones.
+    /// Creates an operation. Its name must be in snake case and begin with a verb.
+    ///
+    /// The function is only called for valid calls. It receives the parameters by name, without the omitted ones.
     pub fn new<F, R>(
         name: impl Into<String>,
         category: SemanticCategory,
@@ -147,14 +148,14 @@ impl DynamicOperation {
 
     /// Adds a parameter.
     ///
-    /// An UPDATE operation needs the required parameter `input`, an object with the fields to change
-    /// (REQ-UPD-01). The function merges them into the stored resource.
+    /// An UPDATE operation needs the required parameter `input`, an object with the fields to change (REQ-UPD-01).
+    /// Your function merges them into the stored resource.
     pub fn parameter(mut self, parameter: DynamicParameter) -> Self {
         self.parameters.push(parameter);
         self
     }
 
-    /// Sets the JSON schema of the result, for introspection. By default it can be anything.
+    /// Sets the JSON schema of the result for introspection. By default, any result is allowed.
     pub fn returns(mut self, schema: Value) -> Self {
         self.returns = schema;
         self
@@ -166,38 +167,37 @@ impl DynamicOperation {
         self
     }
 
-    /// Sets the reason for a verb that announces another category (REQ-CLS-04).
+    /// Sets the reason why the verb of the name suggests another category (REQ-CLS-04).
     pub fn rationale(mut self, rationale: impl Into<String>) -> Self {
         self.rationale = Some(rationale.into());
         self
     }
 
-    /// Adds an example call with these parameters, an object.
+    /// Adds an example call. `params` must be an object.
     pub fn example(mut self, description: impl Into<String>, params: Value) -> Self {
         self.examples.push((description.into(), params));
         self
     }
 
-    /// Sets the danger level. By default it follows from the category and the name.
+    /// Sets the danger level. By default, it follows from the category and the name.
     pub fn danger(mut self, level: DangerLevel) -> Self {
         self.danger = Some(level);
         self
     }
 
-    /// Adds a reason for the danger level, one sentence, which is shown when a call is confirmed.
+    /// Adds a reason for the danger level. Write one sentence; the user sees it before a call is confirmed.
     pub fn danger_reason(mut self, reason: impl Into<String>) -> Self {
         self.reasons.push(reason.into());
         self
     }
 
-    /// Sets the question that is shown when a call is confirmed; `{parameter}` is replaced by the
-    /// parameter's value.
+    /// Sets the question shown before a call is confirmed. `{parameter}` is replaced by the parameter's value.
     pub fn confirmation_message(mut self, message: impl Into<String>) -> Self {
         self.confirmation_message = Some(message.into());
         self
     }
 
-    /// The table and the function. Adds problems with the schemas.
+    /// Returns the table and the function. Adds problems with the schemas to `problems`.
     pub(crate) fn into_parts(self, problems: &mut Vec<String>) -> (OperationSpec, Handler) {
         let schemas = self.parameters.iter().map(|it| &it.schema).chain([&self.returns]);
         if schemas.into_iter().any(|schema| !schema.is_object() && !schema.is_boolean()) {
@@ -217,7 +217,7 @@ impl std::fmt::Debug for DynamicOperation {
     }
 }
 
-/// Collects the parameters of a call for the function.
+/// Passes the parameters of a call to the function.
 struct DynamicRun(Box<DynamicFunction>);
 
 impl Run for DynamicRun {
@@ -233,11 +233,11 @@ impl Run for DynamicRun {
 
 /// The tables of all dynamic operations of the process, by their descriptions as JSON.
 ///
-/// Tables are `'static`, so that a call uses names without counting references. A table cannot be freed, and
-/// an adapter that is built again, for example for each test, uses the same one.
+/// Tables are `'static`, so that calls can use names without reference counting. A table therefore cannot be freed.
+/// An adapter built repeatedly, for example once for each test, reuses the same tables instead of leaking new ones.
 static TABLES: Mutex<BTreeMap<String, OperationSpec>> = Mutex::new(BTreeMap::new());
 
-/// The table of an operation, made when it is registered for the first time.
+/// Returns the table of an operation. It is created on the first registration.
 fn table(operation: &DynamicOperation) -> OperationSpec {
     let mut tables = lock(&TABLES);
     let known = tables.entry(operation.key()).or_insert_with(|| operation.make_table());
@@ -249,7 +249,7 @@ fn text(text: &str) -> &'static str {
 }
 
 impl DynamicOperation {
-    /// All that the table depends on.
+    /// Returns a key composed of everything that the table depends on.
     fn key(&self) -> String {
         let parameters = self.parameters.iter().map(|it| {
             json!([it.name, it.description, it.schema, it.required, it.default, it.sensitive])

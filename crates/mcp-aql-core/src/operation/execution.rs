@@ -1,4 +1,4 @@
-//! The context of an execution.
+//! The context of an execution, for the operation's function.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,9 +10,10 @@ use crate::error::warning::{Warning, Warnings};
 use crate::util::future::BoxFuture;
 use crate::util::sync::lock;
 
-/// The execution of a long-running operation: its id, cancellation and progress.
+/// The execution of a long-running operation. Use it to read the execution's id, to react to cancellation and to
+/// report progress.
 ///
-/// An argument of this type is not a parameter. It requires `lifecycle(…)`.
+/// An argument of this type does not become a parameter. It requires `lifecycle(…)`.
 #[derive(Clone)]
 pub struct ExecutionContext(Arc<Inner>);
 
@@ -21,13 +22,13 @@ struct Inner {
     attempt: u32,
     cancellation: CancellationToken,
     progress: Arc<dyn ExecutionSink>,
-    /// Whether the function has seen that it should stop.
+    /// If `true`, the function has seen that it should stop.
     noticed: AtomicBool,
-    /// The warnings, which become part of the execution's state because no caller waits for a reply.
+    /// Warnings. They become part of the execution's state, because no caller waits for a reply.
     warnings: Mutex<Warnings>,
 }
 
-/// The operations on executions. Every adapter with an operation that has a lifecycle has them.
+/// The operations on executions. An adapter has them if one of its operations has a lifecycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExecutionCall {
     /// Returns one execution.
@@ -40,7 +41,7 @@ pub enum ExecutionCall {
     Retry,
 }
 
-/// The progress of an execution (REQ-LIF-06).
+/// Progress of an execution (REQ-LIF-06).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Advance {
     pub(crate) done: Option<f64>,
@@ -48,7 +49,7 @@ pub(crate) struct Advance {
     pub(crate) message: Option<String>,
 }
 
-/// The receiver of an execution's progress.
+/// Receives the progress of an execution.
 pub(crate) trait ExecutionSink: Send + Sync + 'static {
     /// Stores and reports the progress.
     fn advance(&self, advance: Advance) -> BoxFuture<'_, ()>;
@@ -71,21 +72,29 @@ impl ExecutionContext {
         }))
     }
 
-    /// The execution's id, as `get_execution` takes it.
+    /// Returns the execution's id, the parameter of `get_execution`.
     pub fn id(&self) -> &str {
         &self.0.id
     }
 
-    /// The number of the attempt: 1, and one more after each retry.
+    /// Returns the number of the attempt. It starts at 1 and is incremented by each retry.
     pub fn attempt(&self) -> u32 {
         self.0.attempt
     }
 
-    /// Whether the execution should stop. An execution that does not stop is ended after a grace period.
+    /// Returns `true` if the execution should stop. Call it regularly in long loops: an execution that does not stop
+    /// is aborted after a grace period.
     ///
-    /// If this returned true, the execution ends as `cancelled`, whatever the function returns. If the
-    /// function never asked, its work is complete when it returns, and the execution ends as without a
-    /// cancellation.
+    /// Once this has returned `true`, the execution ends as `cancelled`, regardless of the value that your function
+    /// returns. If your function never asks, its work is complete when it returns, and the execution ends as if it
+    /// had not been canceled.
+    ///
+    /// ```
+    /// # use mcp_aql::ExecutionContext;
+    /// fn index(execution: &ExecutionContext, files: &[String]) -> usize {
+    ///     files.iter().take_while(|_| !execution.is_cancelled()).count()
+    /// }
+    /// ```
     pub fn is_cancelled(&self) -> bool {
         let cancelled = self.0.cancellation.is_cancelled();
         if cancelled {
@@ -100,7 +109,7 @@ impl ExecutionContext {
         self.0.noticed.store(true, Ordering::Release);
     }
 
-    /// Whether the function has seen that it should stop.
+    /// Returns `true` if the function has seen that it should stop.
     pub(crate) fn has_noticed(&self) -> bool {
         self.0.noticed.load(Ordering::Acquire)
     }
@@ -123,7 +132,7 @@ impl ExecutionContext {
         self.advance(Advance { done: Some(done), total: Some(total), message }).await;
     }
 
-    /// Reports the current activity, if there is no number for it.
+    /// Reports the current activity. Use it if you cannot express the progress as a number.
     pub async fn status(&self, message: impl Into<String>) {
         self.advance(Advance { message: Some(message.into()), ..Advance::default() }).await;
     }

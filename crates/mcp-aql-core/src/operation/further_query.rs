@@ -1,23 +1,26 @@
-//! The trait of further introspection queries.
+//! The trait of introspection queries added by features.
 
 use serde_json::Value;
 
 use crate::error::OperationError;
 use crate::util::future::BoxFuture;
 
-/// A query that `introspect` answers besides `operations` and `types`, added by a feature (choice
-/// C-35). The set of queries is fixed when the adapter is built.
+/// A query answered by `introspect` in addition to `operations` and `types`. Features add such queries (choice C-35).
+/// The set of queries is fixed when the adapter is built.
+///
+/// ```json
+/// { "operation": "introspect", "params": { "query": "danger", "name": "delete_task" } }
+/// ```
 pub trait FurtherQuery: Send + Sync {
-    /// The value of the parameter `query`.
+    /// Returns the value of the parameter `query`.
     fn query(&self) -> &'static str;
 
-    /// Whether the parameter `name` can select one entry of the answer.
+    /// Returns `true` if the parameter `name` can select one entry of the answer.
     fn takes_name(&self) -> bool {
         false
     }
 
-    /// Returns the members of `data`. The answer names no operation that the caller may not call, for which `is_shown`
-    /// returns `false`.
+    /// Returns the members of `data`. The answer must only name operations for which `is_shown` returns `true`.
     fn answer<'a>(
         &'a self,
         name: Option<&'a str>,
@@ -25,8 +28,8 @@ pub trait FurtherQuery: Send + Sync {
     ) -> BoxFuture<'a, Result<Value, OperationError>>;
 }
 
-/// Whether the caller may call an operation.
+/// Returns `true` if the caller may call an operation.
 pub(crate) type IsShown<'a> = &'a (dyn Fn(&str) -> bool + Send + Sync);
 
-/// The further queries of an adapter.
+/// The additional queries of an adapter.
 pub(crate) type FurtherQueries = Vec<Box<dyn FurtherQuery>>;

@@ -1,4 +1,4 @@
-//! An operation: its static table, its function, and the function's view of a call.
+//! Operations: their static tables, their functions, and what a function can access during a call.
 
 mod arguments;
 mod cancellation;

@@ -7,32 +7,32 @@ use serde_json::Value;
 use crate::schema::shape::Shape;
 use crate::schema::spec::{InputSpec, ParameterSpec};
 
-/// A parameter, ready for validation.
+/// A parameter, prepared for validation.
 pub struct Parameter {
-    /// The name, as callers write it.
+    /// Name in calls.
     pub name: Arc<str>,
-    /// The table of the parameter.
+    /// Table of the parameter.
     pub spec: ParameterSpec,
-    /// The shape of its values.
+    /// Shape of its values.
     pub shape: Shape,
-    /// The default value.
+    /// Default value.
     pub default: Option<Value>,
-    /// The fields of an UPDATE's `input`.
+    /// Fields of an UPDATE's `input`. `None` for other parameters.
     pub input: Option<InputSpec>,
-    /// The description, if it differs from the one in the table.
+    /// Description, if it differs from the one in the table.
     pub description: Option<String>,
-    /// The shown type, if it does not follow from the shape.
+    /// Name of the type shown by introspection, if it does not follow from the shape.
     pub type_name: Option<String>,
 }
 
 impl Parameter {
-    /// The description of the parameter.
+    /// Returns the description of the parameter.
     pub(crate) fn description(&self) -> &str {
         self.description.as_deref().unwrap_or(self.spec.description)
     }
 
-    /// Whether the author's type accepts a value; for `input` of an UPDATE, whether the types of its fields
-    /// do. A type such as `IpAddr` may accept less than its schema.
+    /// Returns `true` if the parameter's Rust type accepts a value. For the `input` of an UPDATE, the types of its
+    /// fields must accept their values. A type such as `IpAddr` can be stricter than its schema.
     pub(crate) fn accepts(&self, value: &Value) -> bool {
         let (Some(input), Value::Object(changes)) = (&self.input, value) else {
             return (self.spec.rejection)(value).is_none();

@@ -1,4 +1,4 @@
-//! The success part of a reply.
+//! The success part of a reply, as JSON.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::vocab::ReplyForm;
 /// The result of running an operation: the success part of the reply, or an error.
 pub type Outcome = Result<Payload, OperationError>;
 
-/// The position of a result in `data`, determined when the adapter is built.
+/// The position of a result in `data`. It is determined when the adapter is built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Envelope {
     /// `data` is the result.
@@ -17,49 +17,49 @@ pub enum Envelope {
     Key(Arc<str>),
 }
 
-/// The success part of a reply as JSON text.
+/// The success part of a reply as JSON.
 #[derive(Debug)]
 pub struct Payload {
     text: String,
     form: ReplyForm,
 }
 
-/// The beginning of every success.
+/// The beginning of every successful reply.
 pub(crate) const SUCCESS: &str = r#"{"success":true,"data":"#;
-/// The same as the beginning of a JSON string.
+/// [`SUCCESS`] as the beginning of a JSON string.
 pub(crate) const QUOTED_SUCCESS: &str = r#""{\"success\":true,\"data\":"#;
 
 impl Payload {
-    /// Creates a payload from JSON text: [`SUCCESS`] and the data after it.
+    /// Creates a payload from JSON: [`SUCCESS`] and the data after it.
     pub(crate) fn new(text: String) -> Self {
         Self { text, form: ReplyForm::Plain }
     }
 
-    /// Creates a payload from the beginning of a JSON string that contains the text.
+    /// Creates a payload from the beginning of a JSON string, whose content is the reply.
     pub(crate) fn quoted(text: String) -> Self {
         Self { text, form: ReplyForm::Quoted }
     }
 
-    /// The size of the text in bytes.
+    /// Returns the size of the JSON in bytes.
     pub(crate) fn len(&self) -> usize {
         self.text.len()
     }
 
-    /// The form of the text.
+    /// Returns the form of the JSON.
     pub(crate) fn form(&self) -> ReplyForm {
         self.form
     }
 
-    /// The reply's text up to and including `data`, without the closing brace.
+    /// Returns the JSON of the reply up to and including `data`, without the closing brace.
     pub(crate) fn into_text(self) -> String {
         self.text
     }
 
-    /// The reply's text like [`into_text`](Self::into_text), in its plain form.
+    /// Returns the same as [`into_text`](Self::into_text), always in the plain form.
     pub(crate) fn into_plain_text(self) -> String {
         match self.form {
             ReplyForm::Plain => self.text,
-            // A string of this module always parses.
+            // This always parses, because only this crate writes quoted payloads.
             ReplyForm::Quoted => serde_json::from_str(&(self.text + "\"")).unwrap_or_default(),
         }
     }

@@ -1,12 +1,12 @@
-//! What a call would do, before anybody is asked to confirm it.
+//! Previews of calls, for the question that a user confirms.
 
 use serde::Serialize;
 
 use crate::error::OperationError;
 use crate::vocab::digest;
 
-/// What a call would do, for the question before it is confirmed. The function that `#[operation(preview = …)]` names
-/// returns it.
+/// Describes what a call would do, before the user is asked to confirm it. Return it from the function named by
+/// `#[operation(preview = …)]`.
 ///
 /// ```
 /// use mcp_aql::gatekeeper::Preview;
@@ -17,28 +17,29 @@ use crate::vocab::digest;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Preview {
     question: Option<String>,
-    /// The hash of what the question is about.
+    /// Hash of what the confirmation is bound to.
     fingerprint: Option<String>,
 }
 
 impl Preview {
-    /// Asks this question instead of the declared one, with at most 2,000 characters. The confirmation is valid as long as the question stays the same.
+    /// Asks this question instead of the declared one. At most 2,000 characters are allowed. The confirmation is
+    /// valid as long as the question stays the same.
     pub fn new(question: impl Into<String>) -> Self {
         let question = question.into();
         Self { fingerprint: Some(digest(question.as_bytes())), question: Some(question) }
     }
 
-    /// Leaves the declared question. The confirmation does not depend on the state.
+    /// Keeps the declared question. The confirmation does not depend on any state. Return it if you add nothing.
     pub fn unchanged() -> Self {
         Self::default()
     }
 
-    /// Binds the confirmation to this state instead of the text of the question: the identifiers and versions of what the
-    /// call would change. If the state differs when the confirmed call arrives, the user is asked again. A state that
-    /// cannot be written as JSON binds the confirmation to nothing but the question.
+    /// Binds the confirmation to this state instead of the wording of the question. Pass the identifiers and versions
+    /// of what the call would change. If the state differs when the confirmed call arrives, the user is asked again.
+    /// If the state cannot be serialized as JSON, the confirmation is bound to the question only.
     ///
-    /// The state may change once more before the function runs:
-    /// [`Context::is_as_confirmed`](crate::Context::is_as_confirmed) compares it in the function.
+    /// The state may change once more before your function runs. Use
+    /// [`Context::is_as_confirmed`](crate::Context::is_as_confirmed) in the function to compare it again.
     #[must_use]
     pub fn of_state(mut self, state: &(impl Serialize + ?Sized)) -> Self {
         if let Ok(state) = serde_json::to_vec(state) {
@@ -47,19 +48,19 @@ impl Preview {
         self
     }
 
-    /// The question, if it replaces the declared one.
+    /// Returns the question, or `None` if the declared one is kept.
     pub(crate) fn question(&self) -> Option<&str> {
         self.question.as_deref()
     }
 
-    /// The hash of what the confirmation is bound to.
+    /// Returns the hash of what the confirmation is bound to.
     pub(crate) fn fingerprint(&self) -> Option<&str> {
         self.fingerprint.as_deref()
     }
 }
 
-/// What a preview function may return: a [`Preview`], a question, or a `Result` of one. An error refuses the call before
-/// anybody is asked.
+/// Implemented for the types that a preview function may return: a [`Preview`], a question, or a `Result` with one of
+/// them. An error rejects the call before the user is asked.
 #[diagnostic::on_unimplemented(
     message = "a preview function cannot return `{Self}`",
     note = "return `Preview`, or `Result<Preview, E>` with an error that operations can return"
@@ -68,7 +69,8 @@ pub trait IntoPreview {
     /// Converts the returned value.
     ///
     /// # Errors
-    /// The error with which the call would fail.
+    ///
+    /// Returns the error with which the call should fail.
     fn into_preview(self) -> Result<Preview, OperationError>;
 }
 

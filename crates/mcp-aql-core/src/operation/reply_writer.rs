@@ -1,4 +1,4 @@
-//! Writes the result of an operation as the success part of its reply.
+//! Serializes the result of an operation as the success part of its reply.
 
 use mcp_aql_protocol::ErrorCode;
 use serde::Serialize;
@@ -11,25 +11,25 @@ use crate::paging::{FitResult, Frame, Measured, PageSpace, fit_page, measure_fra
 use crate::request::{too_large, write_json};
 use crate::vocab::{ReplyForm, ReplyLimits, count_escapes};
 
-/// The place that a result is serialized into: the envelope and the limits of one reply.
+/// Serializes a result into one reply, with its envelope and within its limits.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplyWriter<'a> {
     envelope: &'a Envelope,
     limits: ReplyLimits,
-    /// The call, whose warnings become part of the reply.
+    /// Context of the call. Its warnings become part of the reply.
     context: Option<&'a Context>,
     composites: Option<&'a CompositeValues>,
 }
 
-/// Appends a result to the text, in which this many objects and arrays are open, within these limits.
+/// Appends a result to the JSON. The arguments are the buffer, the number of open objects and arrays, and the limits.
 type ResultWriter<'a> = &'a dyn Fn(&mut Vec<u8>, usize, ReplyLimits) -> Result<(), OperationError>;
 
-/// The text of a reply that is larger than the budget.
+/// JSON of a reply larger than the budget.
 struct LargeText {
     text: Vec<u8>,
-    /// The warning about a page that was cut.
+    /// Warning about a shortened page.
     cut: Option<Warning>,
-    /// The number of rows that would fit, for a page that only its author can cut.
+    /// Number of rows that would fit, for a page that only the operation itself can cut.
     fitting_page_size: Option<usize>,
 }
 
@@ -39,7 +39,7 @@ impl From<Vec<u8>> for LargeText {
     }
 }
 
-/// serde_json and this module write only UTF-8, so nothing is replaced.
+/// Converts bytes to a string. Nothing is replaced, because serde_json and this module only write UTF-8.
 fn into_string(text: Vec<u8>) -> String {
     String::from_utf8(text)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
@@ -54,17 +54,17 @@ impl<'a> ReplyWriter<'a> {
         Self { envelope, limits, context: None, composites: None }
     }
 
-    /// Adds the warnings about the size of the result to this call, and reserves room for all its warnings.
+    /// Adds warnings about the size of the result to this call, and reserves capacity for all its warnings.
     pub(crate) fn beside(self, context: &'a Context) -> Self {
         Self { context: Some(context), ..self }
     }
 
-    /// Reserves room for the warnings of composite arguments that depend on the written result.
+    /// Reserves capacity for the warnings of composite arguments that depend on the written result.
     pub(super) fn with_composites(self, composites: &'a CompositeValues) -> Self {
         Self { composites: Some(composites), ..self }
     }
 
-    /// Serializes the result into the reply. A result within the budget is serialized once.
+    /// Serializes the result into the reply. A result within the budget is serialized only once.
     pub(super) fn write<T: Serialize + ?Sized>(self, data: &T) -> Outcome {
         let write_result =
             &|text: &mut Vec<u8>, depth, limits| write_json(text, data, depth, limits);
@@ -86,7 +86,7 @@ impl<'a> ReplyWriter<'a> {
             text.extend_from_slice(br#"\":"#);
             depth += 1;
         }
-        // Escapes at most double the length of the plain form, to which the budget applies.
+        // Escapes at most double the length of the plain form. The budget applies to the plain form.
         let limits = ReplyLimits { bytes: budget.saturating_mul(2), ..self.limits };
         let written = write_result(&mut text, depth, limits);
         let is_within = || {
@@ -103,8 +103,8 @@ impl<'a> ReplyWriter<'a> {
         Ok(Payload::quoted(into_string(text)))
     }
 
-    /// Writes the reply around the result that `write_result` appends. It is separate from
-    /// [`write`](Self::write), so that it is compiled once for all types of results.
+    /// Writes the reply around the result that `write_result` appends. This function is separate from
+    /// [`write`](Self::write), so that it is compiled only once for all types of results.
     fn write_plain(self, write_result: ResultWriter<'_>) -> Outcome {
         let budget = self.limits.budget;
         let (mut text, depth) = self.begin();
@@ -116,13 +116,13 @@ impl<'a> ReplyWriter<'a> {
         }
     }
 
-    /// The text before the result, and the number of objects that are open in it.
+    /// Returns the JSON before the result, and the number of open objects in it.
     fn begin(&self) -> (Vec<u8>, usize) {
-        // Most results fit into this size, which allocators provide cheaply.
+        // Most results fit into this size, and allocators provide it cheaply.
         let mut text = Vec::with_capacity(512);
         text.extend_from_slice(SUCCESS.as_bytes());
         let Envelope::Key(key) = self.envelope else { return (text, 1) };
-        // Keys are public names, which need no escapes.
+        // Keys are public names and need no escapes.
         text.extend_from_slice(b"{\"");
         text.extend_from_slice(key.as_bytes());
         text.extend_from_slice(b"\":");
@@ -136,8 +136,8 @@ impl<'a> ReplyWriter<'a> {
         Payload::new(into_string(text))
     }
 
-    /// Writes a result that exceeds the budget. If it contains a page, the page is cut. Any other result is
-    /// written as a whole, with a warning.
+    /// Writes a result that exceeds the budget. If it contains a page, the page is cut. Any other result is written
+    /// completely, with a warning.
     fn write_large(self, write_result: ResultWriter<'_>) -> Outcome {
         let (begin, depth) = self.begin();
         let limits = self.limits.in_form(ReplyForm::Plain);
@@ -169,18 +169,18 @@ impl<'a> ReplyWriter<'a> {
         Ok(self.finish(text))
     }
 
-    /// The warning about a result of this many bytes.
+    /// Creates the warning about a result of this many bytes.
     fn large(&self, bytes: usize, fitting_page_size: Option<usize>) -> Warning {
         let reductions = self.composites.and_then(CompositeValues::reductions);
         Warning::large_result(bytes, self.limits.large, reductions, fitting_page_size)
     }
 
-    /// The number of closing braces of the reply.
+    /// Returns the number of closing braces of the reply.
     fn closing(&self) -> usize {
         1 + usize::from(*self.envelope != Envelope::Bare)
     }
 
-    /// The number of bytes after the data: closing braces, and the warnings including these.
+    /// Returns the number of bytes after the data, for closing braces and for all warnings including `further`.
     fn behind(&self, further: &[Warning]) -> usize {
         let Some(context) = self.context.filter(|_| self.limits.has_warnings) else {
             return self.closing();
@@ -191,7 +191,7 @@ impl<'a> ReplyWriter<'a> {
         self.closing() + warnings.reply_bytes()
     }
 
-    /// Whether a reply whose data has this length keeps to this number of bytes.
+    /// Returns `true` if a reply whose data has this length takes at most `most` bytes.
     fn fits(&self, length: usize, most: usize) -> bool {
         let behind = if self.has_no_warnings() { self.closing() } else { self.behind(&[]) };
         length.saturating_add(behind) <= most
@@ -202,7 +202,7 @@ impl<'a> ReplyWriter<'a> {
         !has_late && self.context.is_none_or(Context::has_no_warnings)
     }
 
-    /// Serializes a result again with its page cut, to the budget but at least to one row.
+    /// Serializes a result again with its page cut to fit the budget. At least one row is kept.
     fn fit(
         &self,
         frame: Frame,

@@ -1,4 +1,4 @@
-//! The argument of a CREATE operation: the fields of a resource that its callers set.
+//! The argument of a CREATE operation: the fields that callers set.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -13,7 +13,8 @@ use crate::schema::argument::Argument;
 use crate::schema::spec::ParameterSpec;
 use crate::vocab::json_type;
 
-/// A resource that callers create; [`#[derive(CreateInput)]`](derive@crate::operation::resource::CreateInput) implements it.
+/// A resource that callers can create. Derive it with
+/// [`#[derive(CreateInput)]`](derive@crate::operation::resource::CreateInput).
 ///
 /// Source: MCP-AQL §4.2 (REQ-RQ-07, REQ-RQ-11).
 #[diagnostic::on_unimplemented(
@@ -22,11 +23,11 @@ use crate::vocab::json_type;
     note = "write `#[derive(CreateInput)]` above `{Self}`"
 )]
 pub trait CreateInput: Sized + 'static {
-    /// The fields that callers set, by their names.
+    /// The fields that callers set, accessible by name.
     type Fields: Send + 'static;
 
-    /// The values of the other fields: the identifier, those marked `#[resource(read_only)]`, and those that
-    /// serde skips. A single field is its type, several are a tuple in the order of declaration.
+    /// The values of all other fields. These are the identifier, the fields marked `#[resource(read_only)]`, and
+    /// those that serde skips. A single field has its own type; several are a tuple in the order of declaration.
     type Rest;
 
     /// The parameters of the fields, in the order of declaration.
@@ -35,18 +36,19 @@ pub trait CreateInput: Sized + 'static {
     /// Takes the values of the parameters from a call.
     ///
     /// # Errors
-    /// If a value passes the checks of the table but does not fit the type of its field.
+    ///
+    /// Returns an error if a value passes the checks of the table but does not fit the type of its field.
     fn decode(call: &mut Call) -> Result<Self::Fields, OperationError>;
 
-    /// Makes the resource.
+    /// Builds the resource.
     fn complete(fields: Self::Fields, rest: Self::Rest) -> Self;
 }
 
-/// The fields of a new resource `T`, as an argument of a CREATE operation. Each of them is a parameter, with its
-/// doc comment, constraints and default.
+/// The fields of a new resource `T`. Use it as the argument of a CREATE operation: each field becomes a parameter
+/// with its doc comment, constraints and default.
 ///
-/// [`into_resource`](Self::into_resource) adds the fields that callers do not set. The fields themselves are
-/// accessible by their names: `input.title`.
+/// You can access the fields by name, for example `input.title`. Call [`into_resource`](Self::into_resource) to add
+/// the fields that callers do not set.
 ///
 /// ```
 /// use mcp_aql::prelude::*;
@@ -86,13 +88,14 @@ pub struct Create<T: CreateInput> {
 }
 
 impl<T: CreateInput> Create<T> {
-    /// Creates an argument from its fields, for a call of the function without an adapter.
+    /// Creates the argument from its fields. Use this to call your function without an adapter.
     pub const fn new(fields: T::Fields) -> Self {
         Self { fields }
     }
 
-    /// Reads the fields from JSON, for a call of the function without an adapter. Omitted fields have their defaults.
-    /// The types are checked, and the constraints are not.
+    /// Creates the argument from JSON. Use this to call your function without an adapter, for example in a test.
+    ///
+    /// Omitted fields get their defaults. Types are checked, but constraints are not.
     ///
     /// ```
     /// # use mcp_aql::prelude::*;
@@ -116,15 +119,16 @@ impl<T: CreateInput> Create<T> {
     /// ```
     ///
     /// # Errors
-    /// `VALIDATION_INVALID_TYPE` if the value is not an object, and `VALIDATION_INVALID_VALUE` if a field is missing or has
-    /// another type.
+    ///
+    /// Returns `VALIDATION_INVALID_TYPE` if the value is not an object, and `VALIDATION_INVALID_VALUE` if a field is
+    /// missing or has another type.
     pub fn from_json(fields: Value) -> Result<Self, OperationError> {
         let Value::Object(mut fields) = fields else {
             return Err(OperationError::invalid_type("fields", "object", json_type(&fields)));
         };
         let mut arguments = Vec::with_capacity(T::PARAMETERS.len());
         for spec in T::PARAMETERS {
-            // As in a call, null stands for a missing value.
+            // `null` counts as a missing value, as in a call.
             let sent = fields
                 .remove(spec.name)
                 .filter(|value| spec.required || spec.refuses_null || !value.is_null());
@@ -138,7 +142,7 @@ impl<T: CreateInput> Create<T> {
         T::decode(&mut Call::of_arguments(arguments)).map(Self::new)
     }
 
-    /// Makes the resource from the fields and from the values of those that callers do not set.
+    /// Builds the resource. `rest` contains the fields that callers do not set.
     pub fn into_resource(self, rest: T::Rest) -> T {
         T::complete(self.fields, rest)
     }
@@ -164,7 +168,7 @@ impl<T: CreateInput> DerefMut for Create<T> {
 }
 
 impl<T: CreateInput> fmt::Debug for Create<T> {
-    /// Does not show the values, which may be secrets.
+    /// Hides the values, because they may be secrets.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Create").finish_non_exhaustive()
     }

@@ -1,4 +1,4 @@
-//! Return types of operations, and how their data becomes a reply.
+//! Return types of operations, and the conversion of their data into replies.
 
 use std::marker::PhantomData;
 
@@ -10,17 +10,16 @@ use crate::error::OperationError;
 use crate::schema::spec::{ReturnsSpec, Unused};
 
 impl ReturnsSpec {
-    /// The description of the result of a function with this return type. The second type argument is
-    /// inferred: `_`.
+    /// Describes the result of a function with this return type. The second type argument is inferred; write `_`.
     pub const fn of<R: OperationReturn<M>, M>() -> Self {
         R::RETURNS
     }
 }
 
-/// A return type of an operation's function: data that implements `Serialize` and `JsonSchema`, or a
-/// `Result` of it whose error converts into [`OperationError`].
+/// A return type of an operation's function. It is implemented for data that implements `Serialize` and `JsonSchema`,
+/// and for a `Result` of such data whose error converts into [`OperationError`].
 ///
-/// `M` distinguishes the two forms and is always inferred.
+/// `M` distinguishes the two cases and is always inferred.
 #[diagnostic::on_unimplemented(
     message = "an operation cannot return `{Self}`",
     label = "not something an operation can return",
@@ -28,30 +27,31 @@ impl ReturnsSpec {
     note = "the error of a `Result` must convert into `OperationError`: derive it with `#[derive(OperationError)]`; for an error of another crate write `.or_internal()?`"
 )]
 pub trait OperationReturn<M> {
-    /// The type of the data, for introspection.
+    /// Type of the data, for introspection.
     const RETURNS: ReturnsSpec;
 
     /// Writes the data into the reply.
     ///
     /// # Errors
-    /// The operation's own error, or `INTERNAL_ERROR` when the data cannot be serialized.
+    ///
+    /// Returns the operation's own error, or `INTERNAL_ERROR` if the data cannot be serialized.
     fn write(self, writer: ReplyWriter<'_>) -> Outcome;
 }
 
-/// Marks data that is returned as such.
+/// Marks plain data as a return type.
 #[derive(Debug, Clone, Copy)]
 pub struct Plain(());
 
-/// Marks a `Result`.
+/// Marks a `Result` as a return type.
 #[derive(Debug, Clone, Copy)]
 pub struct Fallible(());
 
-/// Selects the form of a function's return type `R` in generated code: [`Fallible`] for every
-/// `Result`, also behind an alias, and [`Plain`] for any other type.
+/// Selects the form of a function's return type `R` in generated code: [`Fallible`] for every `Result`, even behind
+/// an alias, and [`Plain`] for any other type.
 ///
-/// A `Result` of serializable types is serializable itself. Inference by [`OperationReturn`] would
-/// therefore accept `Result<u8, String>` as data and answer an `Err` as a success. Here the inherent
-/// constant takes precedence over the one of [`PlainForm`], also where the error type is
+/// This selection is necessary because a `Result` of serializable types is serializable itself. Inference with
+/// [`OperationReturn`] would therefore accept `Result<u8, String>` as data and reply to an `Err` with a success. The
+/// inherent constant of this type takes precedence over the one of [`PlainForm`], even if the error type is
 /// serializable.
 #[derive(Debug)]
 pub struct ReturnForm<R>(PhantomData<fn() -> R>);
@@ -70,44 +70,47 @@ pub trait PlainForm {
 impl<R> PlainForm for ReturnForm<R> {}
 
 impl Plain {
-    /// The description of the function's result.
+    /// Describes the function's result.
     pub const fn returns<R: PlainReturn>(self) -> ReturnsSpec {
         R::RETURNS
     }
 
-    /// Writes what the function returned into the reply.
+    /// Writes the returned value into the reply.
     ///
     /// # Errors
-    /// `INTERNAL_ERROR` when the data cannot be serialized.
+    ///
+    /// Returns `INTERNAL_ERROR` if the data cannot be serialized.
     pub fn reply<R: PlainReturn>(self, call: Call, returned: R) -> Outcome {
         call.finish(|writer| returned.write(writer))
     }
 }
 
 impl Fallible {
-    /// The description of the function's result.
+    /// Describes the function's result.
     pub const fn returns<R: FallibleReturn>(self) -> ReturnsSpec {
         R::RETURNS
     }
 
-    /// Writes what the function returned into the reply.
+    /// Writes the returned value into the reply.
     ///
     /// # Errors
-    /// The function's own error, or `INTERNAL_ERROR` when the data cannot be serialized.
+    ///
+    /// Returns the function's own error, or `INTERNAL_ERROR` if the data cannot be serialized.
     pub fn reply<R: FallibleReturn>(self, call: Call, returned: R) -> Outcome {
         call.finish(|writer| returned.write(writer))
     }
 }
 
-/// A return type that is data.
+/// Implemented for plain data as a return type.
 pub trait PlainReturn {
-    /// The type of the data, for introspection.
+    /// Type of the data, for introspection.
     const RETURNS: ReturnsSpec;
 
     /// Writes the data into the reply.
     ///
     /// # Errors
-    /// `INTERNAL_ERROR` when the data cannot be serialized.
+    ///
+    /// Returns `INTERNAL_ERROR` if the data cannot be serialized.
     fn write(self, writer: ReplyWriter<'_>) -> Outcome;
 }
 
@@ -123,20 +126,21 @@ where
     }
 }
 
-/// A return type that is a `Result`.
+/// Implemented for a `Result` as a return type.
 pub trait FallibleReturn {
-    /// The type of the data, for introspection.
+    /// Type of the data, for introspection.
     const RETURNS: ReturnsSpec;
 
     /// Writes the data into the reply.
     ///
     /// # Errors
-    /// The function's own error, or `INTERNAL_ERROR` when the data cannot be serialized.
+    ///
+    /// Returns the function's own error, or `INTERNAL_ERROR` if the data cannot be serialized.
     fn write(self, writer: ReplyWriter<'_>) -> Outcome;
 }
 
-// The bounds are on the parts of a `Result`, and the impl is for any type, so that the compiler reports
-// the part that lacks a trait and suggests no other implementation.
+// The bounds are on the parts of a `Result`, and the impl is for any type. The compiler then reports the part that
+// lacks a trait, and does not suggest another implementation.
 impl<R: ResultParts> FallibleReturn for R
 where
     ReplyData: Writes<R::Data>,
@@ -151,17 +155,18 @@ where
     }
 }
 
-/// The two types of a `Result`.
+/// The two type arguments of a `Result`.
 pub trait ResultParts {
-    /// The type of the data.
+    /// Type of the data.
     type Data;
-    /// The type of the error.
+    /// Type of the error.
     type Error;
 
-    /// The value itself.
+    /// Returns the value as a `Result`.
     ///
     /// # Errors
-    /// The value's own.
+    ///
+    /// Returns the error contained in the value.
     fn into_result(self) -> Result<Self::Data, Self::Error>;
 }
 
@@ -186,16 +191,16 @@ pub trait ReturnedError: Into<OperationError> {}
 #[diagnostic::do_not_recommend]
 impl<E: Into<OperationError>> ReturnedError for E {}
 
-/// Carries the requirements of a result's data. They are on a type of their own, so that each message
-/// names the data's type and one missing trait.
+/// Carries the requirements on a result's data. They are bounds on this type instead of the data's type, so that each
+/// error message names the data's type and one missing trait.
 #[derive(Debug)]
 pub struct ReplyData(());
 
-/// The data type `T`, once it is known that it can be written. Without `Serialize` the projection
-/// fails and a missing `JsonSchema` is not reported as well: the first message names both traits.
+/// The data type `T`, once the compiler knows that it can be written. If `Serialize` is missing, this projection
+/// fails, and the compiler does not also report a missing `JsonSchema`: the first message names both traits.
 type Written<T> = <ReplyData as Writes<T>>::Data;
 
-/// `T` can be written into a reply.
+/// Implemented if `T` can be written into a reply.
 #[diagnostic::on_unimplemented(
     message = "an operation cannot return `{T}`: it does not implement `Serialize`",
     label = "`Serialize` is missing on `{T}`",
@@ -203,13 +208,14 @@ type Written<T> = <ReplyData as Writes<T>>::Data;
     note = "for a type of another crate enable its feature `serde`, or wrap it in a type of your own that implements both"
 )]
 pub trait Writes<T> {
-    /// `T`.
+    /// The type `T`.
     type Data;
 
     /// Writes the data into the reply.
     ///
     /// # Errors
-    /// `INTERNAL_ERROR` when the data cannot be serialized.
+    ///
+    /// Returns `INTERNAL_ERROR` if the data cannot be serialized.
     fn write(data: &T, writer: ReplyWriter<'_>) -> Outcome;
 }
 
@@ -231,7 +237,7 @@ impl<T, U: Unused> Writes<T> for U {
     }
 }
 
-/// `T` can be described by introspection.
+/// Implemented if introspection can describe `T`.
 #[diagnostic::on_unimplemented(
     message = "an operation cannot return `{T}`: it does not implement `JsonSchema`",
     label = "`JsonSchema` is missing on `{T}`",
@@ -239,7 +245,7 @@ impl<T, U: Unused> Writes<T> for U {
     note = "for a type of another crate enable the feature of `schemars` that implements it, such as `chrono04`, `jiff02`, `url2` or `uuid1`, or wrap it in a type of your own, see the book's chapter on parameters"
 )]
 pub trait Describes<T> {
-    /// The type of the data, for introspection.
+    /// Type of the data, for introspection.
     const RETURNS: ReturnsSpec;
 }
 
@@ -269,15 +275,15 @@ impl<T: Serialize + JsonSchema, E: Into<OperationError>> OperationReturn<Fallibl
 }
 
 impl Call {
-    /// Turns what the function returned into the reply.
+    /// Converts the value returned by the function into the reply. Use this in an operation written by hand.
     ///
-    /// The form of `returned` is inferred. A `Result` whose error type is serializable and has a JSON
-    /// schema, such as `Result<u8, String>`, is data to this method. Convert the error into an
-    /// [`OperationError`] first, as in `call.reply(result.or_internal())`. Generated code does not depend on
-    /// this inference.
+    /// The form of `returned` is inferred. A `Result` whose error type is serializable and has a JSON schema, such as
+    /// `Result<u8, String>`, is data to this method. Convert the error into an [`OperationError`] first, for example
+    /// with `call.reply(result.or_internal())`. Generated code does not depend on this inference.
     ///
     /// # Errors
-    /// The operation's own error.
+    ///
+    /// Returns the operation's own error.
     pub fn reply<R: OperationReturn<M>, M>(self, returned: R) -> Outcome {
         self.finish(|writer| returned.write(writer))
     }

@@ -8,7 +8,7 @@ use crate::schema::spec::{
     DangerSpec, InputSpec, LifecycleSpec, ParameterSpec, ReturnsSpec, StateSpec,
 };
 
-/// One entry of an operation's parameter table: a parameter, or several from one type.
+/// An entry of an operation's parameter table. It describes one parameter, or several parameters from one type.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum ParameterEntry {
@@ -16,17 +16,16 @@ pub enum ParameterEntry {
     One(ParameterSpec),
     /// The parameters of a [`ParamGroup`](crate::ParamGroup), expanded inline (REQ-INT-26).
     Group(&'static [ParameterSpec]),
-    /// The `input` of an UPDATE operation with the table of its fields (REQ-UPD-01).
+    /// The `input` of an UPDATE operation, with the table of its fields (REQ-UPD-01).
     Input(InputSpec),
-    /// Parameters that are read together, such as those of a
-    /// `CollectionQuery`.
+    /// Parameters read together, for example those of a `CollectionQuery`.
     Composite(&'static dyn CompositeSpec),
 }
 
-/// The static table of an operation: everything that routing, validation, introspection and tool
-/// descriptions use (REQ-RQ-12).
+/// The static table of an operation. Routing, validation, introspection and tool descriptions only use this table
+/// (REQ-RQ-12).
 ///
-/// The macro generates it, but it can be written by hand as well.
+/// The macro generates it for you. You can also write it by hand:
 ///
 /// ```
 /// use mcp_aql::table::{OperationSpec, ReturnsSpec};
@@ -40,44 +39,44 @@ pub enum ParameterEntry {
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct OperationSpec {
-    /// The name in requests: `^[a-z][a-z0-9_]*$`.
+    /// Name in requests: `^[a-z][a-z0-9_]*$`.
     pub name: &'static str,
-    /// The effect of the operation on stored state.
+    /// Effect of the operation on stored state.
     pub category: SemanticCategory,
-    /// The description. Lists and tools show its first paragraph.
+    /// Description. Lists and tools show its first paragraph.
     pub description: &'static str,
-    /// The endpoint family in a profile other than CRUDE, if the category does not determine it.
+    /// Endpoint family in a profile other than CRUDE, if the category does not determine it.
     pub endpoint: Option<&'static str>,
-    /// The reason why the name's verb and the category differ (REQ-CLS-04, REQ-CLS-09).
+    /// Reason why the name's verb and the category differ (REQ-CLS-04, REQ-CLS-09).
     pub rationale: Option<&'static str>,
-    /// The parameters, in the order of the function's arguments.
+    /// Parameters, in the order of the function's arguments.
     pub parameters: &'static [ParameterEntry],
-    /// The type of the result.
+    /// Type of the result.
     pub returns: ReturnsSpec,
-    /// The position of the result in `data`.
+    /// Position of the result in `data`.
     pub data_key: DataKey,
-    /// The author's examples.
+    /// Examples written by the author.
     pub examples: &'static [ExampleSpec],
-    /// The deprecation, if callers should use another operation.
+    /// Deprecation, if callers should use another operation.
     pub deprecated: Option<Deprecation>,
-    /// The shared state that the function takes.
+    /// Shared state used by the function.
     pub states: &'static [StateSpec],
-    /// The declared danger.
+    /// Declared danger.
     pub danger: DangerSpec,
-    /// The lifecycle, if the operation runs in the background as an execution.
+    /// Lifecycle, if the operation runs in the background as an execution.
     pub lifecycle: Option<LifecycleSpec>,
-    /// The time limit in seconds, instead of that of the adapter.
+    /// Time limit in seconds. Defaults to that of the adapter.
     pub timeout_seconds: Option<u32>,
-    /// The scope that a caller needs, instead of that of the category.
+    /// Scope that a caller needs. Defaults to that of the category.
     pub scope: Option<&'static str>,
-    /// Whether a generated example is shown although the parameters say the same.
+    /// If `true`, introspection shows a generated example even if it adds nothing to the parameters.
     pub(crate) shows_sample: bool,
-    /// The type that the operation belongs to, which is named after the function of a free one.
+    /// Type that the operation belongs to. The type of a free function has the name of the function.
     pub(crate) origin: &'static str,
 }
 
 impl OperationSpec {
-    /// Creates a table without parameters and result.
+    /// Creates a table without parameters and with an empty result.
     pub const fn new(
         name: &'static str,
         category: SemanticCategory,
@@ -153,7 +152,7 @@ impl OperationSpec {
         self
     }
 
-    /// Lists the shared state that the function takes.
+    /// Lists the shared state used by the function.
     #[must_use]
     pub const fn states(mut self, states: &'static [StateSpec]) -> Self {
         self.states = states;
@@ -167,29 +166,30 @@ impl OperationSpec {
         self
     }
 
-    /// Lets the operation run in the background, as an execution.
+    /// Makes the operation run in the background as an execution.
     #[must_use]
     pub const fn lifecycle(mut self, lifecycle: LifecycleSpec) -> Self {
         self.lifecycle = Some(lifecycle);
         self
     }
 
-    /// Sets the time limit in seconds, instead of that of the adapter.
+    /// Sets the time limit in seconds. It replaces that of your adapter.
     #[must_use]
     pub const fn timeout_seconds(mut self, seconds: u32) -> Self {
         self.timeout_seconds = Some(seconds);
         self
     }
 
-    /// Sets the scope that a caller needs, instead of that of the category, such as `tasks:delete`. It must be a
-    /// single scope of RFC 6749 §3.3.
+    /// Sets the scope that a caller needs, for example `tasks:delete`. It replaces that of the category, and must be
+    /// a single scope of RFC 6749 §3.3.
     #[must_use]
     pub const fn scope(mut self, scope: &'static str) -> Self {
         self.scope = Some(scope);
         self
     }
 
-    /// Shows a generated example, also if the parameters say the same. No author writes one for a ready operation.
+    /// Shows a generated example even if it adds nothing to the parameters. Ready operations use this, because they
+    /// have no author who writes an example.
     #[doc(hidden)]
     #[must_use]
     pub const fn show_sample(mut self) -> Self {
@@ -203,13 +203,13 @@ impl OperationSpec {
         self
     }
 
-    /// The first paragraph of the description on one line.
+    /// Returns the first paragraph of the description on one line.
     pub fn summary(&self) -> String {
         summary(self.description)
     }
 }
 
-/// The first paragraph of a description on one line.
+/// Returns the first paragraph of a description on one line.
 pub(crate) fn summary(description: &str) -> String {
     description
         .lines()
@@ -222,8 +222,12 @@ pub(crate) fn summary(description: &str) -> String {
 /// The position of a result in `data` (REQ-RSP-11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DataKey {
-    /// A list becomes `items`. A named object or union becomes a member with its type's name in snake case,
-    /// so that a `Task` is `data.task`. A [`Page`](crate::Page) and any other result is `data` itself.
+    /// Selects the position by the type of the result:
+    ///
+    /// - A list becomes the member `items`.
+    /// - A named object or union becomes a member with its type's name in snake case, so that a `Task` is
+    ///   `data.task`.
+    /// - A [`Page`](crate::Page) and any other result is `data` itself.
     Auto,
     /// A member with this name.
     Named(&'static str),
@@ -234,8 +238,8 @@ pub enum DataKey {
 /// An example call by the author.
 #[derive(Debug, Clone, Copy)]
 pub struct ExampleSpec {
-    /// The description of the example, which may be empty.
+    /// Description of the example. It may be empty.
     pub description: &'static str,
-    /// The `params` object as JSON text.
+    /// The `params` object as JSON.
     pub params: &'static str,
 }

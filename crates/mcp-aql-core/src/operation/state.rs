@@ -1,14 +1,14 @@
-//! The shared state of an adapter by type.
+//! Stores the shared state of an adapter by type.
 
 use std::any::{Any, TypeId, type_name};
 use std::collections::HashMap;
 
 use crate::schema::spec::{SharedState, StateSpec};
 
-/// Shared state that was registered with [`AdapterBuilder::state`](crate::AdapterBuilder::state), by type.
+/// Gives an operation access to shared state registered with [`AdapterBuilder::state`](crate::AdapterBuilder::state).
 ///
-/// An argument of this type is not a parameter: `State(clock): State<Clock>`. If the state is not
-/// registered, [`build`](crate::AdapterBuilder::build) fails.
+/// Use it as an argument of your function: `State(clock): State<Clock>`. It does not become a parameter of the
+/// operation. If no state of this type is registered, [`build`](crate::AdapterBuilder::build) fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct State<T>(pub T);
 
@@ -30,13 +30,13 @@ struct RegisteredState {
 }
 
 impl StateMap {
-    /// Adds a state. Returns `false` if there was one of this type.
+    /// Adds a state. Returns `false` if it replaces a state of the same type.
     pub(crate) fn insert<T: SharedState>(&mut self, state: T) -> bool {
         let state = RegisteredState { value: Box::new(state), type_name: type_name::<T>() };
         self.0.insert(TypeId::of::<T>(), state).is_none()
     }
 
-    /// The problem to report when the state is not registered.
+    /// Returns the problem to report if the state is not registered.
     pub(crate) fn problem_of(&self, spec: &StateSpec) -> Option<String> {
         if self.0.contains_key(&(spec.id)()) {
             return None;
@@ -74,7 +74,7 @@ impl StateMap {
     }
 }
 
-/// `T` of `Arc<T>`, by the type's name. Only a hint in a message depends on it.
+/// Returns `T` for a type name `Arc<T>`. Only a hint in a message depends on it, because type names are not stable.
 fn inside_arc(name: &str) -> Option<&str> {
     name.strip_prefix("alloc::sync::Arc<")?.strip_suffix('>')
 }

@@ -1,4 +1,4 @@
-//! Registered operations.
+//! Registered operations, prepared for calls.
 
 use std::sync::Arc;
 
@@ -14,36 +14,36 @@ use crate::util::future::BoxFuture;
 
 /// A registered operation: its table, prepared for validation and calls.
 pub struct RegisteredOperation {
-    /// The table of the operation.
+    /// Table of the operation.
     pub spec: OperationSpec,
     pub(crate) name: Arc<str>,
-    /// The scope that callers need.
+    /// Scope that callers need.
     pub(crate) scope: Option<Arc<str>>,
-    /// The operation's endpoint family.
+    /// Endpoint family of the operation.
     pub(crate) endpoint: Arc<str>,
-    /// The parameters, in the order of the table.
+    /// Parameters, in the order of the table.
     pub parameters: Vec<Parameter>,
-    /// The form of the reply around the result.
+    /// Position of the result in the reply.
     pub envelope: Envelope,
-    /// The function.
+    /// Implementation of the operation.
     pub handler: Handler,
-    /// A note of this adapter for the description.
+    /// A note that this adapter adds to the description.
     pub(crate) note: Option<String>,
-    /// A note about the gates for the description.
+    /// A note about the gates, added to the description.
     pub(crate) gate_note: Option<String>,
-    /// The composite arguments.
+    /// Composite arguments.
     pub composites: Composites,
     /// Replaces other names of parameters that the protocol allows.
     pub(crate) rename_params: Option<RenameParams>,
 }
 
 impl RegisteredOperation {
-    /// The scope that callers need.
+    /// Returns the scope that callers need.
     pub fn scope(&self) -> Option<&str> {
         self.scope.as_deref()
     }
 
-    /// The scope that callers need and that the principal does not have.
+    /// Returns the scope that callers need, if the principal does not have it.
     pub fn missing_scope(&self, principal: &Principal) -> Option<&str> {
         self.scope.as_deref().filter(|scope| !principal.has_scope(scope))
     }
@@ -55,20 +55,20 @@ pub(crate) type RenameParams = fn(&mut Map<String, Value>);
 /// The implementation of an operation.
 #[derive(Clone)]
 pub enum Handler {
-    /// The built-in `introspect`.
+    /// The built-in operation `introspect`.
     Introspect,
-    /// An operation on executions.
+    /// A built-in operation on executions.
     Execution(ExecutionCall),
-    /// The author's function.
+    /// A function of the author.
     Function(Arc<dyn Run>),
 }
 
-/// A function with its receiver, without the receiver's type.
+/// A function with its receiver. The trait erases the type of the receiver.
 pub trait Run: Send + Sync {
     /// Runs the function.
     fn run(&self, call: Call) -> BoxFuture<'_, Outcome>;
 
-    /// Looks at a call before anybody is asked to confirm it, see [`PreviewFunction`].
+    /// Previews a call before the user is asked to confirm it, see `PreviewFunction`.
     fn preview(
         &self,
         call: &mut dyn FnMut() -> Call,

@@ -1,4 +1,4 @@
-//! The traits that the macros implement: operations, sets of operations, groups of parameters.
+//! The traits implemented by the macros: operations, sets of operations, and groups of parameters.
 
 use super::{Call, Outcome, Preview};
 use super::{ExampleSpec, OperationSpec};
@@ -8,15 +8,15 @@ use crate::util::future::BoxFuture;
 
 /// An operation of a receiver `S`: its table and its function.
 pub struct OperationEntry<S: ?Sized + 'static> {
-    /// The static table.
+    /// Static table.
     pub spec: OperationSpec,
     /// Decodes the arguments and calls the function.
     pub call: for<'a> fn(&'a S, Call) -> BoxFuture<'a, Outcome>,
-    /// Looks at a call before anybody is asked to confirm it.
+    /// Previews a call before the user is asked to confirm it.
     pub(crate) preview: Option<PreviewFunction<S>>,
 }
 
-/// Looks at a call before anybody is asked to confirm it. Returns what the call would do, or the error with which it
+/// Previews a call before the user is asked to confirm it. Returns what the call would do, or the error with which it
 /// would fail.
 pub(crate) type PreviewFunction<S> =
     for<'a> fn(&'a S, Call) -> BoxFuture<'a, Result<Preview, OperationError>>;
@@ -30,14 +30,14 @@ impl<S: ?Sized> OperationEntry<S> {
         Self { spec, call, preview: None }
     }
 
-    /// Looks at calls before anybody is asked to confirm them. The preview changes nothing.
+    /// Sets the preview of calls. It runs before the user is asked to confirm a call, and must not change anything.
     #[must_use]
     pub const fn preview(mut self, preview: PreviewFunction<S>) -> Self {
         self.preview = Some(preview);
         self
     }
 
-    /// Sets the declared danger. The question of a confirmation stays, unless `danger` has one.
+    /// Replaces the declared danger. Keeps the question of a confirmation unless `danger` has one.
     #[doc(hidden)]
     #[must_use]
     pub const fn danger(mut self, danger: DangerSpec) -> Self {
@@ -49,7 +49,7 @@ impl<S: ?Sized> OperationEntry<S> {
         self
     }
 
-    /// Sets the examples.
+    /// Replaces the examples.
     #[doc(hidden)]
     #[must_use]
     pub const fn examples(mut self, examples: &'static [ExampleSpec]) -> Self {
@@ -66,12 +66,12 @@ impl<S: ?Sized> OperationEntry<S> {
     note = "write `#[operation(category = \"…\")]` above the function and register it as `name {{}}`; a method is registered with its type: `.operations(value)`"
 )]
 pub trait Operation: 'static {
-    /// The operation's table and function.
+    /// Table and function of the operation.
     const OPERATION: OperationEntry<()>;
 }
 
-/// A type whose methods are operations. `#[operations]` on its impl block implements this trait. Register a
-/// value of it with [`AdapterBuilder::operations`](crate::AdapterBuilder::operations).
+/// A type whose methods are operations. Write `#[operations]` on its impl block to implement this trait, and register
+/// a value of the type with [`AdapterBuilder::operations`](crate::AdapterBuilder::operations).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no operations",
     label = "no operations",
@@ -81,13 +81,13 @@ pub trait Operations: Send + Sync + 'static {
     /// The operations in source order.
     const OPERATIONS: &'static [OperationEntry<Self>];
 
-    /// The operations of further blocks: `#[operations(block = name)]`, listed by
+    /// The operations of further blocks, declared with `#[operations(block = name)]` and listed by
     /// `#[operations(blocks(name))]`.
     const FURTHER: &'static [&'static [OperationEntry<Self>]] = &[];
 }
 
-/// Parameters that several operations share: `#[derive(ParamGroup)]`. Each field becomes a parameter of the
-/// operation (REQ-RQ-13, REQ-INT-26).
+/// Parameters shared by several operations. Derive it with `#[derive(ParamGroup)]`. Each field becomes a parameter of
+/// the operation (REQ-RQ-13, REQ-INT-26).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a group of parameters",
     label = "not a group of parameters",
@@ -97,9 +97,11 @@ pub trait ParamGroup: Sized {
     /// The parameters, in the order of the fields.
     const PARAMETERS: &'static [ParameterSpec];
 
-    /// Takes the group's values from a call, in that order.
+    /// Takes the group's values from a call, in the same order.
     ///
-    /// # Errors An error if a value passes the table's checks but does not fit the field's type.
+    /// # Errors
+    ///
+    /// Returns an error if a value passes the checks of the table but does not fit the field's type.
     fn decode(call: &mut Call) -> Result<Self, OperationError>;
 }
 
@@ -107,7 +109,8 @@ impl Call {
     /// Returns the next arguments as a group.
     ///
     /// # Errors
-    /// As [`param`](Self::param).
+    ///
+    /// Returns the same error as [`param`](Self::param).
     pub fn group<G: ParamGroup>(&mut self) -> Result<G, OperationError> {
         G::decode(self)
     }

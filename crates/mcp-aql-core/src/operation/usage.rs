@@ -1,9 +1,10 @@
-//! The usage of wrapped APIs.
+//! The usage of wrapped APIs, as reported by operations.
 
 use crate::error::OperationError;
 use crate::util::future::BoxFuture;
 
-/// The usage of a wrapped API by a call, which the operation [reports](super::Context::report_usage).
+/// The usage of a wrapped API by a call. An operation [reports](super::Context::report_usage) it, and quotas count
+/// it.
 ///
 /// ```
 /// use mcp_aql::rate_limits::Usage;
@@ -28,15 +29,16 @@ impl Usage {
         Self { tokens: count, ..Self::default() }
     }
 
-    /// Sets the number of bytes, for a cost model by bytes.
+    /// Sets the number of bytes. A cost model by bytes uses it.
     pub fn bytes(mut self, count: u64) -> Self {
         self.bytes = count;
         self
     }
 
-    /// Sets the cost beyond the cost models, in their currency: a finite amount that is not negative. Any
-    /// other amount is logged as an error with the caller's line and counts as 0, because NaN would make
-    /// later sums useless and an infinite amount would use up the quota of a month.
+    /// Sets a cost in addition to that of the cost models, in their currency. It must be finite and not negative.
+    ///
+    /// Any other amount counts as 0 and is logged as an error with the caller's line. The reason is that NaN would
+    /// make later sums useless, and an infinite amount would exhaust the quota of a month.
     #[track_caller]
     pub fn cost(mut self, amount: f64) -> Self {
         if amount.is_finite() && amount >= 0.0 {
@@ -58,11 +60,11 @@ impl Usage {
 
 /// Counts the usage of wrapped APIs.
 pub trait UsageRecorder: Send + Sync {
-    /// Counts the usage that an operation has reported. A failure is only logged, because the operation has run.
+    /// Counts the usage reported by an operation. Failures are only logged, because the operation has already run.
     fn record(&self, usage: Usage) -> BoxFuture<'_, ()>;
 }
 
-/// Stores the limits that wrapped APIs report.
+/// Stores the limits reported by wrapped APIs.
 pub trait UpstreamMemory: Send + Sync {
     /// Records a response to a call of the operation.
     fn answered<'a>(

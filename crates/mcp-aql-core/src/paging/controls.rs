@@ -1,4 +1,4 @@
-//! Rules for the page controls `first`, `after`, `last` and `before`.
+//! Checks the page controls `first`, `after`, `last` and `before`.
 
 use mcp_aql_protocol::ErrorCode;
 
@@ -12,16 +12,16 @@ pub const CURSOR_CONTROLS: [&str; 4] = ["first", "after", "last", "before"];
 /// Page controls that exclude each other (REQ-PAG-02, REQ-PAG-03).
 #[derive(Debug)]
 pub struct Contradiction {
-    /// The controls that would be valid.
+    /// Controls that would be valid.
     pub expected: &'static str,
-    /// The controls of the call.
+    /// Controls of the call.
     pub provided: Vec<&'static str>,
-    /// The change that makes the call valid.
+    /// A change that makes the call valid.
     pub hint: &'static str,
 }
 
 impl Contradiction {
-    /// Checks the page controls of a call.
+    /// Checks the page controls of a call. Returns `None` if they are consistent.
     pub fn of(provided: &[&'static str]) -> Option<Self> {
         let has = |name: &str| provided.contains(&name);
         let found = |expected, hint| Some(Self { expected, provided: provided.to_vec(), hint });
@@ -49,13 +49,20 @@ impl Contradiction {
         None
     }
 
-    /// The error message for the client.
+    /// Returns the error message for the client.
     pub fn message(&self) -> String {
         let provided: Vec<_> = self.provided.iter().map(|name| format!("'{name}'")).collect();
         format!("Paging by {} is not possible: {}", provided.join(" and "), self.hint)
     }
 
-    /// Adds the protocol's details for this error, except `param_name`.
+    /// Adds the protocol's details of this error, except `param_name`:
+    ///
+    /// ```json
+    /// {
+    ///   "expected_type": "'first' or 'last'", "actual_type": "first+last", "provided": ["first", "last"],
+    ///   "hint": "ask for the first rows or for the last, not both"
+    /// }
+    /// ```
     pub fn describe(&self, error: OperationError) -> OperationError {
         error
             .with_detail("expected_type", self.expected)
@@ -64,14 +71,14 @@ impl Contradiction {
             .with_detail("hint", self.hint)
     }
 
-    /// The error of a list with no other faults to report.
+    /// Creates the error of a list without other mistakes to report.
     pub(crate) fn error(&self) -> OperationError {
         let error = OperationError::new(ErrorCode::ValidationInvalidType, self.message());
         self.describe(error.with_detail("param_name", "pagination"))
     }
 }
 
-/// Clamps the page size. Adds a warning if the result is less than requested (REQ-PAG-08).
+/// Clamps the page size to the limit. Adds a warning if the result is less than requested (REQ-PAG-08).
 pub fn clamped(
     name: &'static str,
     asked: usize,
@@ -97,8 +104,7 @@ pub fn clamped(
 /// The detail `expected` of the error for a rejected cursor.
 pub const EXPECTED_CURSOR: &str = "a cursor of an earlier page";
 
-/// The end of the sentence "Parameter 'after' …" for a cursor that does not belong to this list and
-/// these `controls`.
+/// Completes the sentence "Parameter 'after' …" for a cursor that does not belong to this list and these `controls`.
 pub fn refused_cursor(text: &str, list: &str, controls: &str) -> String {
     let shown = clean(text);
     format!(

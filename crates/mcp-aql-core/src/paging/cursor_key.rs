@@ -8,8 +8,11 @@ use hmac_sha256::Hash;
 
 use crate::caller::principal::Principal;
 
-/// The secret key that authenticates cursors. An adapter without a configured key generates a
-/// random one at every start, and rejects cursors of earlier runs.
+/// The secret key that authenticates cursors. It prevents clients from constructing cursors, and from using them for
+/// another list.
+///
+/// An adapter without a configured key generates a random one on every start, and therefore rejects cursors of
+/// earlier runs.
 #[derive(Clone)]
 pub struct CursorKey(Arc<[u8; 16]>);
 
@@ -20,18 +23,19 @@ impl std::fmt::Debug for CursorKey {
 }
 
 impl CursorKey {
-    /// Creates a key that outlives the process, from 16 secret bytes.
+    /// Creates a key from 16 secret bytes. Use this if your cursors must stay valid after a restart, or in several
+    /// processes.
     pub fn new(bytes: [u8; 16]) -> Self {
         Self(Arc::new(bytes))
     }
 
-    /// Generates a random key, which lasts as long as the process.
+    /// Generates a random key. It is valid until the process ends.
     pub fn random() -> Self {
         Self::new(uuid::Uuid::new_v4().into_bytes())
     }
 
-    /// Returns the key of one caller's cursors: a cursor that was made for a principal is invalid for every other
-    /// caller, in all processes with the same key. Operations use it for their callers.
+    /// Returns the key of one caller's cursors. A cursor created for a principal is then invalid for every other
+    /// caller, in all processes with the same key. Built-in lists and queries already do this for their callers.
     ///
     /// ```
     /// use mcp_aql::auth::Principal;
@@ -44,7 +48,7 @@ impl CursorKey {
     pub fn for_principal(&self, principal: &Principal) -> Self {
         let mut hash = Hash::new();
         hash.update(*self.0);
-        // No purpose of a cursor has this length.
+        // Separates this key from tags: the purpose of a cursor never has this length.
         hash.update(u64::MAX.to_le_bytes());
         hash.update(&*principal.identity());
         let mut key = [0; 16];
@@ -61,7 +65,7 @@ impl CursorKey {
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// Decodes a cursor that [`seal`](Self::seal) made for the same purpose.
+    /// Decodes a cursor created by [`seal`](Self::seal) for the same purpose. Returns `None` for any other string.
     #[doc(hidden)]
     pub fn open(&self, purpose: &str, text: &str) -> Option<Vec<u8>> {
         let mut bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
@@ -69,8 +73,8 @@ impl CursorKey {
         (tag == self.tag(purpose, &bytes)).then_some(bytes)
     }
 
-    /// Computes the checksum. A truncated SHA-256 with a secret prefix of fixed length is a MAC:
-    /// extending the input would need the truncated part.
+    /// Computes the checksum. A truncated SHA-256 with a secret prefix of fixed length is a MAC: an attacker who
+    /// extends the input would need the truncated part.
     fn tag(&self, purpose: &str, payload: &[u8]) -> [u8; TAG_BYTES] {
         let mut hash = Hash::new();
         hash.update(*self.0);
@@ -84,7 +88,7 @@ impl CursorKey {
     }
 }
 
-/// The length of the checksum in bytes.
+/// Length of the checksum in bytes.
 const TAG_BYTES: usize = 8;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Paging of the framework's own lists.
+//! Pages of the framework's own lists.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -16,33 +16,34 @@ use crate::schema::argument::Argument;
 /// The page sizes of a list (REQ-PAG-08).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PageSizes {
-    /// The page size if the call sets none.
+    /// Page size if the call sets none.
     pub(crate) default: usize,
-    /// The maximum page size.
+    /// Maximum page size.
     pub(crate) max: usize,
 }
 
-/// The page that a call requests. A position in the list is the text that identifies an entry.
+/// The page requested by a call. A position in the list is a string that identifies an entry.
 #[derive(Debug, Clone)]
 pub(crate) struct PageRequest {
-    /// Whether the page is cut from the end of the list.
+    /// If `true`, the page is taken from the end of the list.
     from_end: bool,
     size: usize,
-    /// The position in `after` or `before`.
+    /// Position in `after` or `before`.
     position: Option<String>,
     key: CursorKey,
     purpose: String,
 }
 
 impl PageRequest {
-    /// Parses the page controls of a call, whose names and types are already validated.
+    /// Parses the page controls of a call. Their names and types are already validated.
     ///
-    /// Cursors are bound to `operation`, to the `owner` of the list and to all other arguments of the
-    /// call. A cursor of another list, or of the same list with another filter, is rejected.
+    /// Cursors are bound to `operation`, to the `owner` of the list and to all other arguments of the call. A cursor
+    /// of another list, or of the same list with another filter, is rejected.
     ///
     /// # Errors
-    /// `VALIDATION_INVALID_TYPE` if the controls contradict each other, `VALIDATION_INVALID_VALUE`
-    /// for a cursor that does not belong to this list. The details are those of a `CollectionQuery`.
+    ///
+    /// Returns `VALIDATION_INVALID_TYPE` if the controls contradict each other, and `VALIDATION_INVALID_VALUE` for a
+    /// cursor of another list. The details are those of a `CollectionQuery`.
     pub(crate) fn read(
         operation: &str,
         owner: Option<&str>,
@@ -95,17 +96,17 @@ impl PageRequest {
         Ok(request)
     }
 
-    /// The position after which the page begins.
+    /// Returns the position after which the page begins.
     pub(crate) fn after(&self) -> Option<&str> {
         self.position.as_deref().filter(|_| !self.from_end)
     }
 
-    /// The position before which the page ends.
+    /// Returns the position before which the page ends.
     pub(crate) fn before(&self) -> Option<&str> {
         self.position.as_deref().filter(|_| self.from_end)
     }
 
-    /// Creates the empty page.
+    /// Creates an empty page, to be filled with entries.
     pub(crate) fn page<T>(self) -> ListPage<T> {
         ListPage { request: self, entries: VecDeque::new(), has_more: false }
     }
@@ -115,7 +116,7 @@ impl PageRequest {
     }
 }
 
-/// The cursors of a page's entries, for a page that may be shortened.
+/// Creates the cursors of a page's entries. They are needed if the page is shortened afterwards.
 #[derive(Debug, Clone)]
 pub(crate) struct ListCursors {
     request: PageRequest,
@@ -132,18 +133,18 @@ impl RowCursors for ListCursors {
     }
 }
 
-/// A page that is filled from a list, entry by entry.
+/// A page filled from a list, entry by entry.
 #[derive(Debug)]
 pub(crate) struct ListPage<T> {
     request: PageRequest,
     entries: VecDeque<T>,
-    /// Whether some entries do not fit on the page.
+    /// If `true`, some entries did not fit on the page.
     has_more: bool,
 }
 
 impl<T> ListPage<T> {
-    /// Adds the next entry of the list. The caller passes only entries between [`PageRequest::after`]
-    /// and [`PageRequest::before`], and stops once the page is complete.
+    /// Adds the next entry of the list. Pass only entries between [`PageRequest::after`] and [`PageRequest::before`],
+    /// and stop when the result is `Break`.
     pub(crate) fn push(&mut self, entry: T) -> ControlFlow<()> {
         if self.request.from_end {
             self.entries.push_back(entry);
@@ -160,14 +161,14 @@ impl<T> ListPage<T> {
         ControlFlow::Continue(())
     }
 
-    /// The cursors of the entries. `position` returns the text that identifies an entry.
+    /// Returns the cursors of the entries. `position` returns the string that identifies an entry.
     pub(crate) fn cursors(&self, position: impl Fn(&T) -> &str) -> ListCursors {
         let positions = self.entries.iter().map(|entry| position(entry).to_owned()).collect();
         ListCursors { request: self.request.clone(), positions }
     }
 
-    /// Returns the entries of the page and its place in the list. `position` returns the text that
-    /// identifies an entry.
+    /// Returns the entries of the page, and its position in the list. `position` returns the string that identifies
+    /// an entry.
     pub(crate) fn finish(self, position: impl Fn(&T) -> &str) -> (Vec<T>, PageInfo) {
         let Self { request, entries, has_more } = self;
         let is_inside = request.position.is_some();
@@ -204,7 +205,7 @@ mod tests {
         Ok((request, warnings))
     }
 
-    /// A page of the list `000`, `001`, …
+    /// Returns a page of the list `000`, `001`, …
     fn page(entries: usize, params: &Value) -> (Vec<String>, PageInfo) {
         let (request, _) = read(params).unwrap();
         let all = (0..entries).map(|number| format!("{number:03}"));

@@ -1,7 +1,7 @@
-//! Pages of lists: the page controls of a call, and the cursors in its answer.
+//! Pages of lists: the page controls of a call, and the cursors in its reply.
 //!
-//! The query language and the framework's own lists share these rules: valid combinations of
-//! controls, page sizes, and the validity of cursors.
+//! The query language and the framework's own lists share these rules for combining controls, for page sizes, and for
+//! the validity of cursors.
 
 mod controls;
 mod cursor_key;

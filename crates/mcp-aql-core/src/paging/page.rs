@@ -1,4 +1,4 @@
-//! A page of a collection, as it is serialized into a reply.
+//! Serializes a page of a collection into a reply.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,11 +11,22 @@ use super::page_fit::{self, CutEnd, FitResult, FittedRows, PageForm, PageSpace, 
 use super::page_info::PageInfo;
 use super::query_parts::{QueryParts, page_schema, shown};
 
-/// The schema keyword of types whose values are the whole `data` of a reply: [`Page`] and the
-/// relationship graph. Its value is the name of the type. It is never published.
+/// A schema keyword that marks types whose values are the whole `data` of a reply: [`Page`] and the relationship
+/// graph.
+///
+/// The value is the name of the type. The keyword is never published.
 pub(crate) const DATA_MARK: &str = "x-mcp-aql-data";
 
-/// One page of a collection: `data.items` with `data.pageInfo` beside it.
+/// One page of a collection. In the reply, the entries are `data.items`, and their position is `data.pageInfo`:
+///
+/// ```json
+/// {
+///   "items": ["a", "b"],
+///   "pageInfo": { "hasNextPage": true, "hasPreviousPage": false, "startCursor": "a", "endCursor": "b" }
+/// }
+/// ```
+///
+/// Return it from an operation that does its own paging:
 ///
 /// ```
 /// use mcp_aql::query::PageInfo;
@@ -27,48 +38,48 @@ pub(crate) const DATA_MARK: &str = "x-mcp-aql-data";
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 ///
-/// A page that was built by a `CollectionQuery` also reports the applied controls, contains only
-/// the requested fields of each entry, and carries the aggregates: `data.aggregations`.
+/// A page built by a `CollectionQuery` contains only the requested fields of each entry. It also reports the applied
+/// controls, and its aggregates as `data.aggregations`.
 ///
 /// Source: features/pagination §3 (REQ-RSP-11, REQ-PAG-04, REQ-PAG-07), features/aggregations §3
 /// (REQ-AGG-04, REQ-AGG-05).
 #[derive(Debug, Clone)]
 pub struct Page<T> {
-    /// The entries of this page.
+    /// Entries of this page.
     pub items: Vec<T>,
-    /// The place of this page in the collection.
+    /// Position of this page in the collection.
     pub page_info: PageInfo,
-    /// The parts that a query adds.
+    /// Parts that a query adds.
     #[doc(hidden)]
     pub parts: Option<Box<QueryParts<T>>>,
-    /// The cursors of the entries, if this crate makes them.
+    /// Creates the cursors of the entries. `None` if the operation created the cursors itself.
     #[doc(hidden)]
     pub cursors: Option<Arc<dyn RowCursors>>,
 }
 
-/// The cursors of a page's entries, for a page that may be shortened.
+/// Creates the cursors of a page's entries. They are needed if the page is shortened to fit into a reply.
 pub trait RowCursors: fmt::Debug + Send + Sync {
-    /// The cursor of the entry with this index.
+    /// Returns the cursor of the entry with this index.
     fn cursor(&self, place: usize) -> Option<String>;
 
-    /// Whether the page ends before a place instead of starting after one.
+    /// Returns `true` if the page was requested from the end of the list (`last` and `before`).
     fn is_from_end(&self) -> bool;
 }
 
 impl<T> Page<T> {
-    /// Creates a page of these entries.
+    /// Creates a page of these entries. You choose the cursors in `page_info`.
     pub fn new(items: Vec<T>, page_info: PageInfo) -> Self {
         Self { items, page_info, parts: None, cursors: None }
     }
 }
 
 impl<T> Page<T> {
-    /// The cursor of the entry with this index, if this crate makes the cursors of the page.
+    /// Returns the cursor of the entry with this index, or `None` if the operation created the cursors itself.
     fn cursor(&self, place: usize) -> Option<String> {
         self.cursors.as_ref()?.cursor(place)
     }
 
-    /// Whether the page ends before a place instead of starting after one.
+    /// Returns `true` if the page was requested from the end of the list.
     fn is_from_end(&self) -> bool {
         self.cursors.as_ref().is_some_and(|cursors| cursors.is_from_end())
     }
@@ -91,8 +102,8 @@ impl<T: Serialize> Page<T> {
         page.end()
     }
 
-    /// Writes the entries that keep to the budget, but at least one. The page ends before the others, and its
-    /// cursor leads to them. Entries that can never be displayed are omitted.
+    /// Writes the entries that fit into the budget, but at least one. The page ends before the first entry that does
+    /// not fit, and its cursor leads there. Entries too large for any reply are left out.
     fn write_fitting<S: Serializer>(
         &self,
         mut space: PageSpace,
@@ -125,8 +136,8 @@ impl<T: Serialize> Page<T> {
         }
     }
 
-    /// Writes all entries except those that can never be displayed. With fewer entries, numbers of pages would
-    /// change their meaning, and only the author knows other cursors.
+    /// Writes all entries except those too large for any reply. The page cannot be shortened: with fewer entries,
+    /// page numbers would change their meaning, and only the operation knows how to create other cursors.
     fn write_without_cursors<S: Serializer>(
         &self,
         space: PageSpace,
@@ -158,7 +169,7 @@ impl<T: Serialize> Page<T> {
         }
     }
 
-    /// The `pageInfo` of the page with only the entries that fit.
+    /// Returns the `pageInfo` of the page with only the entries that fit.
     fn info_of(&self, fit: &FittedRows) -> Option<PageInfo> {
         let mut info = self.page_info.clone();
         if self.is_from_end() {
@@ -171,13 +182,13 @@ impl<T: Serialize> Page<T> {
         Some(info)
     }
 
-    /// The entry with this index as it is serialized.
+    /// Returns the entry with this index in its serialized form.
     fn shown(&self, place: usize) -> Option<impl Serialize> {
         self.items.get(place).map(|row| shown(row, self.parts.as_deref()))
     }
 }
 
-/// The length of a serialized `pageInfo`.
+/// Returns the length of a serialized `pageInfo`.
 fn length(info: &PageInfo) -> usize {
     serde_json::to_string(info).map_or(0, |text| text.len())
 }

@@ -1,5 +1,6 @@
-//! Shortens a page to the rows that fit into the reply, so that neither many large rows nor a
-//! single oversized row make a list fail.
+//! Shortens a page to the rows that fit into the reply.
+//!
+//! Without it, many large rows or a single oversized row would make a list fail.
 
 use std::cell::Cell;
 
@@ -10,37 +11,37 @@ use crate::error::warning::Warning;
 use crate::request::{nesting, write_json};
 use crate::vocab::{ReplyLimits, new_id};
 
-/// The space for the rows of a page, including commas.
+/// Available bytes for the rows of a page, including commas.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PageSpace {
-    /// The space up to the budget, in bytes. One row may exceed it.
+    /// Bytes until the budget is used up. The first row may exceed it.
     pub(crate) budget: usize,
-    /// The space in this reply, in bytes.
+    /// Bytes until the size limit of this reply.
     pub(crate) bytes: usize,
-    /// The space in a reply that contains only the page. A larger row is never displayed.
+    /// Bytes in a reply that contains only the page. A larger row cannot be shown in any reply.
     pub(crate) alone: usize,
-    /// The maximum nesting depth of objects and arrays in a row.
+    /// Maximum nesting depth of objects and arrays in a row.
     pub(crate) depth: usize,
 }
 
 /// The result of fitting a page.
 #[derive(Debug)]
 pub(crate) enum FitResult {
-    /// Rows are missing, as the warning reports.
+    /// Rows are missing. The warning reports them.
     Cut(Warning),
-    /// All rows are there, although they exceed the budget, because no cursor leads to the rest. A page of
-    /// this size would keep to it.
+    /// All rows are included although they exceed the budget, because no cursor leads to the rest. A page of this
+    /// size would keep to the budget.
     Uncut(usize),
     /// The rows do not fit together, and no cursor leads to the rest. A page of this size would fit.
     TooMany(usize),
 }
 
-/// The text around the rows of a page.
+/// The JSON around the rows of a page.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Frame {
-    /// The length of the text in bytes.
+    /// Length of the JSON in bytes.
     pub(crate) bytes: usize,
-    /// The nesting depth at which rows are serialized.
+    /// Nesting depth at which rows are serialized.
     pub(crate) depth: usize,
 }
 
@@ -48,16 +49,16 @@ pub(crate) struct Frame {
 enum FitState {
     #[default]
     Idle,
-    /// The next page is serialized with this text as its only row.
+    /// The next page is serialized with this string as its only row.
     Marked(String),
-    /// The next page is serialized to fit.
+    /// The next page is serialized so that it fits.
     Fitting(PageSpace),
     Done(FitResult),
 }
 
 thread_local! {
-    /// Passed through the thread, since `Serialize` has no argument for it. Serialization starts
-    /// and ends on one thread.
+    /// Passes the state to `Page`. `Serialize` has no argument for it, and serialization starts and ends on one
+    /// thread.
     static STATE: Cell<FitState> = const { Cell::new(FitState::Idle) };
 }
 
@@ -70,15 +71,22 @@ impl Drop for Reset {
     }
 }
 
-/// The form of a result.
+/// The result of measuring. It depends on the kind of result.
 pub(crate) enum Measured<E> {
-    /// The result contains a page with this text around its rows.
+    /// The result contains a page. The frame describes the JSON around its rows.
     Page(Frame),
-    /// The result contains no rows that could be cut. This is its text.
+    /// The result contains no rows that could be cut. The field holds its JSON.
     Other(Result<Vec<u8>, E>),
 }
 
-/// Measures the text around the rows of the page in a result. `serialize` serializes the result.
+/// Measures the JSON around the rows of the page in a result. `serialize` serializes the result.
+///
+/// The page is serialized with a random marker as its only row. The position of the marker is then searched in the
+/// JSON:
+///
+/// ```text
+/// {"success":true,"data":{"items":["rows_…"],"pageInfo":{…}}
+/// ```
 pub(crate) fn measure_frame<E>(serialize: impl FnOnce() -> Result<Vec<u8>, E>) -> Measured<E> {
     let _reset = Reset;
     let marker = format!("\"{}\"", new_id("rows"));
@@ -96,7 +104,7 @@ pub(crate) fn measure_frame<E>(serialize: impl FnOnce() -> Result<Vec<u8>, E>) -
     }
 }
 
-/// Serializes a result again that did not fit. A page in it is fitted into the space.
+/// Serializes a result again, and fits the page in it into the available space.
 pub(crate) fn fit_page<T>(
     space: PageSpace,
     serialize: impl FnOnce() -> T,
@@ -110,15 +118,15 @@ pub(crate) fn fit_page<T>(
     }
 }
 
-/// The form in which the current page is to be serialized.
+/// The form in which a page is to be serialized.
 pub(super) enum PageForm {
     Whole,
     Marked(String),
     Fitting(PageSpace),
 }
 
-/// Returns the form of the current page. Only one page of a result is serialized in another form
-/// than the whole.
+/// Returns the form of the current page. Only the first page of a result is marked or fitted; further pages are
+/// serialized completely.
 pub(super) fn wanted() -> PageForm {
     match STATE.take() {
         FitState::Marked(marker) => PageForm::Marked(marker),
@@ -135,19 +143,19 @@ pub(super) fn report(fitted: FitResult) {
     STATE.set(FitState::Done(fitted));
 }
 
-/// The rows to write.
+/// Selects the rows to write.
 #[derive(Clone, Copy)]
 pub(super) enum Rows<'a> {
     All,
-    /// A marker text instead of the rows.
+    /// A marker string instead of the rows.
     Marker(&'a str),
     /// The rows with these indexes.
     At(&'a [usize]),
 }
 
-/// The list of a page's rows as it is serialized.
+/// Serializes the list of a page's rows.
 pub(super) struct RowList<'a, F> {
-    /// The number of rows of the page.
+    /// Number of rows of the page.
     pub(super) count: usize,
     pub(super) rows: Rows<'a>,
     /// Returns the row with an index.
@@ -176,16 +184,16 @@ impl<R: Serialize, F: Fn(usize) -> Option<R>> Serialize for RowList<'_, F> {
 /// The end of a page at which rows are missing.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum CutEnd {
-    /// The next page has the missing rows.
+    /// The next page contains the missing rows.
     End,
-    /// The previous page has the missing rows.
+    /// The previous page contains the missing rows.
     Start,
-    /// The other rows are complete, and no page has the missing ones.
+    /// No page contains the missing rows, because they are too large.
     Neither,
 }
 
 impl CutEnd {
-    /// How to get at the missing rows.
+    /// Describes how to get the missing rows.
     const fn hint(self) -> &'static str {
         match self {
             Self::End => "continue with 'first' and with the 'endCursor' as 'after'",
@@ -195,8 +203,8 @@ impl CutEnd {
     }
 }
 
-/// The warning for a page that had `found` rows, of which `kept` are included. `left_out` rows can
-/// never be displayed.
+/// Creates the warning for a page of `found` rows, of which `kept` are included. `left_out` rows are too large for
+/// any reply.
 fn cut_warning(
     (found, kept, left_out): (usize, usize, usize),
     limit_type: &str,
@@ -208,7 +216,7 @@ fn cut_warning(
         .detail("hint", end.hint())
 }
 
-/// A warning that is as long as that for any page of a usual size.
+/// Creates a warning as long as the one for any page of an ordinary size. It is used to reserve capacity.
 pub(crate) fn widest_cut() -> Warning {
     let counts = (MAX_PAGE_SIZE, MAX_PAGE_SIZE, MAX_PAGE_SIZE);
     cut_warning(counts, "response_size", CutEnd::Start)
@@ -217,17 +225,17 @@ pub(crate) fn widest_cut() -> Warning {
 /// The rows that fit.
 #[derive(Default)]
 pub(super) struct FittedRows {
-    /// The indexes of the rows that are included.
+    /// Indexes of the included rows.
     pub(super) kept: Vec<usize>,
-    /// The number of rows that were measured; the others do not fit.
+    /// Number of measured rows. The others do not fit.
     pub(super) seen: usize,
-    /// The remaining space in bytes.
+    /// Remaining bytes.
     pub(super) left: usize,
 }
 
 impl FittedRows {
-    /// Adds rows in this order while they keep to the budget. The first row may exceed it, so that no page is
-    /// empty. A row that can never be displayed is omitted.
+    /// Adds rows in this order until the budget is used up. The first row may exceed the budget, so that no page is
+    /// empty. A row too large for any reply is left out.
     pub(super) fn of<R: Serialize>(
         rows: impl Iterator<Item = (usize, R)>,
         space: PageSpace,
@@ -265,7 +273,7 @@ impl FittedRows {
     }
 }
 
-/// Returns the largest page size for which any consecutive rows keep to the budget.
+/// Returns the largest page size for which any consecutive rows fit into the budget.
 pub(super) fn fitting_size<R: Serialize>(rows: impl Iterator<Item = R>, space: PageSpace) -> usize {
     let mut measure = RowMeasure::new(space);
     let lengths: Vec<_> =
@@ -285,7 +293,7 @@ pub(super) fn fitting_size<R: Serialize>(rows: impl Iterator<Item = R>, space: P
     size.max(1)
 }
 
-/// Measures rows, reusing one buffer.
+/// Measures rows with a reused buffer.
 struct RowMeasure {
     limits: ReplyLimits,
     text: Vec<u8>,
@@ -297,7 +305,7 @@ impl RowMeasure {
         Self { limits, text: Vec::new() }
     }
 
-    /// The length of a row, or `None` if it can never be displayed.
+    /// Returns the length of a row, or `None` if it is too large for any reply.
     fn row<R: Serialize>(&mut self, row: &R) -> Option<usize> {
         self.text.clear();
         write_json(&mut self.text, row, 0, self.limits).ok()?;
@@ -320,7 +328,7 @@ mod tests {
             let rows: Vec<_> = lengths.iter().map(|length| "x".repeat(*length)).collect();
             let space = PageSpace { budget: bytes, bytes, alone: bytes, depth: 5 };
             let size = fitting_size(rows.iter(), space);
-            // With quotation marks and commas; an oversized row takes no space.
+            // A row takes quotation marks and a comma. An oversized row takes no bytes.
             let length = |row: &String| Some(row.len() + 3).filter(|it| it - 1 <= bytes).unwrap_or(0);
             let fits = |size: usize| {
                 rows.windows(size).all(|some| some.iter().map(length).sum::<usize>() <= bytes + 1)

@@ -1,4 +1,4 @@
-//! The place of a page in its list.
+//! The position of a page in its list.
 
 use schemars::JsonSchema;
 
@@ -24,7 +24,7 @@ pub struct PageInfo {
 }
 
 impl PageInfo {
-    /// Creates the place of a page from whether entries follow and whether entries precede it.
+    /// Creates the position of a page. Pass `true` if entries follow the page, and if entries precede it.
     pub fn new(has_next_page: bool, has_previous_page: bool) -> Self {
         Self { has_next_page, has_previous_page, ..Self::default() }
     }
@@ -37,7 +37,7 @@ impl PageInfo {
         self
     }
 
-    /// Sets the size of the collection.
+    /// Sets the number of entries in the collection.
     #[must_use]
     pub fn total_count(mut self, count: u64) -> Self {
         self.total_count = Some(count);

@@ -1,4 +1,4 @@
-//! The parts of a page that a query adds to its rows.
+//! The parts of a reply that a query adds to the rows of a page.
 
 use schemars::{Schema, json_schema};
 use serde::Serialize;
@@ -9,58 +9,62 @@ use super::page_fit::{RowList, Rows};
 use super::page_info::PageInfo;
 use crate::schema::projection::{DisplayedRow, View};
 
-/// The parts of a reply besides its rows, and the form of the rows.
+/// The parts of a reply in addition to its rows, and the form of the rows.
 #[derive(Debug, Clone)]
 pub struct QueryParts<T> {
-    /// How rows are displayed. A row that the executor has already projected is displayed as it is.
+    /// Form in which rows are displayed. `None` if the executor has already projected them.
     pub view: Option<View<T>>,
-    /// Whether rows are included.
+    /// If `true`, rows are included.
     pub items: bool,
-    /// Pagination by number instead of cursors.
+    /// Pagination by number. `None` if cursors are used.
     pub pagination: Option<Pagination>,
-    /// The aggregations that the query requested.
+    /// Aggregations requested by the query.
     pub aggregations: Option<Box<RawValue>>,
-    /// The controls that the reply reports as applied.
+    /// Controls that the reply reports as applied.
     pub applied: Box<RawValue>,
 }
 
-/// The place of a page that was requested by number (REQ-PAG-11).
+/// The position of a page requested by number (REQ-PAG-11):
+///
+/// ```json
+/// { "limit": 10, "offset": 20, "returned": 10, "total_items": 57, "has_more": true }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Pagination {
-    /// The place of a page by the number of rows before it.
+    /// Pagination by the number of skipped rows.
     Offset {
-        /// The size that was requested.
+        /// Requested size.
         limit: usize,
-        /// The number of rows before the page.
+        /// Number of rows before the page.
         offset: usize,
-        /// The number of rows of the page.
+        /// Number of rows of the page.
         returned: usize,
-        /// The number of all rows, if it was requested.
+        /// Number of all rows, if it was requested.
         #[serde(skip_serializing_if = "Option::is_none")]
         total_items: Option<u64>,
-        /// Whether rows follow.
+        /// If `true`, more rows follow.
         has_more: bool,
     },
-    /// The place of a page by its number.
+    /// Page-number pagination.
     Page {
-        /// The number of the page, from 1.
+        /// Number of the page, starting at 1.
         page: usize,
-        /// The size that was requested.
+        /// Requested size.
         page_size: usize,
-        /// The number of all rows, if it was requested.
+        /// Number of all rows, if it was requested.
         #[serde(skip_serializing_if = "Option::is_none")]
         total_items: Option<u64>,
-        /// The number of pages, if the number of rows was requested.
+        /// Number of pages, if the number of rows was requested.
         #[serde(skip_serializing_if = "Option::is_none")]
         total_pages: Option<u64>,
-        /// Whether rows follow.
+        /// If `true`, more rows follow.
         has_more: bool,
     },
 }
 
 impl<T: Serialize> QueryParts<T> {
-    /// Serializes these rows of the page with the other parts of the reply.
+    /// Serializes the selected rows of the page together with the other parts of the reply.
     pub(super) fn serialize<S: Serializer>(
         &self,
         items: &[T],
@@ -88,7 +92,7 @@ impl<T: Serialize> QueryParts<T> {
     }
 }
 
-/// Returns a row of a page with these parts as it is serialized.
+/// Returns a row of a page in its serialized form.
 pub(super) fn shown<'a, T: Serialize>(
     row: &'a T,
     parts: Option<&'a QueryParts<T>>,
@@ -96,7 +100,7 @@ pub(super) fn shown<'a, T: Serialize>(
     DisplayedRow { row, view: parts.and_then(|parts| parts.view.as_ref()) }
 }
 
-/// Returns the schema of a page, from those of its entries and of its `pageInfo`.
+/// Returns the schema of a page, composed of those of its entries and of its `pageInfo`.
 pub(super) fn page_schema(items: &Schema, info: &Schema) -> Schema {
     json_schema!({
         "type": "object",
@@ -119,7 +123,7 @@ pub(super) fn page_schema(items: &Schema, info: &Schema) -> Schema {
 }
 
 impl Pagination {
-    /// The same answer for a page with this number of rows.
+    /// Returns the same pagination for a page with this number of rows.
     fn with(&self, rows: usize) -> Self {
         let mut pagination = self.clone();
         if let Self::Offset { returned, .. } = &mut pagination {

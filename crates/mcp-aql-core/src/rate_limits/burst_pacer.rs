@@ -1,4 +1,4 @@
-//! Paces the calls of a limit with a burst.
+//! Paces the calls of a limit that allows a burst.
 
 use std::num::NonZeroU32;
 use std::sync::Mutex;
@@ -13,13 +13,13 @@ use super::declaration::ApiLimit;
 use crate::util::clock::TimeSource;
 use crate::util::sync::lock;
 
-/// Spreads the calls of a limit evenly over its window, after an initial burst.
+/// Allows an initial burst, and spreads all further calls evenly over the window of the limit.
 pub(crate) struct BurstPacer(
     RateLimiter<NotKeyed, InMemoryState, MonotonicClock, NoOpMiddleware<Duration>>,
 );
 
 impl BurstPacer {
-    /// Creates the pacing of a limit, if it has a burst.
+    /// Creates the pacer of a limit. Returns `None` if the limit has no burst.
     pub(crate) fn of(limit: &ApiLimit, time: &TimeSource) -> Option<Self> {
         let burst = NonZeroU32::new(limit.burst?)?;
         let one =
@@ -28,7 +28,11 @@ impl BurstPacer {
         Some(Self(RateLimiter::direct_with_clock(quota, MonotonicClock::new(time.clone()))))
     }
 
-    /// Admits one call, or returns how long to wait.
+    /// Admits one call.
+    ///
+    /// # Errors
+    ///
+    /// Returns how long the caller must wait.
     pub(crate) fn check(&self) -> Result<(), Duration> {
         self.0.check().map_err(|refused| {
             let wait = refused.earliest_possible().duration_since(self.0.clock().now());
@@ -37,10 +41,11 @@ impl BurstPacer {
     }
 }
 
-/// A monotonic clock based on the adapter's clock: if that is set back, this one continues from its last reading.
+/// A monotonic clock based on the adapter's clock. If that clock is set back, this one continues from its last
+/// reading, so that a correction of the system time does not block calls.
 struct MonotonicClock {
     time: TimeSource,
-    /// The last reading, in microseconds, and the time that has passed until then.
+    /// The last reading in microseconds, and the total time elapsed at that reading.
     last: Mutex<(i64, Duration)>,
 }
 
@@ -85,7 +90,7 @@ mod tests {
         clock.fetch_add(1, Ordering::Relaxed);
         assert_eq!(pacer.check(), Ok(()));
         assert!(pacer.check().is_err());
-        // The clock is set back by a day, and then advances by a second.
+        // Set the clock back by a day, then advance it by a second.
         clock.fetch_sub(86_400, Ordering::Relaxed);
         assert_eq!(pacer.check(), Err(Duration::from_secs(1)));
         clock.fetch_add(1, Ordering::Relaxed);

@@ -1,13 +1,15 @@
-//! The prices of calls.
+//! Computes the cost of calls.
 
 use serde::Deserialize;
 
 use super::declaration::millionths;
 
-/// The cost of calls, in the currency of the [`RateLimits`](super::RateLimits). Several models add up.
+/// Defines what calls cost, in the currency of the [`RateLimits`](super::RateLimits). If you add several models,
+/// their costs are added up.
 ///
-/// Costs that are known in advance are counted before a call runs. Costs of what the operation reports are
-/// counted afterwards.
+/// Costs known in advance are counted before a call runs. Costs that depend on the usage reported by the operation
+/// are counted afterwards. If you set a price per token or byte, call
+/// [`Context::report_usage`](crate::Context::report_usage) in your operations.
 ///
 /// ```
 /// use mcp_aql::rate_limits::{CostModel, RateLimits, Tier};
@@ -21,44 +23,50 @@ use super::declaration::millionths;
 /// Source: adapter/rate-limiting §3.1 (REQ-RATE-10).
 #[derive(Debug, Clone, PartialEq)]
 pub enum CostModel {
-    /// The price of each call.
+    /// Price of each call.
     PerCall(f64),
-    /// The price of each token that an operation reports.
+    /// Price of each token reported by the operation.
     PerToken(f64),
-    /// The price of each byte that an operation reports.
+    /// Price of each byte reported by the operation.
     PerByte(f64),
-    /// A price of each call that depends on the number of calls in the calendar month (UTC).
+    /// Price of each call, depending on the number of calls in the calendar month (UTC).
     Tiered(Vec<Tier>),
 }
 
-/// The price of a range of a month's calls.
+/// A price that applies to a range of the calls of a month. In the configuration file:
+///
+/// ```toml
+/// [cost]
+/// tiered = [{ up_to = 1000, per_call = 0.0 }, { per_call = 0.002 }]
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tier {
-    /// The last call of the month with this price; `None` in the last tier.
+    /// Last call of the month with this price. `None` in the last tier.
     pub(crate) up_to: Option<u64>,
     pub(crate) per_call: f64,
 }
 
 impl Tier {
-    /// The price of the month's calls up to and including this one.
+    /// Sets the price of the month's calls up to and including call number `calls`.
     pub const fn up_to(calls: u64, per_call: f64) -> Self {
         Self { up_to: Some(calls), per_call }
     }
 
-    /// The price of all further calls.
+    /// Sets the price of all further calls. You must end a list of tiers with it.
     pub const fn beyond(per_call: f64) -> Self {
         Self { up_to: None, per_call }
     }
 }
 
 impl CostModel {
-    /// A price that depends on the number of calls in the calendar month.
+    /// Creates a model with a price that depends on the number of calls in the calendar month. Pass the tiers in
+    /// ascending order.
     pub fn tiered(tiers: impl IntoIterator<Item = Tier>) -> Self {
         Self::Tiered(tiers.into_iter().collect())
     }
 
-    /// Returns the cost that is known before a call runs, in millionths. `calls` is the month's number of calls.
+    /// Returns the cost known before a call runs, in millionths. `calls` is the number of earlier calls in the month.
     pub(super) fn before(&self, calls: u64) -> u64 {
         match self {
             Self::PerCall(price) => millionths(*price),
@@ -70,7 +78,7 @@ impl CostModel {
         }
     }
 
-    /// Returns the cost of what an operation reported, in millionths.
+    /// Returns the cost of the usage reported by an operation, in millionths.
     pub(super) fn after(&self, tokens: u64, bytes: u64) -> u64 {
         match self {
             Self::PerCall(_) | Self::Tiered(_) => 0,

@@ -7,21 +7,26 @@ use serde::{Deserialize, Serialize};
 
 use super::declaration::{Span, Window};
 
-/// A point in time: microseconds since 1970.
+/// A point in time, in microseconds since 1970.
 pub(crate) type Micros = i64;
 
-/// The number of parts of a window. All amounts of one part leave the window together, with the last of
-/// them, so that the count in a window is never too low. A call waits at most a sixtieth of the window longer
-/// than necessary.
+/// Number of parts of a window. Amounts are stored per part instead of per call, so that a counter stays small.
+///
+/// All amounts of a part leave the window together, when the last of them does. The count in a window is therefore
+/// never too low, and a call waits at most a sixtieth of the window longer than necessary.
 const WINDOW_PARTS: i64 = 60;
 
-/// The amount used in a time span.
+/// The amount used in a time span. A counter of 3 in a sliding window is stored as:
+///
+/// ```json
+/// { "s": [[1700000000000000, 3]] }
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Counter {
-    /// For each part of the window, the time of the last amount, and the sum of all amounts.
+    /// The time of the last amount and the sum of all amounts, for each part of the window.
     #[serde(rename = "s")]
     Sliding(VecDeque<(Micros, u64)>),
-    /// The month, counted from the year 0, and the sum of all amounts.
+    /// The month, counted from the year 0, and the sum of its amounts.
     #[serde(rename = "m")]
     Month(i32, u64),
 }
@@ -34,8 +39,8 @@ impl Counter {
         }
     }
 
-    /// Returns the amount used in the span that ends now. A counter of the other kind, from an earlier
-    /// configuration, counts as empty.
+    /// Returns the amount used in the span that ends now. A counter of the other variant counts as empty. It comes
+    /// from an earlier configuration.
     pub(crate) fn used(&self, span: Span, now: Micros) -> u64 {
         match (self, span) {
             (Self::Sliding(parts), Span::Sliding(window)) => {
@@ -72,8 +77,9 @@ impl Counter {
         }
     }
 
-    /// Subtracts an amount that was added at this time, if it still counts. Returns whether it did. If the amount
-    /// has extended the life of its part, the part keeps its later end.
+    /// Subtracts an amount added at the time `at`. Returns `true` if it was still counted.
+    ///
+    /// The part keeps its end even if the subtracted amount was its last one, so the count stays on the safe side.
     pub(crate) fn subtract(&mut self, span: Span, at: Micros, amount: u64) -> bool {
         match (&mut *self, span) {
             (Self::Sliding(parts), Span::Sliding(window)) => {
@@ -95,7 +101,7 @@ impl Counter {
         }
     }
 
-    /// Returns when the used amount will have fallen to `maximum`, if nothing is added.
+    /// Returns when the used amount will have fallen to `maximum` if nothing is added.
     pub(crate) fn time_at_most(&self, maximum: u64, span: Span, now: Micros) -> Micros {
         let mut used = self.used(span, now);
         match (self, span) {
@@ -113,13 +119,13 @@ impl Counter {
         }
     }
 
-    /// Returns when the used amount will next decrease, if it is above 0.
+    /// Returns when the used amount will decrease next, or `None` if it is 0.
     pub(crate) fn next_decrease(&self, span: Span, now: Micros) -> Option<Micros> {
         let used = self.used(span, now);
         (used > 0).then(|| self.time_at_most(used - 1, span, now))
     }
 
-    /// Moves all amounts back in time. `now` is the new time.
+    /// Moves all amounts back in time, because the clock was set back. `now` is the new time.
     pub(crate) fn move_back(&mut self, by: Micros, now: Micros) {
         match self {
             Self::Sliding(parts) => parts.iter_mut().for_each(|(last, _)| *last -= by),
@@ -127,7 +133,7 @@ impl Counter {
         }
     }
 
-    /// Returns whether the counter is empty from now on.
+    /// Returns `true` if the counter is empty at `now` and later.
     pub(crate) fn is_empty_from(&self, now: Micros) -> bool {
         match self {
             Self::Sliding(parts) => {
@@ -138,7 +144,7 @@ impl Counter {
     }
 }
 
-/// Returns the parts in the window that ends now.
+/// Returns the parts that still count in the window that ends now.
 fn counting(
     parts: &VecDeque<(Micros, u64)>,
     window: Window,
@@ -237,8 +243,8 @@ mod tests {
     }
 
     proptest! {
-        /// Compares the counter with a list of all calls: it is never lower than the amount in the window, counts
-        /// nothing that left the window more than a part ago, and its list stays short.
+        /// Compares the counter with a list of all calls. The counter must never be lower than the amount in the
+        /// window, must not count an amount that left the window more than a part ago, and must store few parts.
         #[test]
         fn a_counter_is_exact_to_a_part(
             steps in proptest::collection::vec((0..3 * SECOND, 1..5_u64), 1..400),

@@ -1,4 +1,4 @@
-//! The declarations of limits and quotas.
+//! Declares rate limits and quotas.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use mcp_aql_protocol::SemanticCategory;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The length of a limit's time window. Windows slide: they end at the present.
+/// Length of a limit's time window. Windows slide: they end at the present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Window {
@@ -21,7 +21,7 @@ pub enum Window {
 }
 
 impl Window {
-    /// The protocol's name: `second`, `minute`, `hour` or `day`.
+    /// Returns the protocol's name: `second`, `minute`, `hour` or `day`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Second => "second",
@@ -45,7 +45,7 @@ impl Window {
     }
 }
 
-/// The calls that a limit counts.
+/// Selects the calls that a limit counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Scope {
     Global,
@@ -54,7 +54,7 @@ pub(crate) enum Scope {
 }
 
 impl Scope {
-    /// Returns whether a call of such an operation counts.
+    /// Returns `true` if the limit counts calls of this endpoint and category.
     pub(super) fn covers(&self, endpoint: &str, category: SemanticCategory) -> bool {
         match self {
             Self::Global => true,
@@ -75,6 +75,8 @@ impl fmt::Display for Scope {
 }
 
 /// A maximum number of calls in any window of a given length.
+///
+/// Declare one for each limit of the wrapped API, so that calls are rejected before the API rejects them:
 ///
 /// ```
 /// use mcp_aql::SemanticCategory;
@@ -101,17 +103,17 @@ pub struct ApiLimit {
 }
 
 impl ApiLimit {
-    /// Counts all calls except those of `introspect`.
+    /// Creates a limit on all calls except those of `introspect`.
     pub fn global(limit: u32) -> Self {
         Self::of(Scope::Global, limit)
     }
 
-    /// Counts the calls of one endpoint family, such as `create`.
+    /// Creates a limit on the calls of one endpoint family, for example `create`.
     pub fn endpoint(name: impl Into<String>, limit: u32) -> Self {
         Self::of(Scope::Endpoint(name.into()), limit)
     }
 
-    /// Counts the calls of one category.
+    /// Creates a limit on the calls of one category.
     pub fn category(category: SemanticCategory, limit: u32) -> Self {
         Self::of(Scope::Category(category), limit)
     }
@@ -127,14 +129,15 @@ impl ApiLimit {
         }
     }
 
-    /// Sets the length of the window. Default: a minute.
+    /// Sets the length of the window. Defaults to a minute.
     pub fn per(mut self, window: Window) -> Self {
         self.window = window;
         self
     }
 
-    /// Sets how many calls may come at once; further calls are spread evenly over the window. Each process
-    /// paces its own calls. Default: all.
+    /// Sets how many calls may run at once. Further calls are spread evenly over the window.
+    ///
+    /// Each process paces its own calls. Defaults to all calls of the window.
     pub fn burst(mut self, calls: u32) -> Self {
         self.burst = Some(calls);
         self
@@ -146,14 +149,14 @@ impl ApiLimit {
         self
     }
 
-    /// Sets the header in which the wrapped API reports when the limit resets: in seconds from now, seconds
-    /// since 1970, or as a date.
+    /// Sets the header in which the wrapped API reports when the limit resets. Accepted values are seconds from now,
+    /// seconds since 1970, and dates.
     pub fn reset_header(mut self, name: impl Into<String>) -> Self {
         self.reset_header = Some(name.into());
         self
     }
 
-    /// Returns the key of the limit's counter, which is unique among limits.
+    /// Returns the key of the limit's counter. It is unique among limits.
     pub(super) fn id(&self) -> String {
         format!("{}:{}", self.scope, self.window.as_str())
     }
@@ -199,7 +202,7 @@ pub(crate) enum Span {
 pub(crate) enum Unit {
     Requests,
     Tokens,
-    /// Millionths of the currency's unit, so that sums are exact.
+    /// Millionths of the currency's unit. Integers keep sums exact.
     Cost,
 }
 
@@ -217,7 +220,7 @@ impl Metric {
         Self::CostPerMonth,
     ];
 
-    /// The protocol's name, such as `requests_per_hour`.
+    /// Returns the protocol's name, for example `requests_per_hour`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::RequestsPerMinute => "requests_per_minute",
@@ -257,7 +260,7 @@ impl Metric {
 }
 
 impl Unit {
-    /// Converts an amount to counted units. Invalid amounts count as 0; the builder reports them.
+    /// Converts an amount to counted units. Invalid amounts count as 0, because the builder reports them.
     pub(super) fn count(self, amount: f64) -> u64 {
         match self {
             Self::Requests | Self::Tokens => amount.round() as u64,
@@ -265,7 +268,7 @@ impl Unit {
         }
     }
 
-    /// Converts counted units to the amount that callers see.
+    /// Converts counted units to the amount shown to callers.
     pub(super) fn show(self, count: u64) -> Value {
         match self {
             Self::Requests | Self::Tokens => count.into(),
@@ -274,13 +277,18 @@ impl Unit {
     }
 }
 
-/// Converts a cost to millionths. The conversion saturates at the ends of the range.
+/// Converts a cost to millionths. Saturates at the limits of `u64`.
 pub(crate) fn millionths(amount: f64) -> u64 {
     (amount * 1e6).round() as u64
 }
 
-/// A limit on usage, with up to three thresholds. From `warn` on, calls succeed with a warning. From
-/// `pause` on, each call needs a `quota_continue_…` token. From `hard_stop` on, calls are rejected.
+/// A limit on usage, with up to three thresholds.
+///
+/// | from | effect |
+/// |---|---|
+/// | `warn` | calls succeed with a warning |
+/// | `pause` | each call needs a `quota_continue_…` token |
+/// | `hard_stop` | calls are rejected |
 ///
 /// ```
 /// use mcp_aql::rate_limits::{Metric, Quota};
@@ -303,12 +311,12 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// Creates a quota for this metric, without thresholds.
+    /// Creates a quota for this metric. Set at least one threshold.
     pub fn new(metric: Metric) -> Self {
         Self { metric, warn: None, pause: None, hard_stop: None }
     }
 
-    /// Sets the amount from which calls are answered with a warning.
+    /// Sets the amount from which replies carry a warning.
     pub fn warn(mut self, amount: impl Into<f64>) -> Self {
         self.warn = Some(amount.into());
         self
@@ -326,7 +334,7 @@ impl Quota {
         self
     }
 
-    /// Returns the faults of the quota.
+    /// Returns the mistakes in the declaration of the quota.
     pub(super) fn problems(&self) -> Vec<String> {
         let name = self.metric.as_str();
         let steps = [("warn", self.warn), ("pause", self.pause), ("hard_stop", self.hard_stop)];

@@ -1,4 +1,4 @@
-//! Rate limits as an extension of an adapter.
+//! Adds rate limits to an adapter as an extension.
 
 use std::sync::Arc;
 
@@ -12,7 +12,8 @@ use crate::extension::{
 use crate::router::{Entry, Family};
 use crate::services::Services;
 
-/// The rate limits and quotas of an adapter, if it has any. The configuration file can add them.
+/// The rate limits and quotas of an adapter. They are `None` if neither the code nor the configuration file declares
+/// any.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LimitsExtension(pub(crate) Option<RateLimits>);
 
@@ -89,7 +90,7 @@ impl StartedExtension for Started {
     }
 }
 
-/// Logs a warning if counters are lost with the process.
+/// Logs a warning on start if the counters are lost when the process ends.
 struct LimitService(Arc<Limiter>);
 
 impl Service for LimitService {

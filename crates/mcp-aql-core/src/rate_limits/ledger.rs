@@ -1,4 +1,4 @@
-//! The counters and upstream limits of an adapter, as data.
+//! Holds the counters and upstream limits of an adapter as data.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,19 @@ use serde_json::Value;
 use super::counter::{Counter, Micros};
 use super::declaration::Span;
 
-/// The tolerated difference between the clocks of processes that share a store. A clock that is further
-/// behind has been set back.
+/// Tolerated difference between the clocks of processes that share a store. A clock further behind is treated as set
+/// back.
 const MAX_CLOCK_DIFFERENCE: Micros = 60 * 1_000_000;
 
-/// All counters and upstream limits of an adapter: one record of the store.
+/// All counters and upstream limits of an adapter. They are stored as one record, so that a call updates all of them
+/// with one write:
+///
+/// ```json
+/// { "newest": 1700000000000000, "counters": { "global:minute": { "s": [[1700000000000000, 3]] } } }
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Ledger {
-    /// The latest time of a change.
+    /// Time of the latest change.
     newest: Micros,
     counters: BTreeMap<String, LedgerEntry<Counter>>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -24,19 +29,21 @@ pub(crate) struct Ledger {
     damage: Damage,
 }
 
-/// How much of a record is unreadable.
+/// Describes how much of a record is unreadable.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Damage {
     #[default]
     None,
     /// Some entries are unreadable.
     Some,
-    /// The record as a whole is unreadable. It is never overwritten.
+    /// The record as a whole is unreadable. It is never overwritten, so that an operator can repair it.
     All,
 }
 
-/// An entry. An unreadable entry, from a later version or edited by hand, is kept as it is, and affects
-/// only the limits that use it.
+/// An entry of the ledger.
+///
+/// An entry can be unreadable because a later version wrote it or because it was edited by hand. It is kept as it is,
+/// and affects only the limits that use it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 enum LedgerEntry<T> {
@@ -64,10 +71,11 @@ impl<T> LedgerEntry<T> {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Upstream {
-    /// The time before which no call is sent.
+    /// No call is sent before this time.
     #[serde(default)]
     blocked_until: Micros,
-    /// The number of calls that the API still accepts, minus those admitted since, and when the number expires.
+    /// Number of calls that the API still accepts, minus those admitted since its report, and the time when the
+    /// number expires.
     #[serde(default)]
     left: Option<(u64, Micros)>,
 }
@@ -84,7 +92,7 @@ impl Ledger {
         ledger
     }
 
-    /// Returns whether the entries with this id are unreadable.
+    /// Returns `true` if the counter or the upstream limit with this id is unreadable.
     pub(crate) fn is_unreadable(&self, id: &str) -> bool {
         match self.damage {
             Damage::None => false,
@@ -96,14 +104,16 @@ impl Ledger {
         }
     }
 
-    /// Returns whether the record as a whole is unreadable.
+    /// Returns `true` if the record as a whole is unreadable.
     pub(crate) fn is_lost(&self) -> bool {
         self.damage == Damage::All
     }
 
-    /// Returns the time to count by, which never decreases. Within the tolerated clock difference, it stays at
-    /// the latest time. If the clock was set back further, all entries move back with it, so that they keep
-    /// their age or become younger, but never older.
+    /// Returns the current time of the ledger. It never decreases.
+    ///
+    /// If `now` is earlier than the latest change, but within the tolerated clock difference, returns the time of
+    /// that change. If `now` is even earlier, the clock was set back. All entries are then moved back by the same
+    /// amount, so that none of them expires too early.
     pub(crate) fn time(&mut self, now: Micros) -> Micros {
         let ahead = self.newest - now;
         if ahead <= MAX_CLOCK_DIFFERENCE {
@@ -144,7 +154,7 @@ impl Ledger {
         }
     }
 
-    /// Subtracts an amount that was added at this time, if it still counts. Returns whether it did.
+    /// Subtracts an amount added at the time `at`. Returns `true` if it was still counted.
     pub(crate) fn subtract(&mut self, id: &str, span: Span, at: Micros, amount: u64) -> bool {
         let counter = self.counters.get_mut(id).and_then(LedgerEntry::known_mut);
         counter.is_some_and(|counter| counter.subtract(span, at, amount))
@@ -159,19 +169,19 @@ impl Ledger {
         kept.or_insert_with(|| LedgerEntry::Known(Upstream::default())).known_mut()
     }
 
-    /// Returns the time before which no call may be sent, if there is one.
+    /// Returns the time before which no call may be sent, or `None` if calls are not blocked.
     pub(crate) fn blocked_until(&self, id: &str, now: Micros) -> Option<Micros> {
         let upstream = self.upstream(id)?;
         let spent = upstream.left.filter(|(left, _)| *left == 0).map(|(_, until)| until);
         spent.into_iter().chain([upstream.blocked_until]).filter(|until| *until > now).max()
     }
 
-    /// Returns the number of calls that the API still accepts, if it has reported one.
+    /// Returns the number of calls that the API still accepts, or `None` if it has not reported one.
     pub(crate) fn remaining(&self, id: &str, now: Micros) -> Option<u64> {
         self.upstream(id)?.left.filter(|(_, until)| *until > now).map(|(left, _)| left)
     }
 
-    /// Subtracts one call from the number that the API still accepts.
+    /// Subtracts one call from the number of calls that the API still accepts.
     pub(crate) fn subtract_remaining_call(&mut self, id: &str) {
         let upstream = self.upstream.get_mut(id).and_then(LedgerEntry::known_mut);
         if let Some((left, _)) = upstream.and_then(|it| it.left.as_mut()) {
@@ -179,7 +189,7 @@ impl Ledger {
         }
     }
 
-    /// Records that the API accepts no calls before a time.
+    /// Records that the API accepts no calls before the time `until`.
     pub(crate) fn block(&mut self, id: &str, now: Micros, until: Micros) {
         self.newest = self.newest.max(now);
         if let Some(upstream) = self.upstream_mut(id) {
@@ -187,7 +197,7 @@ impl Ledger {
         }
     }
 
-    /// Records the number of calls that the API accepts, until the time when it resets or the number expires.
+    /// Records the number of calls that the API accepts until it resets the limit, or until the number expires.
     pub(crate) fn record_remaining(
         &mut self,
         id: &str,
@@ -196,12 +206,12 @@ impl Ledger {
         until: Micros,
         reset: bool,
     ) {
-        /// The tolerated difference between two reset times, because responses are late and seconds are rounded.
+        /// Tolerated difference between two reset times, because responses arrive late and seconds are rounded.
         const RESET_TOLERANCE: Micros = 2_000_000;
         self.newest = self.newest.max(now);
         let Some(upstream) = self.upstream_mut(id) else { return };
-        // Calls in progress are subtracted here, but the API has not counted them yet. Within one window of
-        // the API, the smaller number is more accurate.
+        // Calls in progress are subtracted here, but the API has not counted them yet. Within one window of the API,
+        // the smaller number is therefore more accurate.
         let left = match upstream.left {
             Some((known, end)) if reset && end > now && until <= end + RESET_TOLERANCE => {
                 known.min(left)
@@ -211,7 +221,7 @@ impl Ledger {
         upstream.left = Some((left, until));
     }
 
-    /// Removes entries that no longer count.
+    /// Removes entries that do not affect any decision after `now`.
     pub(crate) fn remove_expired(&mut self, now: Micros) {
         self.counters
             .retain(|_, kept| kept.known().is_none_or(|counter| !counter.is_empty_from(now)));
@@ -260,7 +270,7 @@ mod tests {
         ledger.record_remaining("a", 0, 5, 60 * SECOND, true);
         ledger.subtract_remaining_call("a");
         assert_eq!(ledger.remaining("a", 0), Some(4));
-        // A response to an earlier call.
+        // This response belongs to an earlier call.
         ledger.record_remaining("a", SECOND, 5, 60 * SECOND, true);
         assert_eq!(ledger.remaining("a", SECOND), Some(4));
         ledger.record_remaining("a", SECOND, 9, 120 * SECOND, true);

@@ -1,4 +1,4 @@
-//! The ledger in the store, read and changed with optimistic concurrency.
+//! Reads and changes the ledger in the store with optimistic concurrency.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
@@ -15,15 +15,15 @@ use crate::store::{Change, Expected, NewRecord, Record, StoreError, operation_er
 use crate::util::future::BoxFuture;
 use crate::util::sync::lock;
 
-/// The collection of the store that holds the ledgers: one record for each adapter.
+/// Collection of the store that holds the ledgers, with one record for each adapter.
 pub(super) const COLLECTION: &str = "limits";
-/// The maximum number of attempts to write. An attempt fails only if another process has written, so the
-/// processes together make progress.
+/// Maximum number of attempts to write. An attempt fails only if another process has written in the meantime, so the
+/// processes together always make progress.
 const MAX_ATTEMPTS: usize = 1_000;
 
-/// The outcome of a change to the ledger.
+/// The result of a change to the ledger, and whether the ledger must be written.
 pub(super) enum LedgerUpdate<T> {
-    /// The ledger is unchanged.
+    /// The ledger is unchanged and need not be written.
     Keep(T),
     /// The ledger has changed.
     Write(T),
@@ -31,27 +31,28 @@ pub(super) enum LedgerUpdate<T> {
 
 /// The ledger of one adapter in the store.
 ///
-/// A change applies to the stored version, and is repeated if another process has written in the meantime.
-/// Changes of this process would conflict with each other, so changes that arrive during a write are queued
-/// and written together. The write is a shared future that all waiting callers poll. If one of them is
-/// cancelled, a task completes the write. No lock is held while the store works, and no caller waits for a
-/// future that is not polled.
+/// A change applies to the stored version, and is repeated if another process has written in the meantime. Changes of
+/// the same process would conflict with each other. Those that arrive during a write are therefore queued, and
+/// written together afterwards.
+///
+/// A write is a shared future, polled by all callers that wait for it. If one of them is canceled, a task completes
+/// the write. No lock is held while the store works, and no caller waits for a future that no task polls.
 pub(super) struct LedgerStore {
     record: Arc<LedgerRecord>,
     queue: Mutex<WriteQueue>,
 }
 
-/// Shared state of the ledger's store record. In-flight writes hold this, not the queue, so that the queue
-/// can be dropped.
+/// The part of the state that a write in progress needs. It does not include the queue, so that the queue can be
+/// dropped during a write.
 struct LedgerRecord {
     services: Arc<Services>,
     cache: Mutex<CachedLedger>,
 }
 
-/// The ledger as last read from the store, which avoids parsing an unchanged record again.
+/// The ledger as last read from the store. It saves parsing an unchanged record again.
 #[derive(Default)]
 struct CachedLedger {
-    /// The record's text; empty if it is unknown.
+    /// JSON of the record. Empty if it is unknown.
     text: String,
     ledger: Ledger,
 }
@@ -64,7 +65,7 @@ struct WriteQueue {
 
 /// A queued change.
 trait PendingChange: Send {
-    /// Applies the change to the current ledger, once per attempt. Returns whether the ledger has changed.
+    /// Applies the change to the current ledger. Called once per attempt. Returns `true` if the ledger has changed.
     fn make(&mut self, ledger: &mut Ledger, now: Micros) -> bool;
 
     /// Reports the outcome of the write to the caller.
@@ -75,7 +76,7 @@ struct QueuedChange<T, F> {
     change: F,
     result: Option<T>,
     answer: oneshot::Sender<Result<T, OperationError>>,
-    /// Whether the change is made even if its caller was cancelled.
+    /// If `true`, the change is made even if its caller was canceled.
     even_if_cancelled: bool,
 }
 
@@ -102,7 +103,7 @@ where
             (None, Some(result)) => Ok(result),
             (None, None) => return,
         };
-        // Sending fails if the caller was cancelled.
+        // Sending fails if the caller was canceled. The result is not needed then.
         let _ = self.answer.send(outcome);
     }
 }
@@ -129,7 +130,7 @@ impl LedgerStore {
         Ok(value)
     }
 
-    /// Changes the ledger, unless the caller is cancelled before.
+    /// Changes the ledger, unless the caller is canceled before the write starts.
     pub(super) async fn change<T: Send + 'static>(
         &self,
         change: impl FnMut(&mut Ledger, Micros) -> LedgerUpdate<T> + Send + 'static,
@@ -137,7 +138,7 @@ impl LedgerStore {
         self.enqueue(change, false).await
     }
 
-    /// Changes the ledger, even if the caller is cancelled.
+    /// Changes the ledger even if the caller is canceled.
     pub(super) async fn change_even_if_cancelled<T: Send + 'static>(
         &self,
         change: impl FnMut(&mut Ledger, Micros) -> LedgerUpdate<T> + Send + 'static,
@@ -186,8 +187,8 @@ impl LedgerStore {
     }
 }
 
-/// Completes the current write if its caller is cancelled. The caller may be the last one that polls it, and
-/// an unfinished transaction would block the store.
+/// Completes the current write if its caller is canceled. The caller may be the last one polling it, and an
+/// unfinished transaction would block the store.
 struct CancelGuard<'a>(Option<&'a LedgerStore>);
 
 impl Drop for CancelGuard<'_> {
@@ -243,8 +244,8 @@ impl LedgerRecord {
         Err(StoreError::failed("too many conflicting changes to the counters"))
     }
 
-    /// Updates the cached ledger from a record, and returns it with the expectation of a change. The cache is
-    /// empty until the ledger is put back.
+    /// Updates the cached ledger from a record. Returns it together with the version that a change must expect. The
+    /// cache is empty until the caller puts the ledger back.
     fn load(&self, found: Option<Record>) -> (CachedLedger, Expected) {
         let mut cached = std::mem::take(&mut *lock(&self.cache));
         let Some(record) = found else { return (CachedLedger::default(), Expected::Absent) };

@@ -1,4 +1,4 @@
-//! The errors and warnings of limits and quotas.
+//! Builds the errors and warnings of limits and quotas.
 
 use chrono::{DateTime, Utc};
 use mcp_aql_protocol::ErrorCode;
@@ -10,13 +10,20 @@ use crate::error::OperationError;
 use crate::error::warning::{Severity, Warning};
 use crate::util::clock;
 
-/// Returns how long to wait, in whole seconds; at least 1.
+/// Returns how long to wait, in whole seconds, at least 1.
 pub(super) fn seconds(until: Micros, now: Micros) -> u64 {
     let wait = u64::try_from(until.saturating_sub(now)).unwrap_or_default();
     wait.div_ceil(1_000_000).max(1)
 }
 
-/// `RATE_LIMIT_EXCEEDED` (REQ-RATE-02, REQ-RATE-06).
+/// Builds `RATE_LIMIT_EXCEEDED` (REQ-RATE-02, REQ-RATE-06), with these details:
+///
+/// ```json
+/// {
+///   "limit": 100, "remaining": 0, "window": "minute", "resets_at": "2031-05-06T07:01:00.000Z",
+///   "retry_after_seconds": 12, "scope": "global"
+/// }
+/// ```
 pub(super) fn exceeded(rules: &LimitRules, exceeded: &Exceeded, now: Micros) -> OperationError {
     let wait = seconds(exceeded.resets_at, now);
     let limit = exceeded.limit.and_then(|place| rules.limits.get(place)).map(|rule| &rule.limit);
@@ -24,7 +31,7 @@ pub(super) fn exceeded(rules: &LimitRules, exceeded: &Exceeded, now: Micros) -> 
         ErrorCode::RateLimitExceeded,
         format!("API rate limit exceeded. Try again in '{wait}' seconds"),
     )
-    // Limits that only the wrapped API knows have no declared number.
+    // A limit known only to the wrapped API has no declared number.
     .with_detail("limit", limit.map_or(Value::Null, |limit| limit.limit.into()))
     .with_detail("remaining", 0)
     .with_detail("window", limit.map_or(Value::Null, |limit| limit.window.as_str().into()))
@@ -36,7 +43,7 @@ pub(super) fn exceeded(rules: &LimitRules, exceeded: &Exceeded, now: Micros) -> 
     }
 }
 
-/// `RATE_LIMIT_QUOTA_EXHAUSTED` (REQ-RATE-04, REQ-RATE-06).
+/// Builds `RATE_LIMIT_QUOTA_EXHAUSTED` (REQ-RATE-04, REQ-RATE-06).
 pub(super) fn exhausted(
     rules: &LimitRules,
     spent: QuotaUsage,
@@ -58,7 +65,7 @@ pub(super) fn exhausted(
     .with_detail("retry_after_seconds", wait)
 }
 
-/// `RATE_LIMIT_QUOTA_PAUSE` (REQ-RATE-06, REQ-RATE-07).
+/// Builds `RATE_LIMIT_QUOTA_PAUSE` (REQ-RATE-06, REQ-RATE-07). The error contains the token that confirms the call.
 pub(super) fn paused(
     rules: &LimitRules,
     spent: QuotaUsage,
@@ -86,7 +93,7 @@ pub(super) fn paused(
     }
 }
 
-/// Returns `INTERNAL_ERROR` for an unreadable counter. The log explains the repair.
+/// Builds `INTERNAL_ERROR` for an unreadable counter. The log, not the reply, explains how to repair it.
 pub(super) fn unreadable(adapter: &str, id: &str) -> OperationError {
     OperationError::internal(format!(
         "the counter `{id}` is unreadable, so calls that it counts are rejected: repair the record \
@@ -95,11 +102,11 @@ pub(super) fn unreadable(adapter: &str, id: &str) -> OperationError {
     ))
 }
 
-/// `RATE_LIMIT_QUOTA_WARNING` (REQ-RATE-06, REQ-WRN-06).
+/// Builds `RATE_LIMIT_QUOTA_WARNING` (REQ-RATE-06, REQ-WRN-06). Returns `None` for a quota without warnings.
 pub(super) fn warning(rules: &LimitRules, spent: QuotaUsage) -> Option<Warning> {
     let quota = rules.quotas.get(spent.quota)?;
     let (warn, whole) = (quota.warn?, quota.whole()?);
-    // More than nine tenths.
+    // The severity is high above nine tenths of the quota.
     let near = u128::from(spent.current) * 10 > u128::from(whole) * 9;
     let warning = Warning::new(
         "RATE_LIMIT_QUOTA_WARNING",

@@ -1,4 +1,4 @@
-//! The gate of rate limits and quotas.
+//! The gate that enforces rate limits and quotas.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::operation::{Handler, RegisteredOperation};
 use crate::store::Change;
 use crate::util::future::BoxFuture;
 
-/// Counts the calls that all gates admit, and rejects those that exceed a limit or a quota (REQ-RATE-01).
+/// Counts the calls admitted by all gates, and rejects those that exceed a limit or a quota (REQ-RATE-01).
 pub(crate) struct LimitGate {
     limiter: Arc<Limiter>,
     /// Issues and claims the tokens of paused quotas.
@@ -76,7 +76,7 @@ impl LimitGate {
         error
     }
 
-    /// Adds warnings for quotas that are almost used up (REQ-WRN-06).
+    /// Adds warnings for almost exhausted quotas (REQ-WRN-06).
     async fn warn(&self, request: GateRequest<'_>, spent: &[QuotaUsage]) {
         let rules = &self.limiter.rules;
         for one in spent {
@@ -106,21 +106,23 @@ impl Gate for LimitGate {
         GateStage::SizeLimits
     }
 
-    /// Limits do not apply to operations that read or stop executions, and to those of the safety loop, which
-    /// must work when no other call may run. A retry is not counted itself; the operation that it runs is.
+    /// Limits do not apply to operations that read or stop executions, or to those of the safety loop. These
+    /// operations must work even when no other call may run. A retry is not counted itself, but the operation that it
+    /// runs is.
     fn plan(&self, operation: &RegisteredOperation, _: &PermissionPlan) -> GatePlan {
         match operation.handler {
             Handler::Introspect | Handler::Execution(_) => GatePlan::Never,
             Handler::Function(_) if RESERVED_OPERATIONS.contains(&operation.spec.name) => {
                 GatePlan::Never
             }
-            // The token of a paused quota is for the arguments of a call.
+            // The token of a paused quota is bound to the arguments of a call.
             Handler::Function(_) if self.limiter.may_pause() => GatePlan::ByArguments,
             Handler::Function(_) => GatePlan::Always,
         }
     }
 
-    /// A call that no limit counts is only concerned while the wrapped API accepts none.
+    /// Returns `true` if the call is counted. A call that no limit counts only concerns this gate while the wrapped
+    /// API accepts no calls.
     fn concerns(&self, request: &GateRequest<'_>) -> bool {
         let limiter = &self.limiter;
         limiter.rules.counts(request.name()) || limiter.block_of_uncounted(request.name()).is_some()
@@ -137,7 +139,7 @@ impl Gate for LimitGate {
                 };
                 return Err(self.rejection(request, LimitDecision::Exceeded(exceeded), now).await);
             }
-            // No confirmation is requested for a call that would be rejected afterwards.
+            // Do not ask for the confirmation of a call that would be rejected afterwards.
             if request.requires_confirmation() {
                 self.check(request).await?;
             }
@@ -151,23 +153,25 @@ fn is_continued(request: GateRequest<'_>) -> bool {
     request.credentials.quota_continue().is_some()
 }
 
-/// A call that takes a place in its limits. The call is counted before its tokens are consumed, and subtracted
-/// again if they are invalid. If two calls compete for the last place, the one that is rejected keeps its token.
+/// Reserves the capacity that a call uses in its limits.
+///
+/// The call is counted before its tokens are consumed, and subtracted again if they are invalid. If two calls compete
+/// for the remaining capacity, the rejected one keeps its token.
 struct LimitTicket<'a> {
     gate: &'a LimitGate,
     request: GateRequest<'a>,
-    /// The place, once it is reserved.
+    /// The reserved capacity. `None` before the reservation.
     place: Option<LimitClaim>,
-    /// The token of a paused quota, once it is claimed.
+    /// The token of a paused quota. `None` until it is claimed.
     claim: Option<TokenClaim>,
 }
 
-/// A reserved place in the limits.
+/// Reserved capacity in the limits.
 struct LimitClaim {
     counted: CountedCall,
-    /// The quotas that are almost used up.
+    /// Almost exhausted quotas.
     spent: Vec<QuotaUsage>,
-    /// The paused quota, which the call's token overrides.
+    /// The paused quota, overridden by the token of the call.
     paused: Option<QuotaUsage>,
 }
 
@@ -188,7 +192,7 @@ impl LimitTicket<'_> {
         Ok(())
     }
 
-    /// Claims the token of a paused quota, if one is paused.
+    /// Claims the token of a paused quota. Returns an empty list if no quota is paused.
     async fn claim_token(&mut self) -> Result<Vec<Change>, OperationError> {
         let (gate, request) = (self.gate, self.request);
         let is_paused = self.place.as_ref().is_some_and(|place| place.paused.is_some());
@@ -235,7 +239,7 @@ impl Ticket for LimitTicket<'_> {
     }
 }
 
-/// A counted call, which is subtracted again if it does not run.
+/// A counted call. It is subtracted again if it does not run.
 struct CountedPlace {
     limiter: Arc<Limiter>,
     counted: CountedCall,

@@ -1,4 +1,4 @@
-//! Counts calls, and rejects those that exceed a limit or a quota.
+//! Counts the calls of an adapter, and rejects those that exceed a limit or a quota.
 
 use std::sync::{Arc, Mutex};
 
@@ -20,20 +20,20 @@ use crate::store::StateStore as _;
 use crate::util::future::BoxFuture;
 use crate::util::sync::lock;
 
-/// The assumed time until the reset of an API's limit, if neither the API nor a declaration states it.
+/// Assumed time until an API resets its limit, if neither the API nor a declaration states it.
 const DEFAULT_BLOCK_MICROS: Micros = 60 * 1_000_000;
 
 /// Counts the calls of one adapter, and rejects those that exceed a limit.
 pub(crate) struct Limiter {
     services: Arc<Services>,
     pub(super) rules: Arc<LimitRules>,
-    /// The pacing of each limit, by index.
+    /// Pacing of each limit, by index.
     pacers: Arc<[Option<BurstPacer>]>,
     ledger: LedgerStore,
-    /// The responses of wrapped APIs to operations that no limit counts. They stay in this process, so that
-    /// these operations neither wait for the store nor fail with it.
+    /// Limits that wrapped APIs reported for operations that no declared limit counts. They stay in this process, so
+    /// that these operations neither wait for the store nor fail with it.
     uncounted: Mutex<Ledger>,
-    /// The ids of limits whose counters should outlive the process.
+    /// Ids of the limits whose counters should outlive the process.
     lasting: Vec<String>,
 }
 
@@ -61,17 +61,17 @@ impl Limiter {
         &self.services.audit.adapter
     }
 
-    /// The audit log.
+    /// Returns the audit log.
     pub(super) fn audit(&self) -> &Audit {
         &self.services.audit
     }
 
-    /// Whether a call may need a token because of a paused quota.
+    /// Returns `true` if a call may need a token because of a paused quota.
     pub(super) fn may_pause(&self) -> bool {
         self.rules.quotas.iter().any(|quota| quota.pause.is_some())
     }
 
-    /// Reports limits per day or month in a store that does not outlive the process.
+    /// Returns a warning if limits per day or month are stored in memory only, because a restart would reset them.
     pub(super) fn forgotten_limits(&self) -> Option<String> {
         let forgets = self.services.store.is_fleeting() && !self.lasting.is_empty();
         forgets.then(|| {
@@ -83,15 +83,15 @@ impl Limiter {
         })
     }
 
-    /// Returns the limit that blocks a call of an operation that no limit counts, and the current time.
+    /// Returns the limit that blocks an operation without declared limits, and the current time.
     pub(super) fn block_of_uncounted(&self, operation: &str) -> Option<(Exceeded, Micros)> {
         let mut ledger = lock(&self.uncounted);
         let now = ledger.time(self.services.time.now().timestamp_micros());
         self.rules.exceeded(&ledger, operation, now).map(|exceeded| (exceeded, now))
     }
 
-    /// Records a response to an operation that no limit counts. Returns the block that it caused, if any, and
-    /// the current time.
+    /// Records a response to an operation without declared limits. Returns the block that it caused, if any, and the
+    /// current time.
     fn record_uncounted(
         &self,
         operation: &str,
@@ -105,7 +105,7 @@ impl Limiter {
         (self.rules.exceeded(&ledger, operation, now), now)
     }
 
-    /// Records a response to an operation that limits count.
+    /// Records a response to an operation with declared limits.
     async fn record_counted(
         &self,
         operation: &str,
@@ -136,7 +136,7 @@ impl Limiter {
             .await
     }
 
-    /// Decides on a call and counts it if it is admitted. Returns the decision, its time and the counted call.
+    /// Decides on a call, and counts it if it is admitted. Returns the decision, its time and the counted call.
     pub(super) async fn count_call(
         &self,
         name: &'static str,
@@ -241,7 +241,7 @@ impl UpstreamMemory for Limiter {
     }
 }
 
-/// Returns the limit whose pacing rejects a call, if there is one.
+/// Returns the limit whose pacing rejects a call, or `None` if all accept it.
 fn check_pacers(
     rules: &LimitRules,
     pacers: &[Option<BurstPacer>],
@@ -260,7 +260,7 @@ fn owned(headers: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 impl LimitRules {
-    /// Records the limits that a response reports. Returns whether it reported any.
+    /// Records the limits that a response reports. Returns `true` if it reported any.
     pub(super) fn record_response(
         &self,
         ledger: &mut Ledger,
@@ -293,7 +293,7 @@ impl LimitRules {
         if !blocks {
             return changed;
         }
-        // Blocks the limits that are reported as used up, or all of them if none is reported.
+        // Blocks the limits reported as exhausted, or all limits of the operation if none is reported.
         let own = Self::own_id(operation);
         let blocked = match (spent.is_empty(), covering.is_empty()) {
             (false, _) => spent,
@@ -308,7 +308,8 @@ impl LimitRules {
     }
 }
 
-/// Handles the response of a wrapped API for an adapter without limits, which does not remember it.
+/// Handles the response of a wrapped API for an adapter without limits. Such an adapter does not remember the
+/// response.
 pub(super) fn answered_without_limits(
     status: u16,
     headers: &[(&str, &str)],

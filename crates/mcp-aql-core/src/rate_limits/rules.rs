@@ -1,4 +1,4 @@
-//! Decides which calls the limits and quotas admit, without access to the store or the clock.
+//! Decides which calls the limits and quotas admit. The decisions need no access to the store or to the clock.
 
 use std::collections::HashMap;
 
@@ -11,17 +11,18 @@ use super::declaration::{ApiLimit, Metric, Quota, Span, Unit};
 use super::ledger::Ledger;
 use crate::operation::Usage;
 
-/// The id of the counter of the month's calls, for tiered prices.
+/// Id of the counter of the month's calls. Tiered prices depend on it.
 const CALLS_OF_MONTH: &str = "calls_per_month";
 
-/// The declared limits and quotas, prepared for decisions. This type does not wait, store or read the clock.
+/// The declared limits and quotas, prepared for decisions. The methods are pure functions of a ledger and a time, so
+/// that they can be tested without a store.
 #[derive(Debug)]
 pub(crate) struct LimitRules {
     pub(super) limits: Vec<LimitRule>,
     pub(super) quotas: Vec<QuotaRule>,
     costs: Vec<CostModel>,
     pub(super) currency: String,
-    /// The limits that count an operation's calls, by index.
+    /// Indexes of the limits that count the calls of each operation.
     covering: HashMap<String, Vec<usize>>,
     has_tiers: bool,
 }
@@ -32,7 +33,7 @@ pub(crate) struct LimitRule {
     pub(super) limit: ApiLimit,
 }
 
-/// A quota's thresholds, in counted units.
+/// The thresholds of a quota, in counted units.
 #[derive(Debug)]
 pub(crate) struct QuotaRule {
     pub(super) metric: Metric,
@@ -41,7 +42,7 @@ pub(crate) struct QuotaRule {
     pub(super) hard_stop: Option<u64>,
 }
 
-/// The state of a quota.
+/// State of a quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum QuotaState {
     Ok,
@@ -64,39 +65,39 @@ impl QuotaState {
 /// The decision on a call.
 #[derive(Debug, PartialEq)]
 pub(crate) enum LimitDecision {
-    /// The call may run, with warnings about these quotas.
+    /// The call may run. Warn about these quotas.
     Admit(Vec<QuotaUsage>),
-    /// The call may run because of its token, although this quota is paused.
+    /// The call may run because of its token, although the quota in the second field is paused.
     Continue(Vec<QuotaUsage>, QuotaUsage),
     /// A limit is reached.
     Exceeded(Exceeded),
     /// A quota is paused.
     Paused(QuotaUsage),
-    /// A quota is used up until this time.
+    /// A quota is exhausted until this time.
     Exhausted(QuotaUsage, Micros),
     /// The counter with this id is unreadable.
     Unreadable(String),
 }
 
-/// A counted call, which can be subtracted again.
+/// A counted call. It contains what is needed to subtract the call again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CountedCall {
     pub(super) operation: &'static str,
-    /// The time of the call, in microseconds since 1970.
+    /// Time of the call, in microseconds since 1970.
     pub(super) at: Micros,
-    /// The price of the call, in millionths of the currency.
+    /// Price of the call, in millionths of the currency.
     pub(super) price: u64,
 }
 
-/// A limit that is reached.
+/// A reached limit.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Exceeded {
-    /// The index of the limit; `None` for a limit that only the wrapped API knows.
+    /// Index of the limit. `None` for a limit known only to the wrapped API.
     pub(super) limit: Option<usize>,
     pub(super) resets_at: Micros,
 }
 
-/// A quota, by its index, and the amount that is used.
+/// The index of a quota, and its used amount.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct QuotaUsage {
     pub(super) quota: usize,
@@ -136,14 +137,14 @@ impl QuotaRule {
         }
     }
 
-    /// Returns whether a call that uses this much more exceeds a threshold.
+    /// Returns `true` if a call that uses the amount `more` exceeds the threshold.
     fn passes(step: Option<u64>, current: u64, more: u64) -> bool {
         step.is_some_and(|step| current >= step || current.saturating_add(more) > step)
     }
 }
 
 impl LimitRules {
-    /// Prepares these limits for operations, given by name, endpoint family and category.
+    /// Prepares the limits for operations, given by name, endpoint family and category.
     pub(crate) fn new<'a>(
         declared: &RateLimits,
         operations: impl IntoIterator<Item = (&'a str, &'a str, SemanticCategory)>,
@@ -173,12 +174,12 @@ impl LimitRules {
         places.iter().filter_map(|place| Some((*place, self.limits.get(*place)?)))
     }
 
-    /// Returns the id for the upstream limits of an operation that no declared limit counts.
+    /// Returns the id of the upstream limits of an operation without declared limits.
     pub(super) fn own_id(operation: &str) -> String {
         format!("operation:{operation}")
     }
 
-    /// Returns the id of a reached limit, for the audit log.
+    /// Returns the id of a reached limit for the audit log.
     pub(super) fn id_of(&self, exceeded: &Exceeded, operation: &str) -> String {
         let rule = exceeded.limit.and_then(|place| self.limits.get(place));
         rule.map_or_else(|| Self::own_id(operation), |rule| rule.id.clone())
@@ -189,7 +190,7 @@ impl LimitRules {
         self.quotas.get(spent.quota).map_or("", |quota| quota.metric.as_str())
     }
 
-    /// Returns the cost of one more call, as far as it is known in advance.
+    /// Returns the cost of one more call. Only costs known in advance are included.
     fn price(&self, ledger: &Ledger, now: Micros) -> u64 {
         if self.costs.is_empty() {
             return 0;
@@ -207,7 +208,7 @@ impl LimitRules {
         }
     }
 
-    /// Decides whether a call of the operation may run. `continued` is set for a call with a token.
+    /// Decides whether a call of the operation may run. `continued` is `true` for a call with a token.
     pub(crate) fn decide(
         &self,
         ledger: &Ledger,
@@ -246,7 +247,7 @@ impl LimitRules {
         }
     }
 
-    /// Returns an unreadable counter that applies to a call, because the call cannot be decided without it.
+    /// Returns an unreadable counter that applies to a call. A call cannot be decided without it.
     fn unreadable(&self, ledger: &Ledger, operation: &str) -> Option<String> {
         let limits = self.covering(operation).map(|(_, rule)| rule.id.as_str());
         let quotas = self.quotas.iter().map(|quota| quota.metric.as_str());
@@ -284,7 +285,7 @@ impl LimitRules {
             .then(|| counter.time_at_most(maximum.saturating_sub(1), span, now))
     }
 
-    /// Returns when a used-up quota will have room for a call that uses this much.
+    /// Returns when an exhausted quota will have enough capacity for a call that uses the amount `more`.
     fn refills(&self, ledger: &Ledger, quota: &QuotaRule, more: u64, now: Micros) -> Micros {
         let maximum = quota.hard_stop.unwrap_or(u64::MAX).saturating_sub(more.max(1));
         let metric = quota.metric;
@@ -292,7 +293,7 @@ impl LimitRules {
         counter.map_or(now, |counter| counter.time_at_most(maximum, metric.span(), now))
     }
 
-    /// Returns whether any counter counts calls of the operation.
+    /// Returns `true` if any counter counts calls of the operation.
     pub(crate) fn counts(&self, operation: &str) -> bool {
         self.has_tiers || !self.quotas.is_empty() || self.covering(operation).next().is_some()
     }
@@ -321,8 +322,8 @@ impl LimitRules {
         CountedCall { operation, at: now, price }
     }
 
-    /// Subtracts a call that did not run. Returns whether anything was subtracted. The remaining calls of a
-    /// wrapped API are not changed, because the API may have reported them again.
+    /// Subtracts a call that did not run. Returns `true` if anything was subtracted. The remaining calls of a wrapped
+    /// API are not changed, because the API may have reported a new number since.
     pub(crate) fn subtract_call(&self, ledger: &mut Ledger, counted: CountedCall) -> bool {
         let CountedCall { operation, at, price } = counted;
         let mut given = false;
@@ -344,7 +345,7 @@ impl LimitRules {
         given
     }
 
-    /// Counts the usage that a call has reported.
+    /// Counts the usage reported by a call.
     pub(crate) fn settle(&self, ledger: &mut Ledger, usage: Usage, now: Micros) {
         let due = self.costs.iter().map(|cost| cost.after(usage.tokens, usage.bytes));
         let cost = due.fold(Unit::Cost.count(usage.cost), u64::saturating_add);

@@ -1,4 +1,4 @@
-//! The limits and quotas of an adapter, from the builder and from configuration files.
+//! Collects the limits and quotas of an adapter from the builder and from configuration files.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,8 @@ use super::declaration::{ApiLimit, Metric, Quota, Scope, Span, Window};
 use crate::config::setting::Setting;
 use crate::config::tightening::Tightening;
 
-/// The limits and quotas of an adapter.
+/// The limits and quotas of an adapter. Pass them to
+/// [`AdapterBuilder::rate_limits`](crate::AdapterBuilder::rate_limits).
 ///
 /// ```
 /// use mcp_aql::rate_limits::{ApiLimit, CostModel, Metric, Quota, RateLimits, Window};
@@ -35,30 +36,30 @@ pub struct RateLimits {
 }
 
 impl RateLimits {
-    /// Creates settings without limits. Limits that a wrapped API reports apply nevertheless.
+    /// Creates settings without limits. Limits reported by a wrapped API apply nevertheless.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a limit. There can be one for each scope and window.
+    /// Adds a limit. You can add one for each scope and window.
     pub fn limit(mut self, limit: ApiLimit) -> Self {
         self.limits.push(limit);
         self
     }
 
-    /// Adds a quota. There can be one for each metric.
+    /// Adds a quota. You can add one for each metric.
     pub fn quota(mut self, quota: Quota) -> Self {
         self.quotas.push(quota);
         self
     }
 
-    /// Adds a cost model.
+    /// Adds a cost model. The costs of several models are added up.
     pub fn cost(mut self, model: CostModel) -> Self {
         self.costs.push(model);
         self
     }
 
-    /// Sets the currency of costs, as three letters. Default: `USD`.
+    /// Sets the currency of costs, as three letters. Defaults to `USD`.
     pub fn currency(mut self, code: impl Into<String>) -> Self {
         self.currency = Some(code.into());
         self
@@ -98,7 +99,7 @@ impl RateLimits {
         ]
     }
 
-    /// Returns the ids of limits with a span of a day or a month, whose counters should outlive the process.
+    /// Returns the ids of limits with a span of a day or a month. Their counters should outlive the process.
     pub(crate) fn lasting(&self) -> Vec<String> {
         let limits = self.limits.iter().filter(|limit| limit.window == Window::Day);
         let quotas = self.quotas.iter().map(|quota| quota.metric);
@@ -108,7 +109,7 @@ impl RateLimits {
         limits.map(ApiLimit::id).chain(quotas).collect()
     }
 
-    /// Returns the faults of the settings. `families` are the endpoint families of the profile.
+    /// Returns the mistakes in the settings. `families` are the endpoint families of the profile.
     pub(crate) fn problems<'a>(
         &self,
         families: impl Iterator<Item = &'a str> + Clone,
@@ -156,7 +157,7 @@ impl RateLimits {
     }
 }
 
-/// Returns whether this is a token as defined by RFC 9110.
+/// Returns `true` if the name is a token as defined by RFC 9110.
 fn is_header(name: &str) -> bool {
     !name.is_empty()
         && name
@@ -164,8 +165,8 @@ fn is_header(name: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
 }
 
-/// The tables of limits in the configuration file, in the protocol's form and in the short form of adapter
-/// files (choice C-52).
+/// The tables of limits in the configuration file. They can be written in the protocol's form and in the short form
+/// of adapter files (choice C-52).
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct LimitTables {
     #[serde(default)]
@@ -274,8 +275,8 @@ fn limits(
 }
 
 impl LimitTables {
-    /// Applies the stricter settings of a file that can only make an adapter stricter: additional limits and
-    /// quotas, and lower ones. Prices and the headers of a limit are not changed.
+    /// Applies a file that can only make an adapter stricter. Additional and lower limits and quotas take effect.
+    /// Prices and the headers of a limit are not changed.
     pub(super) fn tighten(
         self,
         settings: &mut Option<RateLimits>,
@@ -366,7 +367,7 @@ impl ApiLimitTable {
 }
 
 impl FlatTable {
-    /// The burst applies to the shortest window.
+    /// Converts the table to global limits. The burst applies to the limit with the shortest window.
     fn read(self, limits: &mut Vec<ApiLimit>, problems: &mut Vec<String>) {
         let windows = [
             (self.requests_per_minute, Window::Minute),

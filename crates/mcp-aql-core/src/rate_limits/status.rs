@@ -1,4 +1,4 @@
-//! The introspection query `quota_status`.
+//! Answers the introspection query `quota_status`.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::operation::further_query::{FurtherQuery, IsShown};
 use crate::util::clock;
 use crate::util::future::BoxFuture;
 
-/// `introspect` with `query` = `quota_status`: the state of limits and quotas (REQ-RATE-08).
+/// Answers `introspect` with `query` = `quota_status`: the state of all limits and quotas (REQ-RATE-08).
 pub(crate) struct QuotaStatus(pub(crate) Arc<Limiter>);
 
 impl FurtherQuery for QuotaStatus {
@@ -39,14 +39,25 @@ impl FurtherQuery for QuotaStatus {
     }
 }
 
-/// Returns the state of all limits and quotas.
+/// Returns the state of all limits and quotas:
+///
+/// ```json
+/// {
+///   "adapter": "hotel",
+///   "api_limits": { "endpoint:create": { "limit": 20, "remaining": 17, "window": "hour", "resets_at": "…" } },
+///   "quotas": [
+///     { "metric": "requests_per_hour", "current": 3, "warn": 800, "pause": 950, "hard_stop": 1000, "status": "ok" }
+///   ],
+///   "next_reset": "…"
+/// }
+/// ```
 fn status(adapter: &str, rules: &LimitRules, ledger: &Ledger, now: Micros) -> Value {
     let mut resets = Vec::new();
     let mut limits = Map::new();
     for rule in &rules.limits {
         let scope = rule.limit.scope.to_string();
         let same = rules.limits.iter().filter(|other| other.limit.scope == rule.limit.scope);
-        // If a scope has several windows, each has its own entry.
+        // A scope with several windows has an entry for each of them.
         let key = if same.count() > 1 { rule.id.clone() } else { scope };
         limits.insert(key, limit(rule, ledger, now, &mut resets));
     }
@@ -67,7 +78,7 @@ fn limit(rule: &LimitRule, ledger: &Ledger, now: Micros, resets: &mut Vec<Micros
     let blocked = ledger.blocked_until(&rule.id, now);
     let mut remaining = u64::from(rule.limit.limit).saturating_sub(used);
     remaining = remaining.min(ledger.remaining(&rule.id, now).unwrap_or(u64::MAX));
-    // No call runs while the state of the limit is unknown.
+    // Calls are rejected while the state of the limit is unknown.
     if blocked.is_some() || ledger.is_unreadable(&rule.id) {
         remaining = 0;
     }

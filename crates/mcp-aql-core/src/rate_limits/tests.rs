@@ -1,4 +1,4 @@
-//! Tests of the limiter as a whole: against a list of all calls, under load, and with several adapters.
+//! Tests the limiter as a whole: against a list of all calls, under load, and with several adapters.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
@@ -45,7 +45,7 @@ impl Clock {
     }
 }
 
-/// A store shared by several adapters, which counts writes.
+/// A store shared by several adapters. It counts writes.
 type Shared = Arc<Hooked<WriteCounter>>;
 
 #[derive(Default)]
@@ -57,7 +57,7 @@ impl Hook for WriteCounter {
     type Held = ();
 
     async fn before(&self, access: HookedCall) -> Result<(), StoreError> {
-        // Lets other tasks run in between.
+        // Let other tasks run in between.
         tokio::task::yield_now().await;
         if access == HookedCall::Write {
             self.writes.fetch_add(1, Ordering::Relaxed);
@@ -66,7 +66,7 @@ impl Hook for WriteCounter {
     }
 }
 
-/// Counts its runs, and reports the usage of its calls.
+/// An adapter's operations. They count their runs, and report usage.
 struct Rooms(Arc<AtomicUsize>);
 
 #[operations]
@@ -113,17 +113,17 @@ fn rules(limits: RateLimits) -> LimitRules {
     LimitRules::new(&limits, operations)
 }
 
-/// The time between calls, in milliseconds: short, about as long as a window, or arbitrary.
+/// Generates times between calls in milliseconds: short, about as long as a window, or arbitrary.
 fn waits() -> impl Strategy<Value = i64> {
     prop_oneof![4 => 0..400_i64, 2 => 58_500..60_500_i64, 1 => 0..20_000_i64]
 }
 
-/// How far the clock is set back between calls, in milliseconds: not at all, a little, or far.
+/// Generates how far the clock is set back between calls, in milliseconds: not at all, a little, or far.
 fn jumps() -> impl Strategy<Value = i64> {
     prop_oneof![12 => Just(0_i64), 1 => 0..60_000_i64, 1 => 0..90_000_000_i64]
 }
 
-/// Set `PROPTEST_CASES` to run more cases.
+/// Returns the configuration of property tests. Set `PROPTEST_CASES` to run more cases.
 fn cases(usual: u32) -> ProptestConfig {
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
     ProptestConfig::with_cases(cases.unwrap_or(usual))
@@ -132,8 +132,8 @@ fn cases(usual: u32) -> ProptestConfig {
 proptest! {
     #![proptest_config(cases(1_000))]
 
-    /// In any window of true time, at most the declared number of calls runs, even if the clock is set back.
-    /// The clock is never set forward.
+    /// In any window of true time, at most the declared number of calls runs, even if the clock is set back. The
+    /// clock is never set forward.
     #[test]
     fn no_window_ever_has_more_than_declared(
         steps in proptest::collection::vec((waits(), jumps(), any::<bool>()), 1..120),
@@ -250,7 +250,7 @@ async fn calls_and_adapters_at_the_same_time_keep_to_the_limit_together() {
     let two = [&one[..], &[adapter(limits(), &clock, store.clone(), &ran)]].concat();
     assert_eq!(many(&two, 64).await, 10);
     assert_eq!(ran.load(Ordering::Relaxed), 20);
-    // Simulates a restart: other adapters on the same store.
+    // Simulate a restart: another adapter uses the same store.
     let again = [adapter(limits(), &clock, store, &ran)];
     assert_eq!(many(&again, 4).await, 0);
 }
@@ -293,7 +293,7 @@ async fn what_operations_report_is_counted_afterwards() {
     assert_eq!(details["hard_stop_threshold"], 250);
     assert_eq!(details["retry_after_seconds"], 3_600);
     let status = adapter.call("introspect", json!({ "query": "quota_status" })).await;
-    // Three calls with a hundred tokens each, and the reported costs.
+    // Three calls use a hundred tokens each, in addition to the reported costs.
     assert_eq!(status.data()["quotas"][1]["current"], 3.0 + 3.0 + 0.75);
     clock.pass(3_600);
     assert!(adapter.call("book_room", json!({})).await.is_success());
@@ -535,7 +535,7 @@ async fn a_call_that_is_given_up_keeps_no_store_open() {
         }
         drop(asleep);
         drop(adapter);
-        // The write completes although its callers were cancelled.
+        // The write completes although its callers were canceled.
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }
@@ -584,7 +584,7 @@ async fn a_call_that_is_given_up_keeps_nobody_from_the_store() {
     }
 }
 
-/// A store that is slow, or panics once.
+/// A store that is slow or panics once.
 #[derive(Default)]
 struct Odd {
     counted: WriteCounter,
@@ -623,7 +623,7 @@ async fn a_store_that_panics_keeps_no_later_call_waiting() {
     assert!(adapter.call("list_rooms", json!({})).await.is_success());
 }
 
-/// An adapter where bookings are confirmed.
+/// Builds an adapter whose bookings must be confirmed.
 fn careful(limits: RateLimits, clock: &Clock, ran: &Arc<AtomicUsize>) -> Adapter {
     Adapter::builder("hotel")
         .without_config()
@@ -736,7 +736,7 @@ async fn what_a_wrapped_api_says_is_kept_to_before_calls_are_sent() {
     assert_eq!(details["retry_after_seconds"], 12);
     assert_eq!(details["resets_at"], "2031-05-06T07:00:12.000Z");
     assert_eq!(details["limit"], Value::Null);
-    // No declared limit counts this operation. Others are not affected.
+    // No declared limit counts this operation. Other operations are not affected.
     assert!(first.call("book_room", json!({})).await.is_success());
     clock.pass(11);
     let answer = first.call("ask_carrier", ask(200, "X", "")).await;
@@ -744,11 +744,11 @@ async fn what_a_wrapped_api_says_is_kept_to_before_calls_are_sent() {
     assert_eq!(ran.load(Ordering::Relaxed), 2, "the call was sent");
     clock.pass(1);
     assert!(first.call("ask_carrier", ask(200, "X", "")).await.is_success());
-    // The service is unavailable: the operation reports its own error, and the delay is remembered.
+    // The service is unavailable. The operation reports its own error, and the delay is remembered.
     assert!(first.call("ask_carrier", ask(503, "retry-after", "5")).await.is_success());
     let answer = first.call("ask_carrier", ask(200, "X", "")).await;
     assert_eq!(answer.error().unwrap().details["retry_after_seconds"], 5);
-    // With a limit, the block survives restarts.
+    // With a declared limit, the block survives restarts.
     let limits = || limits().limit(ApiLimit::category(SemanticCategory::Read, 50));
     let first = adapter(limits(), &clock, store.clone(), &ran);
     let answer = first.call("ask_carrier", ask(429, "Retry-After", "12")).await;
@@ -758,7 +758,7 @@ async fn what_a_wrapped_api_says_is_kept_to_before_calls_are_sent() {
     assert_eq!(answer.error().unwrap().details["retry_after_seconds"], 12);
 }
 
-/// A store that is out of reach. It counts the attempts to use it.
+/// An unreachable store. It counts the attempts to use it.
 #[derive(Default)]
 struct Unreachable(AtomicUsize);
 
@@ -839,7 +839,7 @@ fn headers_of_a_limit_block_what_it_counts() {
         assert_eq!(until(&ledger, "list_rooms"), list, "{headers:?}");
         assert_eq!(changed, ledger != Ledger::default(), "{headers:?}");
     }
-    // The remaining number decreases with each call, until the API reports a new one.
+    // The remaining number decreases with each call until the API reports a new one.
     let mut ledger = Ledger::default();
     limiter.rules.record_response(&mut ledger, "book_room", 200, &[("x-left", "2")], START);
     for _ in 0..2 {

@@ -7,16 +7,16 @@ use chrono::DateTime;
 use super::counter::Micros;
 
 const SECOND: Micros = 1_000_000;
-/// The maximum time that one response blocks calls.
+/// Maximum time for which one response blocks calls.
 const MAX_BLOCK_MICROS: Micros = 86_400 * SECOND;
 
-/// Returns the value of a header. Names are compared without case.
+/// Returns the value of a header. Names are compared case-insensitively.
 pub(crate) fn header<'a>(headers: &[(&str, &'a str)], name: &str) -> Option<&'a str> {
     let found = headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
     found.map(|(_, value)| value.trim())
 }
 
-/// Returns the time in `Retry-After`: seconds from now, or a date (RFC 9110).
+/// Returns the time in `Retry-After`. The value is a number of seconds from now, or a date (RFC 9110).
 pub(crate) fn retry_after(headers: &[(&str, &str)], now: Micros) -> Option<Micros> {
     let value = header(headers, "retry-after")?;
     let at = match value.parse::<Micros>() {
@@ -26,9 +26,15 @@ pub(crate) fn retry_after(headers: &[(&str, &str)], now: Micros) -> Option<Micro
     Some(bounded(at, now))
 }
 
-/// Returns the time in a reset header: seconds from now, seconds or milliseconds since 1970, or a date.
+/// Returns the time in a reset header. APIs send seconds from now, seconds or milliseconds since 1970, or a date:
+///
+/// ```text
+/// 30               30 seconds from now
+/// 1935817230       seconds since 1970
+/// 1935817230000    milliseconds since 1970
+/// ```
 pub(crate) fn reset(value: &str, now: Micros) -> Option<Micros> {
-    // Smaller numbers are durations: a window of 30 years and a clock in the 1970s are both implausible.
+    // Smaller numbers are durations: a window of 30 years is as implausible as a clock in the 1970s.
     const SINCE_1970: f64 = 1e9;
     const IN_MILLISECONDS: f64 = 1e11;
     let at = match value.parse::<f64>() {

@@ -1,4 +1,4 @@
-//! What an operation reports about the API that it wraps.
+//! Methods of [`Context`] for operations that wrap an API: they report usage and responses.
 
 use super::Usage;
 use super::limiter::answered_without_limits;
@@ -6,8 +6,8 @@ use crate::error::OperationError;
 use crate::operation::Context;
 
 impl Context {
-    /// Reports the usage of a wrapped API by this call. Quotas count it when the operation ends, whether it
-    /// succeeds or not. Several reports add up.
+    /// Reports the usage of a wrapped API by this call. Quotas count it when the operation ends, even if it fails.
+    /// You can call this several times; the amounts are added up.
     ///
     /// ```
     /// use mcp_aql::rate_limits::Usage;
@@ -29,11 +29,12 @@ impl Context {
         self.add_usage(usage);
     }
 
-    /// Records the response of a wrapped HTTP API: its status, and its headers as names and values.
+    /// Records the response of a wrapped HTTP API, given by its status and its headers as names and values. Call it
+    /// for every response, so that limits of the API are respected.
     ///
-    /// The store keeps `Retry-After` of a 429 or 503, and the headers that the adapter's limits name. Calls
-    /// that these limits count are refused for as long as the API requested. If no limit counts the
-    /// operation, only its own calls are refused.
+    /// The store keeps `Retry-After` of a 429 or 503, and the headers named by the adapter's limits. Calls counted by
+    /// these limits are rejected for as long as the API requested. If no limit counts the operation, only its own
+    /// calls are rejected.
     ///
     /// ```
     /// # use mcp_aql::{Context, OperationError};
@@ -44,7 +45,8 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// `RATE_LIMIT_EXCEEDED` for the status 429; `INTERNAL_ERROR` when the store fails.
+    ///
+    /// Returns `RATE_LIMIT_EXCEEDED` for the status 429, and `INTERNAL_ERROR` if the store fails.
     ///
     /// Source: adapter/rate-limiting §4.2 (REQ-RATE-01, REQ-RATE-09).
     pub async fn report_upstream_response(

@@ -1,5 +1,7 @@
-//! The arguments of a tool call, from any source. A call in its usual form, an object with `operation` and `params` only,
-//! is read in one pass; the JSON of all other calls is parsed.
+//! The arguments of a tool call, from any transport.
+//!
+//! A call in its usual form, an object with only `operation` and `params`, is read in one pass. The JSON of all other
+//! calls is parsed.
 
 use mcp_aql_protocol::SizeLimits;
 use serde_json::{Map, Value};
@@ -13,7 +15,7 @@ use super::scanner::Scanner;
 use crate::error::OperationError;
 use crate::vocab::ReplyForm;
 
-/// The arguments of a tool call: JSON, or the members of an object.
+/// The arguments of a tool call. Create them from JSON, or from the members of an object:
 ///
 /// ```
 /// use mcp_aql::transport::Arguments;
@@ -25,13 +27,13 @@ use crate::vocab::ReplyForm;
 #[derive(Debug)]
 pub struct Arguments<'a> {
     pub(crate) content: Content<'a>,
-    /// The form in which the reply may be returned.
+    /// Form in which the reply may be returned.
     pub(crate) form: ReplyForm,
 }
 
 #[derive(Debug)]
 pub(crate) enum Content<'a> {
-    /// JSON that was not read yet.
+    /// JSON not read yet.
     Json(&'a [u8]),
     /// A call in the usual form.
     Call(IndexedCall<'a>),
@@ -78,10 +80,11 @@ impl From<Map<String, Value>> for Arguments<'_> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Reads JSON. No arguments are an empty object.
+    /// Reads the arguments from JSON. Missing arguments are an empty object.
     ///
     /// # Errors
-    /// If the JSON is not an object.
+    ///
+    /// Returns an error if the JSON is not an object.
     #[doc(hidden)]
     pub fn read(json: Option<&'a str>, limits: &SizeLimits) -> Result<Self, OperationError> {
         let Some(json) = json else { return Ok(Map::new().into()) };
@@ -91,14 +94,14 @@ impl<'a> Arguments<'a> {
         })
     }
 
-    /// The same arguments, for a reply that may be a JSON string, see [`Reply::is_quoted`](crate::response::Reply).
+    /// Allows the reply to be returned as a JSON string, see [`Reply::is_quoted`](crate::response::Reply).
     #[doc(hidden)]
     #[must_use]
     pub fn for_quoted_reply(self) -> Self {
         Self { form: ReplyForm::Quoted, ..self }
     }
 
-    /// The same arguments, for a reply that is an object.
+    /// Requires the reply to be returned as an object.
     #[doc(hidden)]
     #[must_use]
     pub fn for_plain_reply(self) -> Self {
@@ -108,7 +111,8 @@ impl<'a> Arguments<'a> {
     /// Returns the members of the object.
     ///
     /// # Errors
-    /// If the JSON repeats a member, or contains a number that does not fit into 64 bits.
+    ///
+    /// Returns an error if the JSON repeats a member, or contains a number that does not fit into 64 bits.
     #[doc(hidden)]
     pub fn into_members(self, limits: &SizeLimits) -> Result<Map<String, Value>, OperationError> {
         let ParsedObject { members, losses, .. } = match self.content {
@@ -122,7 +126,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Returns the name of the operation, unless these are the arguments of a batch.
+    /// Returns the name of the operation. Returns `None` for a batch, and for JSON not read yet.
     #[doc(hidden)]
     pub fn operation(&self) -> Option<&str> {
         match &self.content {
@@ -145,7 +149,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// The size of the JSON in bytes, if there was one.
+    /// Returns the size of the JSON in bytes, or `None` if the arguments were not JSON.
     pub(crate) fn bytes(&self) -> Option<usize> {
         match &self.content {
             Content::Json(json) => Some(json.len()),
@@ -156,8 +160,8 @@ impl<'a> Arguments<'a> {
 }
 
 impl<'a> IndexedCall<'a> {
-    /// Reads tool arguments. Returns their JSON, and the call if it has the usual form. Returns `None` for JSON that the
-    /// scanner does not accept.
+    /// Reads tool arguments from a scanner. Returns their JSON, and the call if it has the usual form. Returns `None`
+    /// for JSON that the scanner does not accept.
     pub fn read(scanner: &mut Scanner<'a>) -> Option<(&'a str, Option<Self>)> {
         let start = scanner.position();
         let (mut operation, mut params, mut is_usual) = (None, None, true);
@@ -188,7 +192,7 @@ impl<'a> IndexedCall<'a> {
         Some((json, call))
     }
 
-    /// Reads JSON, if it is a call in the usual form.
+    /// Reads JSON. Returns `None` if it is not a call in the usual form.
     pub fn scan(json: &'a str) -> Option<Self> {
         let mut scanner = Scanner::new(json)?;
         let (_, call) = Self::read(&mut scanner)?;
@@ -201,12 +205,13 @@ impl<'a> IndexedCall<'a> {
         self.operation
     }
 
-    /// Parses the JSON, to report what is wrong with it.
+    /// Parses the JSON again, to report what is wrong with it.
     pub(crate) fn parse(&self, limits: &SizeLimits) -> Result<ParsedObject, OperationError> {
         parse(self.json.as_bytes(), limits)
     }
 
-    /// Returns the call as a request, or itself if only the parser can read it or find its faults.
+    /// Converts the call into a request. Returns the call itself if only the parser can read it or describe what is
+    /// wrong.
     pub(crate) fn request(self, limits: &SizeLimits) -> Result<Request<'a>, Self> {
         // No string is longer than the JSON, and the serialized request is not longer either.
         let fits = self.json.len() <= limits.max_request_size.min(limits.max_string_length)
@@ -255,7 +260,7 @@ mod tests {
         }
     }
 
-    /// Values of all kinds, some of which exceed the limits of the test.
+    /// Generates values of all kinds. Some of them exceed the limits of the test.
     fn value() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(json!(null)),

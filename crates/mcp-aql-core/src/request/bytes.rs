@@ -1,4 +1,4 @@
-//! Reads tool arguments from bytes.
+//! Parses tool arguments from bytes.
 
 use mcp_aql_protocol::ErrorCode;
 use mcp_aql_protocol::SizeLimits;
@@ -9,7 +9,7 @@ use super::limits::{PARSED_DEPTH, too_large};
 use crate::error::OperationError;
 use crate::vocab::json_type;
 
-/// Reads tool arguments from the bytes of a transport (REQ-ENC-01, REQ-ENC-12).
+/// Parses tool arguments from the bytes of a transport (REQ-ENC-01, REQ-ENC-12).
 pub fn parse(bytes: &[u8], limits: &SizeLimits) -> Result<ParsedObject, OperationError> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -38,12 +38,13 @@ pub fn parse(bytes: &[u8], limits: &SizeLimits) -> Result<ParsedObject, Operatio
     }
 }
 
-/// The nesting depth of objects and arrays.
+/// Returns the nesting depth of objects and arrays.
 pub(super) fn depth_of(text: &str) -> usize {
     nesting(text).1
 }
 
-/// Returns the number of open objects and arrays at the end of a text, and the maximum nesting depth.
+/// Returns the number of open objects and arrays at the end of the JSON, and the maximum nesting depth. The JSON may
+/// be incomplete.
 pub(crate) fn nesting(text: &str) -> (usize, usize) {
     let (mut depth, mut deepest) = (0_usize, 0);
     let (mut inside, mut escaped) = (false, false);

@@ -23,8 +23,13 @@ pub(crate) enum Decoded<'a> {
     Batch(Vec<Result<Request<'static>, Refused>>),
 }
 
-/// One operation of a request: its name and its parameters, from `params` and from the top level
-/// (REQ-RQ-01, REQ-RQ-03).
+/// One operation of a request: its name, and its parameters from `params` and from the top level (REQ-RQ-01,
+/// REQ-RQ-03). These requests are equivalent:
+///
+/// ```json
+/// { "operation": "get_task", "params": { "task_id": "t-1" } }
+/// { "operation": "get_task", "task_id": "t-1" }
+/// ```
 #[derive(Debug)]
 pub(crate) struct Request<'a> {
     pub(crate) operation: Cow<'a, str>,
@@ -32,10 +37,10 @@ pub(crate) struct Request<'a> {
     pub(crate) credentials: Credentials,
 }
 
-/// The tokens of a call: the only members of `params` that start with `_` and have a meaning.
+/// The tokens of a call. Of all members of `params` whose names start with `_`, only these have a meaning.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Credentials(
-    /// Boxed, because few calls have a token, and each stage hands this value on.
+    /// Boxed to keep the type small: few calls have a token, and each stage passes this value on.
     Option<Box<SentTokens>>,
 );
 
@@ -46,8 +51,8 @@ struct SentTokens {
 }
 
 impl Credentials {
-    /// Takes the tokens from `params` or from the top level (REQ-RQ-03). A value other than text is refused
-    /// like a wrong token.
+    /// Takes the tokens from `params` or from the top level (REQ-RQ-03). Any value except a string becomes an empty
+    /// token, and is later rejected like a wrong one.
     fn take(params: &mut Map<String, Value>, beside: Vec<(&'static str, Value)>) -> Self {
         for (name, token) in beside {
             params.entry(name).or_insert(token);
@@ -61,12 +66,12 @@ impl Credentials {
         Self(Some(Box::new(SentTokens { confirmation, quota_continue })))
     }
 
-    /// `params._confirmation` (REQ-TOK-06).
+    /// Returns `params._confirmation` (REQ-TOK-06).
     pub(crate) fn confirmation(&self) -> Option<&str> {
         self.0.as_ref()?.confirmation.as_deref()
     }
 
-    /// `params._quota_continue` (REQ-RATE-07).
+    /// Returns `params._quota_continue` (REQ-RATE-07).
     pub(crate) fn quota_continue(&self) -> Option<&str> {
         self.0.as_ref()?.quota_continue.as_deref()
     }
@@ -95,31 +100,33 @@ impl Request<'_> {
     }
 }
 
-/// An invalid request or an invalid item of a batch. An invalid item does not affect the other items.
+/// A rejected request, or a rejected item of a batch. A rejected item does not affect the other items.
 #[derive(Debug)]
 pub(crate) struct Refused {
-    /// The named operation, if there is one.
+    /// Name of the operation. Empty if the request has none.
     pub(crate) operation: String,
-    /// The sent `params`.
+    /// The `params` as they were sent.
     pub(crate) params: Value,
-    /// Whether the request was a batch.
+    /// If `true`, the request was a batch.
     pub(crate) batch: bool,
-    /// Whether a value could not be kept as it was sent, so that `operation` and `params` may differ from
-    /// the request.
+    /// If `true`, a value could not be represented exactly, so that `operation` and `params` may differ from the
+    /// request.
     pub(crate) altered: bool,
     pub(crate) error: OperationError,
 }
 
-/// The members of a request, sorted in one pass. Metadata, whose names start with `_`, is removed, because
-/// it is not a parameter (REQ-UNK-05). A member that is null counts as absent.
+/// The members of a request, sorted in one pass.
+///
+/// Metadata is dropped, because it is not a parameter (REQ-UNK-05). Its names start with `_`. A member with the value
+/// `null` counts as absent.
 #[derive(Default)]
 struct RequestMembers {
     operation: Option<Value>,
     operations: Option<Value>,
     params: Option<Value>,
-    /// The tokens at the top level.
+    /// SentTokens at the top level.
     tokens: Vec<(&'static str, Value)>,
-    /// The other members at the top level, which are parameters (REQ-RQ-03).
+    /// Other members at the top level. They are parameters (REQ-RQ-03).
     rest: Vec<(String, Value)>,
 }
 
@@ -140,12 +147,12 @@ impl RequestMembers {
         members
     }
 
-    /// The operation's name, if it is a string.
+    /// Returns the operation's name, or an empty string if it is missing or not a string.
     fn name(&self) -> String {
         self.operation.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned()
     }
 
-    /// The refusal of an item with a fault inside, which contains everything that was sent.
+    /// Rejects an item that contains a mistake. The result contains everything sent by the caller.
     fn refused(self, error: OperationError) -> Refused {
         let operation = self.name();
         let mut params = self.params.unwrap_or_else(|| json!({}));
@@ -203,14 +210,14 @@ fn request_of(members: RequestMembers) -> Result<Request<'static>, Refused> {
         // `params.<name>` takes precedence over the top-level `<name>` (REQ-RQ-03).
         params.entry(name).or_insert(value);
     }
-    // This member is only special in a batch.
+    // This member only has a special meaning in a batch.
     if let Some(value) = members.operations {
         params.entry("operations").or_insert(value);
     }
     Ok(Request { operation: operation.into(), params: params.into(), credentials })
 }
 
-/// The reason why these members are not a request.
+/// Returns the reason why these members are not a valid request.
 fn fault_of(members: &RequestMembers) -> Option<OperationError> {
     match &members.operation {
         Some(Value::String(name)) if name.is_empty() => {
@@ -310,7 +317,7 @@ fn batch_item(
     }
 }
 
-/// The error for an item that is not an object.
+/// Creates the error for an item other than an object.
 fn item_type(index: usize, item: &Value) -> OperationError {
     let (path, actual) = (format!("operations[{index}]"), json_type(item));
     OperationError::new(

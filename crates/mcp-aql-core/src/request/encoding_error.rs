@@ -1,10 +1,10 @@
-//! The error for text that is not valid UTF-8.
+//! The error for requests with invalid UTF-8.
 
 use mcp_aql_protocol::ErrorCode;
 
 use crate::error::OperationError;
 
-/// Returns the error for a request that is not UTF-8, with the place of the first invalid byte.
+/// Returns the error for a request with invalid UTF-8. `byte_offset` is the position of the first invalid byte.
 pub fn invalid_encoding(byte_offset: usize) -> OperationError {
     OperationError::new(
         ErrorCode::ValidationInvalidEncoding,

@@ -1,4 +1,4 @@
-//! Writes a result as JSON within the limits of a reply.
+//! Serializes a result as JSON within the limits of a reply.
 
 use std::io::{self, Write};
 
@@ -10,8 +10,8 @@ use super::limits::too_large;
 use crate::error::OperationError;
 use crate::vocab::{ReplyForm, ReplyLimits, quote};
 
-/// Appends data as compact JSON to `text`, within the limits of a reply (REQ-ENC-09) and in its form. `depth` objects
-/// and arrays are already open.
+/// Appends data as compact JSON to `text`, in the form of a reply and within its limits (REQ-ENC-09). `depth` is the
+/// number of already open objects and arrays.
 pub(crate) fn write_json<T: Serialize + ?Sized>(
     text: &mut Vec<u8>,
     data: &T,
@@ -33,7 +33,7 @@ pub(crate) fn write_json<T: Serialize + ?Sized>(
     written.map_err(OperationError::internal)
 }
 
-/// A writer that fails when it must grow beyond the limit of the reply.
+/// A writer that fails when it would exceed the size limit of the reply. Endless data is therefore cut off early.
 struct Bounded<'a> {
     text: &'a mut Vec<u8>,
     most: usize,
@@ -72,13 +72,13 @@ impl Write for Bounded<'_> {
     }
 }
 
-/// A formatter for compact JSON that counts the depth.
+/// A formatter for compact JSON that counts the nesting depth.
 struct Gauge {
-    /// The number of open objects and arrays.
+    /// Number of open objects and arrays.
     depth: usize,
     limit: usize,
-    /// Whether the JSON is written as the content of a JSON string. A field and not a parameter of the type, so that
-    /// the serialization of each type is compiled once.
+    /// If `true`, the JSON is written as the content of a JSON string. This is a field and not a type parameter, so
+    /// that the serialization of each type is compiled only once.
     quoted: bool,
     over: bool,
 }
@@ -100,7 +100,7 @@ impl Gauge {
     }
 }
 
-/// The error that stops the serializer. The actual reason is stored elsewhere.
+/// Returns the error that stops the serializer. The actual reason is in the field `over`.
 #[cold]
 fn stop() -> io::Error {
     io::ErrorKind::FileTooLarge.into()
@@ -154,7 +154,7 @@ impl Formatter for &mut Gauge {
         write_quoted(writer, &plain)
     }
 
-    /// JSON text inside the data.
+    /// Writes JSON contained in the data, for example a `RawValue`.
     fn write_raw_fragment<W: ?Sized + Write>(
         &mut self,
         writer: &mut W,

@@ -1,5 +1,6 @@
-//! Reads the tool arguments of one request from JSON text, and reports values that a map cannot represent:
-//! repeated members, numbers beyond 64 bits, and lone surrogates.
+//! Parses the tool arguments of one request, and reports values that a map cannot represent.
+//!
+//! These are repeated members, numbers with more digits than 64 bits can hold, and lone surrogates.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -14,14 +15,14 @@ use crate::error::OperationError;
 use crate::schema::shape::Path;
 use crate::text::clean;
 
-/// An object that was read from JSON.
+/// An object parsed from JSON.
 #[derive(Debug, Default)]
 pub struct ParsedObject {
-    /// The members. A repeated member has its last value, or `null` inside an item of a batch.
+    /// Members. A repeated member has its last value, or `null` inside an item of a batch.
     pub members: Map<String, Value>,
-    /// The values that could not be kept as they were sent. The request or the item of a batch is refused.
+    /// Values that could not be represented exactly. The request, or the item of the batch, is rejected.
     pub losses: Vec<Loss>,
-    /// The size of the text in bytes, if there was one.
+    /// Size of the JSON in bytes. `None` if the object was not parsed from JSON.
     pub bytes: Option<usize>,
 }
 
@@ -31,19 +32,24 @@ impl From<Map<String, Value>> for ParsedObject {
     }
 }
 
-/// A value that could not be kept as it was sent.
+/// A value that could not be represented exactly.
+///
+/// ```text
+/// {"params":{"a":1,"a":2}}  →  Parameter 'params.a' must be given once, and the request repeats it
+/// {"a":1e999}               →  Parameter 'a' must not be beyond 1.8e308: send a string
+/// ```
 #[derive(Debug)]
 pub struct Loss {
-    /// The item of a batch that contains the value.
+    /// Index of the batch item that contains the value.
     pub(crate) item: Option<usize>,
-    /// The error for the caller.
+    /// Error for the caller.
     pub error: OperationError,
 }
 
-/// The maximum number of stored losses per request or item of a batch. Only one is reported.
+/// Maximum number of stored losses per request or item of a batch. Only one is reported.
 const MAX_LOSSES: usize = 1;
 
-/// Reads an object. `Ok(Err(…))` holds a value that is not an object.
+/// Parses an object. Returns `Ok(Err(…))` with the value if it is not an object.
 pub fn read(text: &str) -> serde_json::Result<Result<ParsedObject, Value>> {
     Ok(match read_value(text, None)? {
         (Value::Object(members), losses) => {
@@ -53,7 +59,7 @@ pub fn read(text: &str) -> serde_json::Result<Result<ParsedObject, Value>> {
     })
 }
 
-/// Reads any value. `name` is its name in errors.
+/// Parses any value. Errors refer to it by `name`.
 pub fn read_value(text: &str, name: Option<&str>) -> serde_json::Result<(Value, Vec<Loss>)> {
     let first = Reader::new(None);
     let value = match first.read(text, name) {
@@ -67,23 +73,23 @@ pub fn read_value(text: &str, name: Option<&str>) -> serde_json::Result<(Value, 
     if !first.floats.get() || JsonTokens::behind(text, 0).all(is_exact) {
         return Ok((value, first.losses.into_inner()));
     }
-    // In rare cases, a number may have more digits than a value keeps. The text is then read again with the
-    // text of each number.
+    // In rare cases, a number may have more digits than a value can represent. The JSON is then parsed again, and
+    // each number is compared with its source.
     Reader::new(Some(text)).finish(text, name)
 }
 
-/// Whether a number has few enough digits for any parser to read it exactly.
+/// Returns `true` if the number has so few digits that every parser reads it exactly.
 fn is_short(number: &str) -> bool {
     number.len() <= 16 && !number.contains(['e', 'E'])
 }
 
 struct Reader<'a> {
     losses: RefCell<Vec<Loss>>,
-    /// Whether there was a number other than an integer of 64 bits.
+    /// Set when a number is not an integer of 64 bits.
     floats: Cell<bool>,
-    /// The sent text, if its strings and numbers are checked.
+    /// The JSON as it was sent, if its strings and numbers are to be checked.
     sent: Option<&'a str>,
-    /// The position in the text after the strings and numbers that were read.
+    /// Position in the JSON after the strings and numbers parsed until now.
     position: Cell<usize>,
 }
 
@@ -110,14 +116,14 @@ impl<'a> Reader<'a> {
         Ok((value, self.losses.into_inner()))
     }
 
-    /// Returns the next string or number as it was sent, with its position.
+    /// Returns the next string or number as it was sent, and its position.
     fn next_sent(&self) -> Option<(usize, &'a str)> {
         let (start, token) = JsonTokens::behind(self.sent?, self.position.get()).next()?;
         self.position.set(start + token.len());
         Some((start, token))
     }
 
-    /// Checks the string that was just read: the name or the value of the member at this path.
+    /// Checks the string parsed last. It is the name or the value of the member at this path.
     fn check_string(&self, path: Option<&Path<'_>>) {
         if let Some((start, token)) = self.next_sent()
             && let Some(place) = lone_surrogate(token)
@@ -126,7 +132,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Records that the value at this path could not be kept.
+    /// Records that the value at this path could not be represented exactly.
     #[cold]
     fn lose(&self, path: Option<&Path<'_>>, error: impl FnOnce(&str) -> OperationError) {
         let item = path.and_then(item_of);
@@ -138,7 +144,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The item of a batch that a path refers to.
+/// Returns the index of the batch item that a path refers to.
 fn item_of(path: &Path<'_>) -> Option<usize> {
     match path {
         Path::Root(_) => None,
@@ -152,7 +158,7 @@ const TOO_PRECISE: &str =
     "must have no more digits than a 64-bit number keeps: send fewer digits, or a string";
 const TOO_LARGE: &str = "must not be beyond 1.8e308: send a string";
 
-/// The value that is read next.
+/// The value to be parsed next, and its path.
 #[derive(Clone, Copy)]
 struct ValueReader<'a> {
     reader: &'a Reader<'a>,
@@ -171,7 +177,7 @@ impl ValueReader<'_> {
         }
         let problem = if nearest.is_finite() { TOO_PRECISE } else { TOO_LARGE };
         self.reader.lose(self.path, |path| OperationError::invalid_value(path, problem));
-        // Error messages show the value with all its digits.
+        // Keep all digits as a string, so that error messages can show them.
         text.into()
     }
 }
@@ -255,7 +261,7 @@ impl<'de> Visitor<'de> for ValueReader<'_> {
     }
 }
 
-/// Whether the nearest number of 64 bits has the digits of the text when it is written again.
+/// Returns `true` if the nearest 64-bit number has the same digits as the source when it is written again.
 fn keeps_digits(text: &str, nearest: f64) -> bool {
     if !nearest.is_finite() {
         return false;
@@ -272,7 +278,7 @@ fn keeps_digits(text: &str, nearest: f64) -> bool {
     if digits.is_empty() || digits.len() > MAX_DIGITS {
         return digits.is_empty();
     }
-    // Written with as many digits as the text, the number must be equal to the text.
+    // With the same number of digits, the number must be equal to the source.
     let written = format!("{:.*e}", digits.len() - 1, nearest.abs());
     let written = written.split('e').next().unwrap_or_default();
     written.chars().filter(char::is_ascii_digit).eq(digits.chars())
@@ -284,7 +290,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    /// The losses of a text: the item, and the message.
+    /// Returns the losses of a request: the batch item, and the message.
     fn losses(text: &str) -> Vec<(Option<usize>, String)> {
         let arguments = read(text).unwrap().unwrap();
         arguments
@@ -429,7 +435,7 @@ mod tests {
             let text = json!({ "a": value }).to_string();
             let read = read(&text).unwrap().unwrap();
             prop_assert!(read.losses.is_empty(), "{:?}", read.losses);
-            // The comparison as text includes every digit.
+            // Comparing the JSON includes every digit.
             prop_assert_eq!(Value::from(read.members).to_string(), text);
         }
 

@@ -1,4 +1,4 @@
-//! Objects and lists that a client sends as text.
+//! Accepts objects and lists that a client sends as JSON strings.
 
 use mcp_aql_protocol::SizeLimits;
 use serde_json::{Map, Value};
@@ -6,14 +6,20 @@ use serde_json::{Map, Value};
 use super::limits::parameter_fits;
 use super::params::read_scanned;
 
-/// Returns the object or list that a text contains as JSON, if it keeps to the limits and repeats no member.
+/// Returns the object or list contained as JSON in a string. Returns `None` if it exceeds the limits or repeats a
+/// member.
+///
+/// ```text
+/// "[1, 2]"  →  [1, 2]
+/// "urgent"  →  None
+/// ```
 pub(crate) fn json_in_text(value: &Value, limits: &SizeLimits) -> Option<Value> {
     let text = value.as_str()?.trim();
     let read = text.starts_with(['{', '[']).then(|| read_scanned("", text)).flatten();
     read.filter(|value| parameter_fits(value, limits))
 }
 
-/// Replaces the `params` and `operations` of a request, and the `params` of its items, if they are texts.
+/// Replaces the `params` and `operations` of a request, and the `params` of its items, if they are JSON strings.
 pub(crate) fn read_texts(members: &mut Map<String, Value>, limits: &SizeLimits) {
     read_member(members, "params", limits);
     read_member(members, "operations", limits);

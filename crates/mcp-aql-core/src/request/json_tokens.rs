@@ -1,18 +1,18 @@
-//! The strings and numbers in a JSON text, to report faults at which a parser stops.
+//! Finds the strings and numbers in JSON, to report values at which a parser stops.
 
 use std::borrow::Cow;
 
 use serde::de::IgnoredAny;
 
-/// The strings, including member names, and the numbers of a JSON text, in order and with their positions.
-/// Strings include their quotation marks.
+/// Iterates over the strings, including member names, and the numbers of a JSON document. Returns their positions and
+/// their source. Strings include their quotation marks.
 pub(super) struct JsonTokens<'a> {
     text: &'a str,
     position: usize,
 }
 
 impl<'a> JsonTokens<'a> {
-    /// The tokens after a position that is not inside a string.
+    /// Returns the tokens after a position. The position must not be inside a string.
     pub(super) fn behind(text: &'a str, position: usize) -> Self {
         Self { text, position }
     }
@@ -37,7 +37,7 @@ impl<'a> Iterator for JsonTokens<'a> {
     }
 }
 
-/// The length of the string that the text starts with, with both quotation marks.
+/// Returns the length of the string at the beginning of the JSON, including both quotation marks.
 fn string_length(text: &str) -> Option<usize> {
     let mut bytes = text.bytes().enumerate().skip(1);
     while let Some((index, byte)) = bytes.next() {
@@ -50,14 +50,14 @@ fn string_length(text: &str) -> Option<usize> {
     None
 }
 
-/// Replaces lone surrogates and numbers beyond 64 bits, at which a parser stops. All other values and all
+/// Replaces lone surrogates and numbers beyond 64 bits, because a parser stops at them. All other values and all
 /// positions stay the same.
 pub fn readable(text: &str) -> Cow<'_, str> {
     let mut readable = String::new();
     let mut copied = 0;
     let mut replace = |start: usize, length: usize, replacement: &str| {
         readable.push_str(text.get(copied..start).unwrap_or_default());
-        // White space may follow a number.
+        // JSON allows white space after a number, so the length is kept.
         readable.push_str(&format!("{replacement:<length$}"));
         copied = start + length;
     };
@@ -77,7 +77,7 @@ pub fn readable(text: &str) -> Cow<'_, str> {
     Cow::Owned(readable)
 }
 
-/// Whether a number is larger than the largest one of 64 bits.
+/// Returns `true` if a number is larger than the largest 64-bit number.
 fn is_out_of_range(number: &str) -> bool {
     let is_long = number.len() > 300 || number.contains(['e', 'E']);
     is_long
@@ -85,7 +85,8 @@ fn is_out_of_range(number: &str) -> bool {
         && serde_json::from_str::<IgnoredAny>(number).is_ok()
 }
 
-/// The position of the first escape that is half a surrogate pair: `\ud800` alone is not a character.
+/// Returns the position of the first half of a surrogate pair without its other half. `\ud800` alone is not a
+/// character.
 pub(super) fn lone_surrogate(text: &str) -> Option<usize> {
     lone_surrogates(text).next()
 }
@@ -110,10 +111,10 @@ fn lone_surrogates(text: &str) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The length of `\uXXXX`, in bytes.
+/// Length of `\uXXXX` in bytes.
 const ESCAPE_BYTES: usize = 6;
 
-/// The `\uXXXX` escapes of a JSON text with their positions.
+/// Iterates over the `\uXXXX` escapes of a JSON document, with their positions.
 struct Escapes<'a> {
     text: &'a str,
     at: usize,
@@ -128,7 +129,7 @@ impl Iterator for Escapes<'_> {
             let offset = self.at + rest.find('\\')?;
             let escape = self.text.as_bytes().get(offset + 1)?;
             if *escape != b'u' {
-                // Escapes such as `\\`. Valid JSON has no multi-byte character here.
+                // Another escape, for example `\\`. Valid JSON has no multi-byte character here.
                 self.at = offset + 1 + escape_length(*escape);
                 continue;
             }
@@ -142,7 +143,7 @@ impl Iterator for Escapes<'_> {
     }
 }
 
-/// The number of bytes to skip after a backslash: one for an ASCII escape, and otherwise none.
+/// Returns the number of bytes to skip after a backslash: one for an ASCII escape, otherwise none.
 fn escape_length(byte: u8) -> usize {
     usize::from(byte.is_ascii())
 }

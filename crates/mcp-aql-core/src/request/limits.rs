@@ -1,4 +1,4 @@
-//! The payload limits of requests and replies.
+//! Enforces the size limits of requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,10 +11,10 @@ use crate::error::OperationError;
 use crate::schema::shape::Path;
 use crate::text::clean;
 
-/// The maximum nesting depth of serde_json. The limit of an adapter is never higher.
+/// Maximum nesting depth of serde_json. The limit of an adapter is never higher.
 pub(super) const PARSED_DEPTH: usize = 127;
 
-/// The error for an exceeded size limit (REQ-ENC-13).
+/// Creates the error for an exceeded size limit (REQ-ENC-13).
 pub fn too_large(
     limit_type: &str,
     limit_value: usize,
@@ -38,12 +38,12 @@ pub fn too_large(
     .with_detail("unit", unit)
 }
 
-/// The faults of a whole request, and of single items of a batch.
+/// The errors of a whole request, and of single items of a batch.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     pub(crate) whole: Option<OperationError>,
     pub(crate) items: BTreeMap<usize, OperationError>,
-    /// The items in which a value could not be kept as it was sent.
+    /// Items that contain a value that could not be represented exactly.
     pub(crate) altered: BTreeSet<usize>,
 }
 
@@ -56,9 +56,11 @@ impl Findings {
     }
 }
 
-/// Checks a request against the limits, and finds U+0000 in text and values that were lost when it was read
-/// (REQ-ENC-02, REQ-ENC-05, REQ-ENC-08, REQ-ENC-10 to REQ-ENC-12). The size is that of the serialized tool
-/// arguments. Faults inside an item of a batch belong to that item (REQ-BAT-02).
+/// Checks a request against the limits. Also finds U+0000 in strings, and values lost by the parser (REQ-ENC-02,
+/// REQ-ENC-05, REQ-ENC-08, REQ-ENC-10 to REQ-ENC-12).
+///
+/// The limited size is that of the serialized tool arguments. Errors inside an item of a batch belong to that item
+/// (REQ-BAT-02).
 pub(crate) fn check_request(arguments: &mut ParsedObject, limits: &SizeLimits) -> Findings {
     let members = &arguments.members;
     let mut findings = Findings::default();
@@ -83,7 +85,8 @@ pub(crate) fn check_request(arguments: &mut ParsedObject, limits: &SizeLimits) -
             _ => note(None, examine(name, value, path, limits)),
         }
     }
-    // Most requests are far below the limit, even if every character needed an escape.
+    // The exact size is only computed if the upper bound exceeds the limit. Most requests are far below it, even if
+    // every character needed an escape.
     if at_most > limits.max_request_size {
         let bytes = object_length(members, 1);
         let is_first =
@@ -100,8 +103,7 @@ pub(crate) fn check_request(arguments: &mut ParsedObject, limits: &SizeLimits) -
     findings
 }
 
-/// Checks a member of a request or an item of a batch. Returns the maximum number of bytes of its
-/// serialized form.
+/// Checks a member of a request, or an item of a batch. Returns an upper bound of the length of its serialized form.
 fn examine(
     name: &str,
     value: &Value,
@@ -118,16 +120,16 @@ fn examine(
     }
 }
 
-/// Whether the value of a parameter keeps to the limits and contains no U+0000.
+/// Returns `true` if the value of a parameter keeps to the limits and contains no U+0000.
 pub(super) fn parameter_fits(value: &Value, limits: &SizeLimits) -> bool {
     let mut seen = Seen::default();
     look_at(value, PARAMETER_DEPTH, limits, &mut seen).is_ok() && !seen.nul
 }
 
-/// The number of objects around a parameter: the tool arguments and `params`.
+/// Number of objects around a parameter: the tool arguments and `params`.
 const PARAMETER_DEPTH: usize = 2;
 
-/// The number of objects and arrays around a member of the request or an item of a batch.
+/// Returns the number of objects and arrays around a member of the request or an item of a batch.
 fn depth_of(path: Path<'_>) -> usize {
     if matches!(path, Path::Item(..)) { 2 } else { 1 }
 }
@@ -143,9 +145,9 @@ fn nul_error(location: String) -> OperationError {
 /// The result of one pass over a value.
 #[derive(Default)]
 struct Seen {
-    /// The maximum length of the serialized value.
+    /// Upper bound of the length of the serialized value.
     at_most: usize,
-    /// Whether a text contains U+0000.
+    /// If `true`, a string contains U+0000.
     nul: bool,
 }
 
@@ -196,7 +198,8 @@ fn look_at_text(text: &str, limits: &SizeLimits, seen: &mut Seen) -> Result<(), 
     Ok(())
 }
 
-/// Most texts are short, so a plain loop is faster than a search.
+/// Returns `true` if the string contains U+0000. Most strings are short, and a plain loop is faster than a search for
+/// them.
 fn holds_nul(text: &str) -> bool {
     let bytes = text.as_bytes();
     match bytes.len() {
@@ -205,10 +208,11 @@ fn holds_nul(text: &str) -> bool {
     }
 }
 
-/// The length of `\u0001`, in bytes.
+/// Length of `\u0001` in bytes.
 const MAX_ESCAPE_BYTES: usize = 6;
 
-/// The length of a serialized object. Values deeper than any parser accepts do not count.
+/// Returns the length of a serialized object. Values nested deeper than any parser accepts do not count, so that the
+/// recursion is bounded.
 fn object_length(fields: &Map<String, Value>, depth: usize) -> usize {
     // Braces, a colon for each field, and a comma for each field except the first.
     let signs = 2 + (fields.len() * 2).saturating_sub(1);
@@ -248,7 +252,7 @@ fn check_depth(depth: usize, limits: &SizeLimits) -> Result<(), Broken> {
     if depth > limits.max_nesting_depth { Err(Broken::Depth(depth)) } else { Ok(()) }
 }
 
-/// A limit that a request exceeds. It is small, because it is passed for every value.
+/// A limit exceeded by a request. The type is small, because it is returned for every value.
 #[derive(Debug, Clone, Copy)]
 enum Broken {
     Depth(usize),
@@ -258,7 +262,7 @@ enum Broken {
 }
 
 impl Broken {
-    /// The error with the path of the first value that exceeds the limit.
+    /// Creates the error, with the path of the first value that exceeds the limit.
     #[cold]
     fn located(
         self,
@@ -283,7 +287,7 @@ impl Broken {
     }
 }
 
-/// The path of the first value with this fault, from the name of a member and its value.
+/// Returns the path of the first value with this violation. `name` and `value` are those of a member.
 fn place_of(
     broken: Broken,
     name: &str,
@@ -312,7 +316,7 @@ fn place_of(
     clean(&found.unwrap_or_default())
 }
 
-/// A search for the first value with a fault.
+/// Searches for the first value with a violation.
 struct LimitSearch<'a> {
     wrong_text: &'a dyn Fn(&str) -> bool,
     wrong_list: &'a dyn Fn(&[Value]) -> bool,
@@ -440,7 +444,7 @@ mod tests {
                 (4, "operations[4][0][0]"),
             ]
         );
-        // A request that is too large is refused as a whole, even if its items have faults too.
+        // A request above the size limit is rejected completely, even if its items contain errors as well.
         let long = json!({ "operations": ["x".repeat(11), "y".repeat(200)] });
         let mut arguments = ParsedObject::from(long.as_object().unwrap().clone());
         let whole = check_request(&mut arguments, &limits).whole;

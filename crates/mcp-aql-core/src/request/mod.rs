@@ -1,5 +1,7 @@
-//! Decoding: reads a request without regard to the existing operations. A call in its usual form is scanned
-//! (`arguments.rs`, `scanner.rs`); every other request is parsed (`bytes.rs`, `json_reader.rs`). Both produce the same type.
+//! Decodes requests. This stage does not need to know the registered operations.
+//!
+//! A call in its usual form is scanned (`arguments.rs`, `scanner.rs`), because this is faster. Every other request is
+//! parsed (`bytes.rs`, `json_reader.rs`). Both produce the same type.
 
 mod arguments;
 mod bytes;

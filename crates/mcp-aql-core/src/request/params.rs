@@ -1,4 +1,4 @@
-//! The parameters of a call.
+//! Holds the parameters of a call.
 
 use std::borrow::Cow;
 
@@ -6,25 +6,30 @@ use serde_json::{Map, Value};
 
 use super::json_reader::read_value;
 
-/// The number of parameters for which space is reserved.
+/// Number of parameters for which memory is reserved.
 const USUAL_PARAMETERS: usize = 6;
-/// The maximum number of parameters that are read one by one. With more, the parser finds a repeated name faster.
+/// Maximum number of parameters read one by one. Each is compared with all earlier names, so with more of them the
+/// parser finds a repeated name faster.
 const MAX_READ_PARAMETERS: usize = 32;
 
 /// The parameters of a call by name. No name repeats.
 ///
-/// A list and not a map, because calls have few parameters, and the names of most calls stay in the text that was sent.
+/// This is a list and not a map, because calls have few parameters, and because the names of most calls can borrow
+/// from the request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Params<'a>(Vec<(Cow<'a, str>, Value)>);
 
 impl<'a> Params<'a> {
-    /// Reserves space for the parameters of a usual call.
+    /// Reserves memory for the parameters of an ordinary call.
     pub(super) fn for_usual_call() -> Self {
         Self(Vec::with_capacity(USUAL_PARAMETERS))
     }
 
-    /// Adds a parameter whose JSON the scanner has accepted. Returns `None` if only the parser can read it: if the name or
-    /// a member of the value repeats, if the name belongs to metadata or a token, or if there are too many parameters.
+    /// Adds a parameter whose JSON the scanner has accepted. Returns `None` if the parser must read the call instead:
+    ///
+    /// - The name or a member of the value repeats.
+    /// - The name belongs to metadata or a token.
+    /// - There are too many parameters.
     pub(super) fn read(&mut self, name: &'a str, json: &str) -> Option<()> {
         if name.starts_with('_') || self.0.len() == MAX_READ_PARAMETERS || self.contains(name) {
             return None;
@@ -45,7 +50,7 @@ impl<'a> Params<'a> {
         self.0.iter().find(|(given, _)| given == name).map(|(_, value)| value)
     }
 
-    /// Removes a parameter.
+    /// Removes a parameter and returns its value.
     pub(crate) fn take(&mut self, name: &str) -> Option<Value> {
         let index = self.0.iter().position(|(given, _)| given == name)?;
         Some(self.0.remove(index).1)
@@ -76,7 +81,7 @@ impl<'a> IntoIterator for Params<'a> {
     }
 }
 
-/// Reads a value that the scanner has accepted. Returns `None` if the value repeats a member.
+/// Parses a value that the scanner has accepted. Returns `None` if the value repeats a member.
 pub(super) fn read_scanned(name: &str, text: &str) -> Option<Value> {
     match text.as_bytes() {
         [b'{' | b'[', ..] => {

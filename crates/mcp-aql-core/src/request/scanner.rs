@@ -1,40 +1,46 @@
-//! Reads JSON text in one pass without building values.
+//! Scans JSON in one pass without building values.
 
-/// The maximum nesting depth of a scanned value. Deeper values are left to the parser.
+/// Maximum nesting depth of a scanned value. Deeper values are left to the parser.
 const MAX_SCANNED_DEPTH: usize = 16;
-/// The maximum number of digits of an integer that always fits into 64 bits.
+/// Maximum number of digits of an integer. With this length, every integer fits into 64 bits.
 const MAX_INTEGER_DIGITS: usize = 18;
-/// The maximum length of a number with a fraction that every parser reads exactly.
+/// Maximum length of a number with a fraction. Up to this length, every parser reads it exactly.
 const MAX_FRACTION_BYTES: usize = 16;
 
-/// Finds the positions of values in JSON text.
+/// Finds the positions of values in JSON. Use it as a fast path before the parser.
 ///
-/// It only accepts text that every JSON parser reads in the same way and without loss. A method
-/// returns `None` for all other text, valid or not, which the caller then passes to the parser.
+/// The scanner only accepts JSON that every parser reads in the same way and without loss. For everything else, valid
+/// or not, its methods return `None`. The caller must then pass the JSON to the parser.
+///
+/// ```text
+/// {"a":1}          accepted
+/// {"a":1e5}        None: an exponent
+/// {"a":"\ud800"}   None: half of a surrogate pair
+/// ```
 #[derive(Debug)]
 pub struct Scanner<'a> {
     text: &'a str,
-    /// The text that is not read yet.
+    /// The part not read yet.
     rest: &'a [u8],
 }
 
 impl<'a> Scanner<'a> {
-    /// Starts at the beginning of a text. Returns `None` for text with control characters, which are
-    /// then valid nowhere: not between the values, and not in a string.
+    /// Starts at the beginning of the JSON. Returns `None` if it contains control characters. The scanner can then
+    /// ignore them everywhere: between values, where some are valid, and in strings, where none is.
     pub fn new(text: &'a str) -> Option<Self> {
         let rest = text.as_bytes();
-        // Not `all`, which stops early and is therefore not vectorized.
+        // `all` would stop early, and is therefore not vectorized.
         let has_control = rest.iter().fold(false, |found, byte| found | (*byte < 0x20));
         (!has_control).then_some(Self { text, rest })
     }
 
-    /// Returns the text that was read since a position.
+    /// Returns the JSON read since a position.
     #[inline]
     pub fn text_since(&self, start: usize) -> &'a str {
         self.text.get(start..self.offset()).unwrap_or_default()
     }
 
-    /// Reads an object. `member` is called with each name, and reads its value.
+    /// Reads an object. Calls `member` with each name. The function must read the value.
     #[inline]
     pub fn object(
         &mut self,
@@ -67,27 +73,27 @@ impl<'a> Scanner<'a> {
         self.text.get(start..start + length)
     }
 
-    /// Reads any value. Returns its text.
+    /// Reads any value. Returns its JSON.
     pub fn value(&mut self) -> Option<&'a str> {
         let start = self.position();
         self.value_at(0)?;
         Some(self.text_since(start))
     }
 
-    /// Skips white space, and returns the position of what follows.
+    /// Skips white space, and returns the position after it.
     #[inline]
     pub fn position(&mut self) -> usize {
         self.skip_space();
         self.offset()
     }
 
-    /// Reads the end of the text.
+    /// Expects the end of the JSON.
     pub fn end(&mut self) -> Option<()> {
         self.skip_space();
         self.rest.is_empty().then_some(())
     }
 
-    /// Reads a value that starts here.
+    /// Reads a value that starts at the current position.
     #[inline]
     fn value_at(&mut self, depth: usize) -> Option<()> {
         match self.rest.first()? {
@@ -126,7 +132,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Reads a string, which may contain escapes other than U+0000 and surrogates.
+    /// Reads a string. It may contain escapes, except those of U+0000 and of surrogates.
     fn string(&mut self) -> Option<()> {
         self.expect(b'"')?;
         loop {
@@ -156,7 +162,7 @@ impl<'a> Scanner<'a> {
         Some(())
     }
 
-    /// Reads a number without an exponent that keeps its value in 64 bits.
+    /// Reads a number without an exponent whose value fits into 64 bits.
     fn number(&mut self) -> Option<()> {
         let sign = usize::from(self.rest.first() == Some(&b'-'));
         let digits = digits_at(self.rest, sign);
@@ -202,7 +208,7 @@ impl<'a> Scanner<'a> {
         Some(*first)
     }
 
-    /// Reads a byte after white space, if it follows.
+    /// Reads this byte after white space. Returns `false` if another one follows.
     #[inline]
     fn next_is(&mut self, byte: u8) -> bool {
         self.skip_space();
@@ -221,8 +227,8 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The number of bytes before the next quotation mark or backslash. Most strings are short, so eight bytes at a time
-/// are faster than a search with vectors.
+/// Returns the number of bytes before the next quotation mark or backslash. Most strings are short, so comparing
+/// eight bytes at a time is faster than a vectorized search.
 #[inline]
 fn plain_length(text: &[u8]) -> Option<usize> {
     let (words, rest) = text.as_chunks::<8>();
@@ -237,17 +243,17 @@ fn plain_length(text: &[u8]) -> Option<usize> {
     Some(words.len() * 8 + rest.iter().position(is_end)?)
 }
 
-/// A word of eight equal bytes.
+/// Returns a word of eight equal bytes.
 const fn repeated(byte: u8) -> u64 {
     u64::from_ne_bytes([byte; 8])
 }
 
-/// Sets the highest bit of the first byte that is zero. Bits of later bytes have no meaning.
+/// Sets the highest bit of the first zero byte. The bits of later bytes are meaningless.
 const fn zero_bytes(word: u64) -> u64 {
     word.wrapping_sub(repeated(1)) & !word & repeated(0x80)
 }
 
-/// Whether these hexadecimal digits are a character other than U+0000, and not half of one.
+/// Returns `true` if these hexadecimal digits are a complete character other than U+0000.
 fn is_character(digits: [u8; 4]) -> bool {
     let unit = digits
         .iter()
@@ -255,7 +261,7 @@ fn is_character(digits: [u8; 4]) -> bool {
     unit.is_some_and(|unit| !matches!(unit, 0 | 0xD800..=0xDFFF))
 }
 
-/// The number of digits from this position on.
+/// Returns the number of digits that start at this position.
 fn digits_at(text: &[u8], start: usize) -> usize {
     let digits = text.get(start..).unwrap_or_default().iter();
     digits.take_while(|byte| byte.is_ascii_digit()).count()
@@ -342,7 +348,7 @@ mod tests {
     #[test]
     fn the_end_of_plain_text_is_found_at_every_position() {
         for (length, end) in (0..40).flat_map(|length| [(length, '"'), (length, '\\')]) {
-            // The characters before and after the searched ones in ASCII, and others.
+            // Contains the characters before and after the searched ones in ASCII, and others.
             let plain: String = "!#[]é\u{7f}a".chars().cycle().take(length).collect();
             let text = format!("{plain}{end}\"\\x");
             assert_eq!(plain_length(text.as_bytes()), Some(plain.len()), "{text}");
@@ -350,7 +356,7 @@ mod tests {
         }
     }
 
-    /// Text that is often JSON.
+    /// Generates strings, many of them valid JSON.
     fn nearly_json() -> impl Strategy<Value = String> {
         let token = prop_oneof![
             Just("{"),

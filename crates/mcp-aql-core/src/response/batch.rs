@@ -1,4 +1,4 @@
-//! The reply to a batch.
+//! Builds the reply to a batch.
 
 use mcp_aql_protocol::SizeLimits;
 use serde_json::{Value, json};
@@ -8,7 +8,15 @@ use super::reply::push_warnings;
 use crate::error::warning::Warning;
 use crate::request::{Refused, Request, too_large};
 
-/// The reply to a batch, to which results are added in order.
+/// The reply to a batch. Add the results in order, then call [`finish`](Self::finish) or [`halt`](Self::halt):
+///
+/// ```json
+/// {
+///   "success": true, "data": null,
+///   "results": [{ "index": 0, "operation": "get_task", "result": { "success": true, "data": {} } }],
+///   "summary": { "total": 1, "succeeded": 1, "failed": 0 }
+/// }
+/// ```
 ///
 /// Source: operations §7.2 (REQ-BAT-02 to REQ-BAT-05).
 #[derive(Debug)]
@@ -17,16 +25,16 @@ pub(crate) struct BatchReply {
     succeeded: usize,
     failed: usize,
     max_size: usize,
-    /// The number of bytes that all pages together should keep to.
+    /// Budget of all pages together, in bytes.
     budget: usize,
-    /// The number of remaining items.
+    /// Number of remaining items.
     left: usize,
     full: bool,
 }
 
-/// The reserved size for the error of an item that was not run, in bytes.
+/// Reserved size for the error of an item that did not run, in bytes.
 const NOT_RUN_BYTES: usize = 640;
-/// The reserved size for the summary and the warnings, in bytes.
+/// Reserved size for the summary and the warnings, in bytes.
 const REST_BYTES: usize = 4_096;
 
 impl BatchReply {
@@ -36,18 +44,18 @@ impl BatchReply {
         Self { text, succeeded: 0, failed: 0, max_size, budget, left: items, full: false }
     }
 
-    /// Whether the reply has no room for another result. Later items are not run.
+    /// Returns `true` if another result does not fit into the reply. Later items are not run.
     pub(crate) fn is_full(&self) -> bool {
         self.full
     }
 
-    /// The room for the reply of the next item.
+    /// Returns the available size for the reply of the next item, in bytes.
     pub(crate) fn room(&self) -> usize {
         let reserve = self.left.saturating_mul(NOT_RUN_BYTES).saturating_add(REST_BYTES);
         self.max_size.saturating_sub(self.text.len()).saturating_sub(reserve)
     }
 
-    /// The bytes that the next item should keep to: an equal part of those that are left.
+    /// Returns the budget of the next item in bytes: an equal share of the remaining budget.
     pub(crate) fn budget(&self) -> usize {
         self.budget.saturating_sub(self.text.len()) / self.left.max(1)
     }
@@ -65,7 +73,7 @@ impl BatchReply {
         }
     }
 
-    /// Adds an item that was not run because the reply is full.
+    /// Adds an item that did not run because the reply is full.
     pub(crate) fn push_not_run(&mut self, operation: &str) {
         let error = too_large("response_size", self.max_size, self.max_size, "bytes")
             .with_detail("operation_ran", false);
@@ -88,8 +96,18 @@ impl BatchReply {
         }
     }
 
-    /// Completes the reply before an item that requires confirmation. This item and later ones were not
-    /// run, which is not a failure. Such a reply has no warnings (REQ-BAT-08 to REQ-BAT-10, choice C-39).
+    /// Completes the reply before an item that requires confirmation.
+    ///
+    /// This item and the later ones did not run, but they did not fail either. Such a reply has no warnings
+    /// (REQ-BAT-08 to REQ-BAT-10, choice C-39). The reply then has these members in addition to `results`:
+    ///
+    /// ```json
+    /// {
+    ///   "halted_at": { "index": 0, "operation": "delete_task", "result": { "success": false, "error": {} } },
+    ///   "pending_operations": [{ "index": 1, "operation": "get_task", "params": { "task_id": "t-2" } }],
+    ///   "summary": { "total": 2, "succeeded": 0, "failed": 0, "halted": 1, "pending": 1 }
+    /// }
+    /// ```
     pub(crate) fn halt(
         mut self,
         operation: &str,
@@ -111,8 +129,8 @@ impl BatchReply {
                     (operation, input.into_params().into())
                 }
                 Err(refused) if refused.altered => {
-                    // Without an operation, the item is refused again if it is sent back unchanged, because
-                    // some of its values differ from those of the caller.
+                    // Some values of this item differ from those of the caller. It is therefore returned without an
+                    // operation, so that it is rejected again if the caller sends it back unchanged.
                     pending.push(json!({
                         "index": place, "operation": "", "params": {}, "error": refused.error,
                     }));
@@ -128,7 +146,7 @@ impl BatchReply {
         let summary = format!(
             r#","summary":{{"total":{total},"succeeded":{succeeded},"failed":{failed},"halted":1,"pending":{count}}}}}"#
         );
-        // The caller has these items, and `summary` has their number.
+        // The list may be omitted: the caller has these items, and `summary` has their number.
         if self.text.len() + pending.len() + summary.len() + REST_BYTES <= self.max_size {
             self.text.push_str(&format!(r#","pending_operations":{pending}"#));
         }

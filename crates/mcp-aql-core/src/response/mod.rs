@@ -1,4 +1,4 @@
-//! Replies: the JSON text, and whether a client should treat it as an error.
+//! Replies: their JSON, and the decision whether a client should treat them as errors.
 
 mod batch;
 mod reply;

@@ -1,4 +1,4 @@
-//! A single reply.
+//! A single reply as JSON.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -13,7 +13,7 @@ use crate::request::write_json;
 use crate::util::future::BoxFuture;
 use crate::vocab::{ReplyForm, ReplyLimits};
 
-/// A reply as JSON text.
+/// The reply to a call, as JSON. A transport sends it to the client.
 ///
 /// Source: MCP-AQL §5.1 (REQ-RSP-01 to REQ-RSP-07).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,17 +21,17 @@ use crate::vocab::{ReplyForm, ReplyLimits};
 pub struct Reply {
     /// The success or failure object as compact JSON.
     pub text: String,
-    /// The failure's code; `None` for a success.
+    /// Error code of a failure. `None` for a success.
     pub code: Option<ErrorCode>,
-    /// Whether `text` is a JSON string that contains the object. Only a transport that asked for it receives this form.
+    /// If `true`, `text` is a JSON string that contains the object. A transport must request this form.
     #[doc(hidden)]
     pub is_quoted: bool,
-    /// The question that the client gets instead of the text, if the call could be
+    /// A question that the client receives instead of the JSON. It is only set if the call can be
     /// [repeated](crate::transport::Elicitation::Repeating) with an answer.
     pub question: Option<Box<UserQuestion>>,
 }
 
-/// The reply to a tool call whose arguments were read. The call runs while this future is polled.
+/// The reply to a tool call whose arguments were read. The call only runs while you poll this future.
 #[must_use = "the call runs when this is awaited"]
 pub struct PendingReply {
     operation: Option<usize>,
@@ -43,8 +43,8 @@ impl PendingReply {
         Self { operation, reply }
     }
 
-    /// Returns the index of the operation among all operations of the adapter, if it is one call of an operation that the
-    /// endpoint offers, and the reply.
+    /// Returns the index of the operation among all operations of the adapter, and the reply. The index is `None` for
+    /// a batch, and for an operation that the endpoint does not offer.
     #[doc(hidden)]
     pub fn into_parts(self) -> (Option<usize>, BoxFuture<'static, Reply>) {
         (self.operation, self.reply)
@@ -60,7 +60,7 @@ impl Future for PendingReply {
 }
 
 impl Reply {
-    /// A success: `{"success":true,"data":…}`, with warnings if there are any.
+    /// Creates a success: `{"success":true,"data":…}`, with warnings if there are any.
     pub(crate) fn success(payload: Payload, warnings: &[Warning]) -> Self {
         if payload.form() == ReplyForm::Quoted && warnings.is_empty() {
             let text = payload.into_text() + "}\"";
@@ -72,20 +72,20 @@ impl Reply {
         Self::plain(text, None)
     }
 
-    /// A reply in its plain form.
+    /// Creates a reply in its plain form.
     pub(super) fn plain(text: String, code: Option<ErrorCode>) -> Self {
         Self { text, code, is_quoted: false, question: None }
     }
 
-    /// A failure: `{"success":false,"error":{…}}`.
+    /// Creates a failure: `{"success":false,"error":{…}}`.
     pub(crate) fn failure(error: &OperationError) -> Self {
-        // Errors consist of codes, text and JSON, which always serialize.
+        // Errors consist of codes, strings and JSON. These always serialize.
         let error_json = serde_json::to_string(error).unwrap_or_default();
         let text = format!(r#"{{"success":false,"error":{error_json}}}"#);
         Self::plain(text, Some(error.code()))
     }
 
-    /// The same failure as a JSON string.
+    /// Creates the same failure as a JSON string.
     pub(crate) fn quoted_failure(error: &OperationError) -> Self {
         let mut text = Vec::with_capacity(768);
         text.extend_from_slice(br#""{\"success\":false,\"error\":"#);
@@ -104,14 +104,14 @@ impl Reply {
         Self::plain(text, None)
     }
 
-    /// Whether MCP's `isError` is set: only for errors that a client cannot correct with another call
-    /// (REQ-MCP-10, choice C-11).
+    /// Returns `true` if MCP's `isError` must be set. This is only the case for errors that a client cannot correct
+    /// with another call (REQ-MCP-10, choice C-11).
     pub fn is_error(&self) -> bool {
         self.code.is_some_and(|code| !code.is_recoverable())
     }
 }
 
-/// Adds `,"warnings":[…]` unless there are none (REQ-WRN-01).
+/// Appends `,"warnings":[…]` unless there are none (REQ-WRN-01).
 pub(super) fn push_warnings(text: &mut String, warnings: &[Warning]) {
     if warnings.is_empty() {
         return;

@@ -1,9 +1,10 @@
-//! The result of a call in the same process.
+//! The result of a call for a caller in the same process.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// The result of an operation for a caller in the same process.
+/// The result of an operation, as [`Adapter::call`](crate::Adapter::call) returns it. You rarely need to parse a
+/// reply yourself:
 ///
 /// ```
 /// # use mcp_aql::OperationResult;
@@ -16,32 +17,39 @@ use serde_json::{Map, Value};
 pub enum OperationResult {
     /// `{"success":true,"data":…}`
     Success {
-        /// The operation's payload.
+        /// Payload of the operation.
         data: Value,
-        /// The whole reply, including `warnings`, `results` and `summary` if present.
+        /// The whole reply without `data`. It includes `warnings`, `results` and `summary` if present.
         reply: Map<String, Value>,
     },
     /// `{"success":false,"error":…}`
     Failure(ErrorDetail),
 }
 
-/// The `error` of a failure.
+/// The member `error` of a failure.
+///
+/// ```json
+/// {
+///   "code": "NOT_FOUND_RESOURCE", "message": "Resource 'task' not found: 't-7'",
+///   "details": { "resource_type": "task", "resource_id": "t-7" }
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ErrorDetail {
-    /// The protocol's code.
+    /// Error code of the protocol.
     pub code: String,
-    /// The message.
+    /// Error message.
     pub message: String,
-    /// The structured details.
+    /// Structured details.
     #[serde(default)]
     pub details: Map<String, Value>,
 }
 
-/// The data of a failure.
+/// Returned as the data of a failure.
 static NO_DATA: Value = Value::Null;
 
 impl OperationResult {
-    /// Parses a reply. Any other text becomes a failure.
+    /// Parses a reply. Any other string becomes a failure.
     pub fn from_json(text: &str) -> Self {
         let mut reply: Map<String, Value> = serde_json::from_str(text).unwrap_or_default();
         if reply.get("success") == Some(&Value::Bool(true)) {
@@ -56,12 +64,12 @@ impl OperationResult {
         }))
     }
 
-    /// Whether the operation succeeded.
+    /// Returns `true` if the operation succeeded.
     pub fn is_success(&self) -> bool {
         matches!(self, Self::Success { .. })
     }
 
-    /// The payload; `null` for a failure.
+    /// Returns the payload, or `null` for a failure, so that you can index it without a check.
     pub fn data(&self) -> &Value {
         match self {
             Self::Success { data, .. } => data,
@@ -69,7 +77,7 @@ impl OperationResult {
         }
     }
 
-    /// The failure's error.
+    /// Returns the error of a failure.
     pub fn error(&self) -> Option<&ErrorDetail> {
         match self {
             Self::Success { .. } => None,
@@ -77,12 +85,12 @@ impl OperationResult {
         }
     }
 
-    /// The failure's code.
+    /// Returns the error code of a failure. Compare it, and not the message, if you handle certain errors.
     pub fn code(&self) -> Option<&str> {
         self.error().map(|error| error.code.as_str())
     }
 
-    /// The warnings of a success.
+    /// Returns the warnings of a success.
     pub fn warnings(&self) -> &[Value] {
         match self {
             Self::Success { reply, .. } => {
@@ -92,7 +100,7 @@ impl OperationResult {
         }
     }
 
-    /// The results of a batch.
+    /// Returns the results of a batch.
     pub fn results(&self) -> &[Value] {
         match self {
             Self::Success { reply, .. } => {

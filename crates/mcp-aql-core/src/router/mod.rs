@@ -1,4 +1,4 @@
-//! Routing: finds the operation of a name and checks the endpoint.
+//! Routing: finds an operation by its name, and checks the endpoint.
 
 mod profile;
 mod registry;

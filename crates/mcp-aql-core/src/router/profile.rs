@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use mcp_aql_protocol::{SemanticCategory, is_public_name};
 
-/// The tools that an adapter offers.
+/// Selects the MCP tools that an adapter offers.
 ///
 /// Source: endpoint-modes §3.1 (REQ-EPT-01, REQ-EPT-10, REQ-EPT-13).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -19,7 +19,7 @@ pub enum EndpointMode {
 }
 
 impl EndpointMode {
-    /// The value of `_protocol.mode` and `MCP_AQL_ENDPOINT_MODE`.
+    /// Returns the value of `_protocol.mode` and `MCP_AQL_ENDPOINT_MODE`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Semantic => "semantic",
@@ -45,7 +45,9 @@ impl FromStr for EndpointMode {
     }
 }
 
-/// The endpoint families of an adapter's operations in semantic mode.
+/// Groups an adapter's operations into endpoint families. Each family is one tool in semantic mode.
+///
+/// Use a custom profile if the five standard families do not fit your domain:
 ///
 /// ```
 /// use mcp_aql::{EndpointProfile, SemanticCategory as Category};
@@ -71,7 +73,7 @@ pub struct EndpointProfile {
     pub(crate) introspect_in: Option<String>,
 }
 
-/// A named group of operations, which is one tool in semantic mode.
+/// A named group of operations. In semantic mode, it is one tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Family {
     pub(crate) name: String,
@@ -80,17 +82,17 @@ pub struct Family {
 }
 
 impl Family {
-    /// The name, which is `endpoint` in introspection.
+    /// Returns the name. Introspection shows it as `endpoint`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The purpose of the family in one sentence.
+    /// Returns the purpose of the family in one sentence.
     pub fn purpose(&self) -> &str {
         &self.purpose
     }
 
-    /// The categories whose operations belong to this family, unless they name another one.
+    /// Returns the categories whose operations belong to this family unless they name another one.
     pub fn categories(&self) -> &[SemanticCategory] {
         &self.categories
     }
@@ -103,7 +105,7 @@ impl Default for EndpointProfile {
 }
 
 impl EndpointProfile {
-    /// Returns the standard profile: one family for each of the five categories.
+    /// Returns the standard profile, CRUDE. It has one family for each of the five categories.
     pub fn crude() -> Self {
         let purpose = |category| match category {
             SemanticCategory::Create => "Operations that add data.",
@@ -126,12 +128,13 @@ impl EndpointProfile {
         }
     }
 
-    /// Creates a custom profile without families.
+    /// Creates a custom profile. Add its families with [`family`](Self::family).
     pub fn custom(name: impl Into<String>) -> Self {
         Self { name: name.into(), families: Vec::new(), introspect_in: None }
     }
 
-    /// Adds a family: its name, which should be a verb, its purpose, and the categories of its operations.
+    /// Adds a family with its name, its purpose and the categories of its operations. The name should be a verb.
+    ///
     /// An operation with `endpoint = "…"` may belong to another family.
     #[must_use]
     pub fn family(
@@ -148,29 +151,29 @@ impl EndpointProfile {
         self
     }
 
-    /// Sets the family of `introspect`. Default: the first family with READ operations.
+    /// Sets the family of `introspect`. Defaults to the first family with READ operations.
     #[must_use]
     pub fn introspect_in(mut self, family: impl Into<String>) -> Self {
         self.introspect_in = Some(family.into());
         self
     }
 
-    /// The profile's name, which is a value of `MCP_AQL_ENDPOINT_PROFILE`.
+    /// Returns the profile's name. It is also a value of `MCP_AQL_ENDPOINT_PROFILE`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The families, in the order of the tools.
+    /// Returns the families in the order of the tools.
     pub fn families(&self) -> &[Family] {
         &self.families
     }
 
-    /// Whether this is the standard profile.
+    /// Returns `true` for the standard profile.
     pub fn is_crude(&self) -> bool {
         self.name == "crude"
     }
 
-    /// The family of an operation.
+    /// Returns the index of an operation's family.
     pub(crate) fn family_of(
         &self,
         category: SemanticCategory,
@@ -198,7 +201,7 @@ impl EndpointProfile {
         })
     }
 
-    /// The family of `introspect`.
+    /// Returns the index of the family of `introspect`.
     pub(crate) fn introspect_family(&self) -> Result<usize, String> {
         match &self.introspect_in {
             Some(_) if self.is_crude() => self.family_of(SemanticCategory::Read, None),
@@ -207,7 +210,7 @@ impl EndpointProfile {
         }
     }
 
-    /// The problems of the profile itself.
+    /// Returns the problems of the profile itself.
     pub(crate) fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         if !is_public_name(&self.name) {

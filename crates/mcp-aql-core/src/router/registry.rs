@@ -14,40 +14,40 @@ use crate::text::clean;
 /// The endpoint that received a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Endpoint {
-    /// The tool of an endpoint family, by its index in the profile.
+    /// The tool of an endpoint family. The field is its index in the profile.
     Family(usize),
     /// The unified tool, or a call in the same process.
     Unified,
 }
 
-/// All operations by name. It does not change after the adapter is built.
+/// All operations by name. The registry does not change after the adapter is built.
 pub struct Registry {
-    /// The endpoint families.
+    /// Endpoint families.
     pub profile: EndpointProfile,
-    /// All operations; the built-in ones come first.
+    /// All operations. The built-in ones come first.
     pub entries: Vec<Arc<Entry>>,
-    /// The index of each operation, in the order of [`name_order`].
+    /// Index of each operation, sorted by [`name_order`].
     by_name: Vec<(Arc<str>, usize)>,
-    /// The tool names by family, followed by the name of the unified tool.
+    /// Tool names by family, followed by the name of the unified tool.
     pub tool_names: Vec<String>,
 }
 
-/// Orders names for a search: by their lengths, which decide most comparisons, then by their bytes. With the names of an
-/// adapter, such a search takes less time than a hash of a name.
+/// Orders names for the binary search: first by length, because this decides most comparisons, then by bytes. For the
+/// number of names in an adapter, such a search takes less time than computing the hash of a name.
 fn name_order(one: &str, other: &str) -> Ordering {
     one.len().cmp(&other.len()).then_with(|| one.cmp(other))
 }
 
-/// An operation with its family.
+/// An operation and its family.
 pub struct Entry {
     /// The operation with its gates.
     pub operation: GatedOperation,
-    /// The index of its endpoint family in the profile.
+    /// Index of its endpoint family in the profile.
     pub family: usize,
 }
 
 impl Entry {
-    /// The family of an endpoint that does not offer the operation.
+    /// Returns the family of the endpoint if it does not offer the operation.
     fn other_family(&self, endpoint: Endpoint) -> Option<usize> {
         match endpoint {
             Endpoint::Family(family) => Some(family).filter(|family| *family != self.family),
@@ -78,18 +78,18 @@ impl Registry {
         self.tool_names.get(family).map_or("", String::as_str)
     }
 
-    /// The index of an operation among the entries.
+    /// Returns the index of an operation among the entries.
     pub(crate) fn place_of(&self, name: &str) -> Option<usize> {
         let found = self.by_name.binary_search_by(|(known, _)| name_order(known, name));
         self.by_name.get(found.ok()?).map(|(_, index)| *index)
     }
 
-    /// Returns the operation of this name.
+    /// Returns the operation with this name.
     pub fn get(&self, name: &str) -> Option<&Entry> {
         Some(&**self.entries.get(self.place_of(name)?)?)
     }
 
-    /// Returns the index of the operation of this name, if it may be called through this endpoint (REQ-EPT-03,
+    /// Returns the index of the operation with this name, if it may be called through this endpoint (REQ-EPT-03,
     /// REQ-EPT-16).
     pub(crate) fn route(&self, name: &str, endpoint: Endpoint) -> Result<usize, OperationError> {
         let index = self.place_of(name);
@@ -101,8 +101,8 @@ impl Registry {
         }
     }
 
-    /// The operation that searches what an operation lists, if there is exactly one, and its parameter for
-    /// the text.
+    /// Returns the operation that searches the resources of a list operation, and the name of its search parameter.
+    /// Returns `None` unless there is exactly one.
     pub(crate) fn search_operation(&self, name: &str) -> Option<(String, String)> {
         let names = self.entries.iter().map(|entry| &*entry.operation.name);
         let found = &self.get(search_operation(name, names)?)?.operation;
@@ -110,7 +110,7 @@ impl Registry {
         Some((found.name.to_string(), text.name.to_string()))
     }
 
-    /// `NOT_FOUND_OPERATION`, which directs the client to introspection (REQ-ERR-10).
+    /// Creates `NOT_FOUND_OPERATION`. The error directs the client to introspection (REQ-ERR-10).
     fn unknown(&self, name: &str) -> OperationError {
         let near = probable_operation(name, self.entries.iter().map(|it| &*it.operation.name));
         let words = snake_case(name).replace('_', " ");

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-/// A parameter of the call: its name and, unless it was left out, its value.
+/// A parameter in a call, with its value if the caller gave one.
 #[derive(Debug, Clone)]
 pub struct Argument {
-    /// The name of the parameter.
+    /// Name of the parameter.
     pub name: &'static str,
-    /// The value; `None` if the caller did not give the parameter.
+    /// The value. `None` if the caller left the parameter out.
     pub value: Option<Value>,
 }

@@ -1,5 +1,9 @@
 //! Types for values that JSON cannot represent safely: integers beyond 2^53, and bytes.
 //!
+//! ```json
+//! { "balance": "12345678901234567890", "thumbnail": "SGVsbG8=" }
+//! ```
+//!
 //! Source: MCP-AQL §4.7.3, §4.7.4 (REQ-ENC-05, REQ-ENC-06).
 
 use std::borrow::Cow;
@@ -12,8 +16,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// An integer that is sent as text and therefore arrives exactly: JSON parsers may round numbers
-/// beyond ±9,007,199,254,740,991. As a parameter it accepts text only, as introspection shows.
+/// An integer serialized as a string. Use it for integers beyond ±9,007,199,254,740,991, because JSON parsers may round
+/// such numbers. As a parameter it accepts only strings, and introspection describes it as a string.
 ///
 /// ```
 /// use mcp_aql::encoding::BigInteger;
@@ -57,7 +61,7 @@ impl<T> JsonSchema for BigInteger<T> {
     }
 }
 
-/// Bytes that are sent as padded base64.
+/// Bytes serialized as padded base64.
 ///
 /// ```
 /// use mcp_aql::encoding::Base64;

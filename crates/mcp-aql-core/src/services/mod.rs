@@ -1,4 +1,4 @@
-//! The services that gates, executions and the safety loop share.
+//! The services shared by gates, executions and the safety loop.
 
 pub(crate) mod session_end;
 
@@ -11,21 +11,21 @@ use crate::services::session_end::SessionEnds;
 use crate::store::{Change, Expected, MonitoredStore, NewRecord, Ready, StateStore, StoreError};
 use crate::util::clock::{TimeSource, after};
 
-/// The collection of the record that checks of the store write.
+/// Collection of the record written by checks of the store.
 const PROBES: &str = "probes";
-/// How long that record is kept.
+/// Lifetime of that record.
 const PROBE_TTL: Duration = Duration::from_secs(60 * 60);
-/// The time limit of preparing and checking the store at the start.
+/// Time limit for preparing and checking the store on start.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The store, the clock, the audit log and the work at the end of sessions.
+/// The store, the clock, the audit log, and the cleanup work at the end of sessions.
 pub struct Services {
     pub(crate) store: Arc<MonitoredStore>,
-    /// The clock.
+    /// Clock.
     pub time: TimeSource,
-    /// The audit log.
+    /// Audit log.
     pub audit: Audit,
-    /// The work that is due when sessions end.
+    /// Cleanup work to do when sessions end.
     pub session_ends: Arc<SessionEnds>,
     ready: Arc<Ready>,
 }
@@ -36,7 +36,7 @@ impl Services {
         Self::sharing(Arc::new(MonitoredStore::new(store)), Arc::default(), time, audit)
     }
 
-    /// Creates the services of an adapter whose store and its preparation have other users as well.
+    /// Creates the services of an adapter that shares its store, and the preparation of the store, with other users.
     pub(crate) fn sharing(
         store: Arc<MonitoredStore>,
         ready: Arc<Ready>,
@@ -46,13 +46,14 @@ impl Services {
         Self { store, time, audit, session_ends: Arc::default(), ready }
     }
 
-    /// Returns the store, prepared before its first use.
+    /// Returns the store. It is prepared before its first use.
     pub async fn store(&self) -> Result<&dyn StateStore, StoreError> {
         self.ready.get_or_try_init(|| self.store.prepare()).await?;
         Ok(&*self.store)
     }
 
-    /// Prepares the store and checks that it can be read and written within a time limit. The errors are not logged.
+    /// Prepares the store, and checks within a time limit that it can be read and written. Errors are returned
+    /// without being logged.
     pub(crate) async fn start_store(&self) -> Result<(), StoreError> {
         let store = self.store.unmonitored();
         let started = async {
@@ -70,7 +71,7 @@ impl Services {
         self.probe(self.store().await?).await
     }
 
-    /// Writes a record and reads it.
+    /// Writes a record and reads it again.
     async fn probe(&self, store: &dyn StateStore) -> Result<(), StoreError> {
         if store.is_fleeting() {
             return Ok(());
@@ -81,7 +82,7 @@ impl Services {
         store.get(PROBES, key).await.map(drop)
     }
 
-    /// Returns the store as [`store`](Self::store) does, with the error type of a call.
+    /// Returns the same as [`store`](Self::store), with the error type of a call.
     pub(crate) async fn store_for_call(&self) -> Result<&dyn StateStore, OperationError> {
         self.store().await.map_err(OperationError::from)
     }

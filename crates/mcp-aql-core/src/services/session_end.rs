@@ -1,4 +1,4 @@
-//! Cleanup work at the end of sessions, which a process completes before it exits.
+//! Cleanup work at the end of sessions. A process completes it before it exits.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -9,10 +9,10 @@ use tokio::sync::Notify;
 use crate::caller::session::Session;
 use crate::util::sync::lock;
 
-/// The maximum time that closing a connection, or exiting, waits for this work.
+/// Maximum time that closing a connection, or exiting, waits for this work.
 const SESSION_END_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The sessions that need cleanup work when they end: tokens to revoke, agents to stop.
+/// The sessions that need cleanup work when they end, for example because tokens must be revoked or agents stopped.
 #[derive(Debug, Default)]
 pub struct SessionEnds {
     pending: Mutex<Pending>,
@@ -25,7 +25,7 @@ struct Pending {
     next: u64,
 }
 
-/// One piece of work, which is pending until this value is dropped.
+/// A piece of work. It is pending until this value is dropped.
 #[derive(Debug)]
 pub struct PendingWork {
     ends: Arc<SessionEnds>,
@@ -33,7 +33,7 @@ pub struct PendingWork {
 }
 
 impl SessionEnds {
-    /// Registers work that is due when the session ends.
+    /// Registers work to do when the session ends. Drop the result when you have done the work.
     pub fn expect(self: &Arc<Self>, session: &Session) -> PendingWork {
         let mut pending = lock(&self.pending);
         let number = pending.next;
@@ -42,7 +42,7 @@ impl SessionEnds {
         PendingWork { ends: Arc::clone(self), number }
     }
 
-    /// Ends every session that has pending work.
+    /// Ends every session with pending work.
     pub(crate) fn end_sessions(&self) {
         let sessions: Vec<_> = lock(&self.pending).sessions.values().cloned().collect();
         for session in sessions {
@@ -58,7 +58,7 @@ impl SessionEnds {
             loop {
                 let notified = self.completed.notified();
                 tokio::pin!(notified);
-                // No notification is missed from here on.
+                // Register before checking the condition, so that no notification is missed.
                 notified.as_mut().enable();
                 if !lock(&self.pending).sessions.values().any(Session::has_ended) {
                     return;

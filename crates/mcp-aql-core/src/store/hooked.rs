@@ -1,11 +1,11 @@
-//! A store for tests that runs a hook before each access.
+//! A store for tests. It runs a hook before each access.
 
 use chrono::{DateTime, Utc};
 
 use super::{Change, MemoryState, Record, StateStore, StoreError};
 use crate::util::future::BoxFuture;
 
-/// An access to a [`Hooked`] store.
+/// The kinds of access to a [`Hooked`] store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HookedCall {
     /// Reads one record.
@@ -16,19 +16,19 @@ pub enum HookedCall {
     Write,
 }
 
-/// Runs before each access.
+/// Runs before each access. Use it to delay accesses or to let them fail.
 pub trait Hook: Send + Sync + 'static {
-    /// Held until the access completes.
+    /// A value held until the access completes.
     type Held: Send;
 
-    /// Prepares an access. An error makes the access fail without reaching the store.
+    /// Prepares an access. If it returns an error, the access fails without reaching the store.
     fn before(
         &self,
         access: HookedCall,
     ) -> impl Future<Output = Result<Self::Held, StoreError>> + Send;
 }
 
-/// A hook that does nothing.
+/// A hook without effect.
 impl Hook for () {
     type Held = ();
 

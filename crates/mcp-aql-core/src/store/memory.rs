@@ -1,4 +1,4 @@
-//! The store that keeps records in the memory of the process.
+//! A store that keeps records in the memory of the process.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -11,14 +11,15 @@ use super::{Change, Expected, Record, StateStore, StoreError};
 use crate::util::future::BoxFuture;
 use crate::util::sync::lock;
 
-/// Keeps records in memory until the process ends.
+/// Keeps records in memory until the process ends. This is the default store of an adapter. If you need records that
+/// survive a restart, choose another store from the table in the module [`store`](crate::store).
 #[derive(Debug, Default)]
 pub struct MemoryState(Mutex<Records>);
 
 #[derive(Debug, Default)]
 struct Records {
     collections: BTreeMap<String, BTreeMap<String, Record>>,
-    /// The last version that was assigned.
+    /// The last assigned version.
     version: u64,
 }
 
@@ -62,7 +63,7 @@ impl Records {
     }
 }
 
-/// Truncates an instant to microseconds, as every store does.
+/// Truncates an instant to microseconds, because every store does so.
 fn micros(at: DateTime<Utc>) -> DateTime<Utc> {
     DateTime::from_timestamp_micros(at.timestamp_micros()).unwrap_or(at)
 }

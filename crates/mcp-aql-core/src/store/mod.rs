@@ -1,8 +1,8 @@
 //! State that must outlive a call or a process: confirmation tokens, counters, executions, blocks.
 //!
-//! A [`StateStore`] keeps small JSON records by collection and key. It changes several of them atomically,
-//! each only if it still has the version that the writer read. The meaning of the records is defined
-//! above the store, once for all stores: a token is used once because only one writer finds it unused.
+//! A [`StateStore`] keeps small JSON records by collection and key. It changes several of them atomically, each one only
+//! if it still has the version that the writer has read. The meaning of the records is defined above the store, once
+//! for all stores. For example, a token is used only once because only one writer finds it unused.
 //!
 //! ```
 //! use mcp_aql::store::{Change, Expected, MemoryState, NewRecord, StateStore};
@@ -17,32 +17,31 @@
 //! # Ok(()) }
 //! ```
 //!
-//! # Which store?
+//! # Which store to use
 //!
 //! | | records survive | for | feature |
 //! |---|---|---|---|
 //! | [`MemoryState`] | nothing: they end with the process | tests, and adapters whose state may be lost | – |
 //! | `SqliteState` | the process and the machine's restart | one process, or several on one machine | `sqlite` |
-//! | `PostgresState` | as configured on the server | processes on several machines, behind a load balancer | `postgres` |
+//! | `PostgresState` | as configured on the server | several machines behind a load balancer | `postgres` |
 //!
 //! # A custom store
 //!
-//! Any storage that can change several records in one transaction can implement [`StateStore`]. Its users rely
-//! on these guarantees:
+//! You can implement [`StateStore`] for any storage with transactions over several records. Its users rely on these
+//! guarantees:
 //!
-//! - **All or nothing.** No reader sees a [`write`](Store::write) with several changes half done, not even
-//!   after a crash. The expectations of the changes still hold when the changes are made: if several
-//!   writers expect the same version of a record, exactly one of them receives `true`. Reading first and
-//!   writing afterwards is not enough, unless no other process can write in between.
-//! - **`true` is durable.** Every later [`get`](Store::get), in every process that shares the store,
-//!   returns the record that was acknowledged.
-//! - **Versions are unique.** A record that is removed and created again does not reuse a version.
-//!   Otherwise, a writer with an old version would match it by accident. One counter for the whole
-//!   store is enough.
-//! - **All texts are valid.** Keys may contain U+0000, values can have several hundred kilobytes, and
-//!   [`list`](Store::list) orders keys by their bytes. Call [`Change::check`] before you write.
-//! - **Expiry only permits deletion.** [`get`](Store::get) and [`list`](Store::list) return expired
-//!   records until [`purge`](Store::purge) deletes those that expired *before* the given time.
+//! - **All or nothing.** No reader sees a [`write`](StateStore::write) with several changes half done, not even after a
+//!   crash. The expectations of the changes still hold when the changes are made: if several writers expect the same
+//!   version of a record, exactly one of them receives `true`. Reading first and writing afterwards is not enough,
+//!   unless no other process can write in between.
+//! - **`true` is durable.** Every later [`get`](StateStore::get), in every process that shares the store, returns the
+//!   acknowledged record.
+//! - **Versions are unique.** A record does not reuse a version when it is removed and created again. Otherwise, a
+//!   writer with an old version would match it by accident. One counter for the whole store is enough.
+//! - **All strings are valid.** Keys may contain U+0000, values can have several hundred kilobytes, and
+//!   [`list`](StateStore::list) orders keys by their bytes. Call [`Change::check`] before you write.
+//! - **Expiry only permits deletion.** [`get`](StateStore::get) and [`list`](StateStore::list) return expired records until
+//!   [`purge`](StateStore::purge) deletes those that expired *before* the given time.
 //! - **Errors keep these guarantees.** After an error, either all changes of a `write` were made, or none.
 
 #[cfg(any(test, feature = "test-util"))]
@@ -62,30 +61,31 @@ pub(crate) use monitored::{MonitoredStore, chain};
 use self::monitored::LoggedError;
 use crate::util::future::BoxFuture;
 
-/// Set once the store is prepared. Shared by all users of the store.
+/// Set once the store is prepared. All users of the store share it.
 pub(crate) type Ready = tokio::sync::OnceCell<()>;
 
-/// Keeps records. Clones of an adapter share one store. With a database, several processes can share it.
+/// Stores records. Clones of an adapter share one store. With a database, several processes can share it.
 ///
-/// Every method may be called from many tasks at once. A [`write`](Self::write) is atomic. Once it has
-/// returned `true`, it is as durable as the store itself.
+/// You rarely need to implement this trait; see the module [`store`](crate::store) for the available stores and for
+/// the guarantees that a custom store must give. Every method may be called from many tasks at once. A
+/// [`write`](Self::write) is atomic, and once it has returned `true`, it is as durable as the storage itself.
 pub trait StateStore: Send + Sync + 'static {
-    /// Prepares the store: creates or migrates its storage. Called before any other method, once per
-    /// process.
+    /// Prepares the store, for example by creating or migrating its tables. It is called once per process, before any
+    /// other method.
     fn prepare(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async { Ok(()) })
     }
 
-    /// Returns the record, even if it has expired; the reader decides what expiry means.
+    /// Returns the record, even if it has expired. The reader decides what expiry means.
     fn get<'a>(
         &'a self,
         collection: &'a str,
         key: &'a str,
     ) -> BoxFuture<'a, Result<Option<Record>, StoreError>>;
 
-    /// Returns the records of a collection, or of one group in it, ordered by key: up to `limit` records
-    /// after the key `after`. A damaged record must not hide others. It may be returned with a value that is
-    /// not JSON.
+    /// Returns the records of a collection, or of one group in it, ordered by key. At most `limit` records after the
+    /// key `after` are returned. A damaged record must not hide others. Its value may be returned even if it is
+    /// invalid JSON.
     fn list<'a>(
         &'a self,
         collection: &'a str,
@@ -94,18 +94,18 @@ pub trait StateStore: Send + Sync + 'static {
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>>;
 
-    /// Makes all the changes, or returns `false` and makes none if a record does not match the expectation
-    /// of its change. A call has at most one change per record, and names are limited in length; see
-    /// [`Change::check`].
+    /// Makes all changes and returns `true`. Returns `false` and makes no change if a record does not match the
+    /// expectation of its change.
     ///
-    /// After an error, or when the future is dropped, either all changes were made or none.
+    /// A call has at most one change per record, and names are limited in length; see [`Change::check`]. After an
+    /// error, or when the future is dropped, either all changes were made or none.
     fn write(&self, changes: Vec<Change>) -> BoxFuture<'_, Result<bool, StoreError>>;
 
-    /// Deletes records that expired before `now`, in all collections. Returns their number.
+    /// Deletes all records that expired before `now`, in all collections. Returns their number.
     fn purge(&self, now: DateTime<Utc>) -> BoxFuture<'_, Result<u64, StoreError>>;
 
-    /// Returns whether all records end with the process. An adapter that starts to serve warns about
-    /// settings that need a durable store.
+    /// Returns `true` if all records end with the process. An adapter that starts to serve then warns about settings
+    /// that need a durable store.
     fn is_fleeting(&self) -> bool {
         false
     }
@@ -150,36 +150,36 @@ impl<S: StateStore + ?Sized> StateStore for Arc<S> {
 /// A stored record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// The record's name within the collection.
+    /// Name of the record within the collection.
     pub key: String,
-    /// JSON text.
+    /// Value as JSON.
     pub value: String,
-    /// The version, unique among all versions of all records of the store. Every change assigns a new one.
+    /// Version, unique among all versions of all records of the store. Every change assigns a new one.
     pub version: u64,
-    /// The group that the record can be listed by.
+    /// Group by which the record can be listed.
     pub group: Option<String>,
-    /// The time after which the record may be deleted, in whole microseconds.
+    /// Time after which the record may be deleted, in whole microseconds.
     pub expires_at: Option<DateTime<Utc>>,
 }
 
 /// A record to store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewRecord {
-    /// JSON text.
+    /// Value as JSON.
     pub value: String,
-    /// The group that the record can be listed by.
+    /// Group by which the record can be listed.
     pub group: Option<String>,
-    /// The time after which the record may be deleted, with a precision of microseconds.
+    /// Time after which the record may be deleted, with a precision of microseconds.
     pub expires_at: Option<DateTime<Utc>>,
 }
 
 impl NewRecord {
-    /// Creates a record that stays until it is removed.
+    /// Creates a record that stays until you remove it.
     pub fn new(value: impl Into<String>) -> Self {
         Self { value: value.into(), group: None, expires_at: None }
     }
 
-    /// Sets the group that the record can be listed by.
+    /// Sets the group by which you can list the record.
     #[must_use]
     pub fn group(mut self, group: impl Into<String>) -> Self {
         self.group = Some(group.into());
@@ -194,7 +194,7 @@ impl NewRecord {
     }
 }
 
-/// The state of a record that a change requires.
+/// The state that a record must have for a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
     /// The record does not exist.
@@ -205,16 +205,16 @@ pub enum Expected {
     Any,
 }
 
-/// One change of a record.
+/// A change of one record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// The collection.
+    /// Collection of the record.
     pub collection: String,
-    /// The record's name within it.
+    /// Name of the record within the collection.
     pub key: String,
-    /// The state that the record must have.
+    /// State that the record must have.
     pub expected: Expected,
-    /// The new record; `None` removes the record.
+    /// New record. `None` removes the record.
     pub record: Option<NewRecord>,
 }
 
@@ -238,11 +238,13 @@ impl Change {
         Self { collection: collection.into(), key: key.into(), expected, record: None }
     }
 
-    /// Checks whether a store can make these changes in one call. Every store calls this first.
+    /// Checks whether a store can make these changes in one call. Call it first in your implementation of
+    /// [`StateStore::write`].
     ///
     /// # Errors
-    /// A name is longer than [`MAX_KEY_BYTES`] or [`MAX_NAME_BYTES`], or two changes concern the same
-    /// record.
+    ///
+    /// Returns an error if a name is longer than [`MAX_KEY_BYTES`] or [`MAX_NAME_BYTES`], or if two changes concern
+    /// the same record.
     pub fn check(changes: &[Self]) -> Result<(), StoreError> {
         let mut seen = HashSet::new();
         for change in changes {
@@ -267,18 +269,18 @@ impl Change {
     }
 }
 
-/// The maximum length of a record's key, in bytes.
+/// Maximum length of a record's key, in bytes.
 pub const MAX_KEY_BYTES: usize = 512;
-/// The maximum length of the name of a collection or a group, in bytes.
+/// Maximum length of the name of a collection or a group, in bytes.
 pub const MAX_NAME_BYTES: usize = 256;
 
-/// An error of a store. Its text is for the log, not for clients.
+/// An error of a store. Its message is for the log, not for clients.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The database, file or connection failed.
     #[error("the store failed: {0}")]
     Failed(#[source] Box<dyn Error + Send + Sync>),
-    /// The stored data cannot be read by this version.
+    /// This version cannot read the stored data.
     #[error("{0}")]
     Unreadable(String),
 }
@@ -289,13 +291,13 @@ impl StoreError {
         Self::Failed(cause.into())
     }
 
-    /// Returns the correlation id of the outage under which the log has this error, if it has.
+    /// Returns the correlation id of the outage under which this error was logged, or `None` if it was not logged.
     #[doc(hidden)]
     pub fn outage(&self) -> Option<&str> {
         self.logged().map(|logged| logged.outage.as_str())
     }
 
-    /// Returns the cause with its sources in one line, without the words that a call's error starts with.
+    /// Returns the cause with its sources in one line, without the common prefix of all errors of stores.
     pub(crate) fn cause(&self) -> String {
         match self {
             Self::Failed(cause) => chain(&**cause),
@@ -303,7 +305,7 @@ impl StoreError {
         }
     }
 
-    /// Returns whether the stored data cannot be read by this version, so that another attempt fails as well.
+    /// Returns `true` if this version cannot read the stored data. Another attempt would fail as well.
     pub(crate) fn is_unreadable(&self) -> bool {
         let error = self.logged().map_or(self, |logged| &logged.source);
         matches!(error, Self::Unreadable(_))
@@ -324,7 +326,7 @@ impl crate::table::IntoOperationError for StoreError {
     }
 }
 
-/// Converts an error of a store. All errors of one outage have the correlation id under which the log has it.
+/// Converts an error of a store. All errors of one outage get the correlation id under which the outage was logged.
 pub(crate) fn operation_error(cause: Arc<StoreError>) -> crate::OperationError {
     let Some(outage) = cause.outage() else { return crate::OperationError::internal(cause) };
     let message = format!(

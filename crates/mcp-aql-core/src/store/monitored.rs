@@ -1,5 +1,7 @@
-//! Watches the accesses to a store. An outage is logged when it begins, at intervals, and when it ends, with the
-//! number of failed accesses, and not once for each of them.
+//! Monitors the accesses to a store, and logs outages.
+//!
+//! An outage is logged when it begins, at intervals, and when it ends, together with the number of failed accesses.
+//! Logging each failed access would flood the log.
 
 use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,11 +15,12 @@ use super::{Change, Record, StateStore, StoreError};
 use crate::util::future::BoxFuture;
 use crate::util::sync::lock;
 
-/// The minimum time between two log lines about one outage.
+/// Minimum time between two log lines about one outage.
 const REPORT_INTERVAL: Duration = Duration::from_secs(60);
-/// The minimum time between two log lines about different causes.
+/// Minimum time between two log lines about different causes.
 const CAUSE_INTERVAL: Duration = Duration::from_secs(1);
-/// The time without failures after which an outage is over. A store that fails now and then has one outage.
+/// Time without failures after which an outage is over. A store that fails intermittently therefore has only one
+/// outage.
 const RECOVERY_TIME: Duration = Duration::from_secs(1);
 
 /// A store whose outages are logged.
@@ -29,7 +32,7 @@ pub(crate) struct MonitoredStore {
 /// The current outage of a store.
 #[derive(Default)]
 struct Outages {
-    /// Whether there is an outage. A successful access only reads this.
+    /// If `true`, there is an outage. A successful access usually only reads this flag, without taking the lock.
     fails: AtomicBool,
     state: Mutex<OutageState>,
 }
@@ -42,25 +45,25 @@ struct OutageState {
 
 /// A time during which accesses fail.
 struct Outage {
-    /// The correlation id of all errors that the outage causes.
+    /// Correlation id of all errors caused by the outage.
     id: String,
     since: Instant,
     failed: u64,
-    /// Whether writes have failed. Reads may succeed all the time, on a full disk for example.
+    /// If `true`, writes have failed. Reads can still succeed, for example when the disk is full.
     fails_writes: bool,
-    /// The cause that was logged last, and when.
+    /// The cause logged last. `logged` is the time of that log line.
     cause: String,
     logged: Instant,
 }
 
-/// The kind of an access.
+/// The kinds of access.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AccessKind {
     Read,
     Write,
 }
 
-/// An error whose cause the log has under the id of an outage.
+/// An error whose cause was logged under the id of an outage.
 #[derive(Debug, thiserror::Error)]
 #[error("{source}")]
 pub(super) struct LoggedError {
@@ -78,7 +81,7 @@ impl MonitoredStore {
         &*self.inner
     }
 
-    /// Returns whether an access has failed within this time.
+    /// Returns `true` if an access has failed within this time.
     pub(crate) fn has_failed_within(&self, time: Duration) -> bool {
         let last = lock(&self.outages.state).last_failure;
         last.is_some_and(|at| at.elapsed() < time)
@@ -118,7 +121,7 @@ impl Outages {
         tracing::warn!(correlation_id = id, failed, seconds, "the store works again");
     }
 
-    /// Counts a failure, and returns the error with the id of its outage.
+    /// Counts a failure. Returns the error with the id of its outage.
     fn record_failure(&self, kind: AccessKind, source: StoreError) -> StoreError {
         let now = Instant::now();
         let cause = chain(&source);
@@ -169,7 +172,7 @@ impl Outage {
     }
 }
 
-/// An error and its sources, for the log.
+/// Formats an error and its sources for the log.
 pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -209,7 +212,7 @@ impl StateStore for MonitoredStore {
     }
 
     fn write(&self, changes: Vec<Change>) -> BoxFuture<'_, Result<bool, StoreError>> {
-        // An invalid call is a fault of the caller.
+        // An invalid call is a mistake of the caller, not an outage.
         if let Err(error) = Change::check(&changes) {
             return Box::pin(std::future::ready(Err(error)));
         }

@@ -1,11 +1,11 @@
-//! Text that is built while compiling, for the messages of compile errors.
+//! Builds strings at compile time, for the messages of compile errors.
 
-/// The maximum length of a message, in bytes. Longer ones end with an ellipsis.
+/// Maximum length of a message in bytes. Longer messages end with an ellipsis.
 const MAX_BYTES: usize = 1024;
-/// The end of a message that is too long.
+/// The end of a shortened message.
 const ELLIPSIS: &str = "…";
 
-/// A text in the making.
+/// A string under construction.
 pub(crate) struct ConstText {
     bytes: [u8; MAX_BYTES],
     length: usize,
@@ -17,7 +17,7 @@ impl ConstText {
         Self { bytes: [0; MAX_BYTES], length: 0, is_full: false }
     }
 
-    /// Appends a part. A part that does not fit is left out, and so are those after it.
+    /// Appends a part. A part that does not fit is left out, and so are all parts after it.
     #[must_use]
     pub(crate) const fn push(mut self, part: &str) -> Self {
         let reserved = if self.is_full { 0 } else { ELLIPSIS.len() };

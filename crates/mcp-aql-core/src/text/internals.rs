@@ -1,16 +1,16 @@
-//! Detection of text that would reveal the inside of an adapter, such as stack frames and paths.
+//! Detects messages that would reveal the inside of an adapter, such as stack frames and paths.
 
-/// Whether a message looks as if it came from the adapter's insides: a stack frame, an error of a programming
-/// language, a path of source code.
+/// Returns `true` if a message looks as if it came from the inside of an adapter: a stack frame, an error of a
+/// programming language, or a path of source code.
 ///
-/// This includes everything that the protocol's own conformance runner rejects, which costs an adapter level 1: the
-/// runner takes every `at` before white space and a further character for a stack frame, also in "format date", "that is"
-/// and "repeat it". The framework's own messages have no such words.
+/// The rules include everything that the protocol's own conformance runner rejects, because a rejected message costs
+/// an adapter level 1. That runner takes every `at` before white space and another character for a stack frame, even
+/// in "format date", "that is" and "repeat it". The framework's own messages avoid such words.
 ///
-/// Constructors of [`OperationError`](struct@crate::OperationError) keep text that comes in at run time, such as an
-/// identifier, a reason or the answer of another service, out of the message if this function rejects it. The details
-/// always have it. [`OperationError::new`](crate::OperationError::new) uses the message as it is, so check such messages in
-/// your tests.
+/// Constructors of [`OperationError`](struct@crate::OperationError) insert strings only known at run time, for
+/// example an identifier, a reason or the answer of another service. They leave such a string out of the message if
+/// this function rejects it; the details always contain it. [`OperationError::new`](crate::OperationError::new) uses
+/// the message as it is, so check your messages in a test:
 ///
 /// ```
 /// assert!(mcp_aql::testing::leaks_internals("boom at line 3"));
@@ -37,13 +37,13 @@ pub fn leaks_internals(message: &str) -> bool {
         || has_error_class(message)
 }
 
-/// The full message, or the plain one where run-time text in the full one would look like a leak or would
-/// break the line. That text stays in the details.
+/// Returns the full message, or the plain one if a string in the full message looks like a leak or breaks the line.
+/// The details still contain that string.
 pub(crate) fn screened(full: String, plain: impl FnOnce() -> String) -> String {
     if leaks_internals(&full) || full.chars().any(char::is_control) { plain() } else { full }
 }
 
-/// A word that ends in `at`, white space, and a further character.
+/// Returns `true` if a word ends in `at` and is followed by white space and another character.
 fn has_stack_frame(lower: &str) -> bool {
     // The byte order mark is white space in JavaScript.
     let is_blank = |each: char| each.is_whitespace() || each == '\u{feff}';
@@ -53,7 +53,7 @@ fn has_stack_frame(lower: &str) -> bool {
     })
 }
 
-/// `.ts:12`, `.js:12`, `.rs:12`
+/// Matches `.ts:12`, `.js:12`, `.rs:12`.
 fn has_line_number(lower: &str) -> bool {
     [".ts:", ".js:", ".rs:", ".py:"].iter().any(|suffix| {
         lower.match_indices(suffix).any(|(start, matched)| {
@@ -63,7 +63,7 @@ fn has_line_number(lower: &str) -> bool {
     })
 }
 
-/// `TypeError`, `RuntimeException`: a camel-case word that ends like a language's error class.
+/// Matches `TypeError`, `RuntimeException`: a camel-case word that ends like the error class of a language.
 fn has_error_class(message: &str) -> bool {
     message.split(|part: char| !part.is_ascii_alphanumeric()).any(|word| {
         ["Error", "Exception"].iter().any(|suffix| {

@@ -1,4 +1,4 @@
-//! Text that is safe to repeat in messages: names that clients send, and texts of errors.
+//! Makes strings safe to repeat in messages, for example names sent by clients.
 
 mod const_text;
 mod internals;
@@ -8,11 +8,18 @@ pub use internals::leaks_internals;
 pub(crate) use internals::screened;
 use serde_json::Value;
 
-/// Returns a name that a client sent in a form that is safe to repeat in a message: at most 64
-/// characters, all of them letters, digits, spaces or signs that names contain.
+/// Returns a name sent by a client in a form safe to repeat in a message.
+///
+/// The result has at most 64 characters. Other characters than letters, digits, spaces and common signs are replaced:
+///
+/// ```text
+/// due_date     →  due_date
+/// <b>\n        →  <b>?
+/// TypeError    →  type_error
+/// ```
 pub fn clean(name: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-    // All words of such a name that look like a leak contain `error`.
+    // In such a name, every word that looks like a leak contains `error`.
     if name.len() <= 64 && name.bytes().all(plain) && !name.contains("error") {
         return name.to_owned();
     }
@@ -27,14 +34,14 @@ pub fn clean(name: &str) -> String {
         return words;
     }
     let name = replaced("_-.[]…");
-    // A parameter may be named `TypeError`, which would look like a leaked error class.
+    // A parameter may be named `TypeError`, and would look like a leaked error class.
     match leaks_internals(&name) {
         true => name.to_lowercase().replace("error", "_error"),
         false => name,
     }
 }
 
-/// Returns at most 64 characters of a text that a client sent, without control characters.
+/// Returns at most 64 characters of a string sent by a client, without control characters.
 pub(crate) fn shorten(name: &str) -> String {
     const MAX_CHARACTERS: usize = 64;
     let mut text: String = name
@@ -48,16 +55,16 @@ pub(crate) fn shorten(name: &str) -> String {
     text
 }
 
-/// The maximum length of a text that is parsed as JSON to explain a fault, in bytes.
+/// Maximum length of a string parsed as JSON to explain an error, in bytes.
 const MAX_PARSED_BYTES: usize = 64 << 10;
 
-/// Parses a text that may be JSON, to explain why it is refused as text. Long texts are not parsed.
+/// Parses a string as JSON, to explain why it is rejected as a string. Long strings are not parsed.
 pub fn parsed_json(text: &str) -> Option<Value> {
     let is_short = text.len() <= MAX_PARSED_BYTES;
     is_short.then(|| serde_json::from_str(text).ok()).flatten()
 }
 
-/// Whether two texts are equal, for constants.
+/// Compares two byte strings in constants.
 pub const fn const_eq(left: &[u8], right: &[u8]) -> bool {
     match (left, right) {
         ([], []) => true,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// The source of time by which tokens expire and limits refill. Tests set their own.
+/// The clock for the expiry of tokens and the refill of limits. Use your own in tests, to set the time.
 ///
 /// ```
 /// use mcp_aql::testing::TimeSource;
@@ -19,7 +19,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 pub struct TimeSource(Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>);
 
 impl TimeSource {
-    /// Calls this function for each instant.
+    /// Creates a clock from a function that returns the current time.
     pub fn new(now: impl Fn() -> DateTime<Utc> + Send + Sync + 'static) -> Self {
         Self(Arc::new(now))
     }
@@ -31,7 +31,7 @@ impl TimeSource {
 }
 
 impl Default for TimeSource {
-    /// The system's clock.
+    /// Returns the system's clock.
     fn default() -> Self {
         Self::new(Utc::now)
     }
@@ -43,22 +43,27 @@ impl fmt::Debug for TimeSource {
     }
 }
 
-/// Formats an instant as the protocol does: ISO 8601, UTC, milliseconds.
+/// Formats an instant as the protocol requires: ISO 8601, UTC, milliseconds.
+///
+/// ```
+/// let formatted = mcp_aql_core::internal::util::clock::text("2031-05-06T07:00:00Z".parse().unwrap());
+/// assert_eq!(formatted, "2031-05-06T07:00:00.000Z");
+/// ```
 pub fn text(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
 }
 
-/// Returns the instant after `by`, at most the last one that can be represented.
+/// Adds a time span to an instant. Saturates at the last representable instant.
 pub(crate) fn later(at: DateTime<Utc>, by: TimeDelta) -> DateTime<Utc> {
     at.checked_add_signed(by).unwrap_or(DateTime::<Utc>::MAX_UTC)
 }
 
-/// Returns the instant after `by`, as [`later`] does.
+/// Adds a [`Duration`] to an instant, like [`later`].
 pub(crate) fn after(at: DateTime<Utc>, by: Duration) -> DateTime<Utc> {
     later(at, TimeDelta::from_std(by).unwrap_or(TimeDelta::MAX))
 }
 
-/// Returns the whole seconds of a time span, rounded up.
+/// Returns a time span in whole seconds, rounded up.
 pub(crate) fn whole_seconds(time: TimeDelta) -> i64 {
     let rest = i64::from(time.subsec_nanos() > 0);
     time.num_seconds().saturating_add(rest).max(0)

@@ -1,4 +1,4 @@
-//! Boxed futures, tasks that run them, and a single poll of a future.
+//! Boxed futures, tasks for them, and a single poll of a future.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -6,17 +6,17 @@ use std::task::Poll;
 
 use tokio::task::JoinHandle;
 
-/// A boxed future, whose type does not name the function behind it.
+/// A boxed future. Its type does not name the function behind it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Boxes a future, which hides its type. The compiler builds the body of an `async fn` again in every crate
-/// that awaits it, with everything that it awaits: a program would compile the whole of this crate a second
+/// Boxes a future to hide its type. The compiler builds the body of an `async fn` again in every crate that awaits it,
+/// together with everything awaited in it. Without the box, each program would compile the whole of this crate a second
 /// time.
 pub fn erased<'a, T>(future: impl Future<Output = T> + Send + 'a) -> BoxFuture<'a, T> {
     Box::pin(future)
 }
 
-/// Spawns a boxed future. tokio compiles the code of its tasks again for every type of future, which are about 2,000 lines of
+/// Spawns a boxed future. For every type of future, tokio compiles the code of its tasks again, about 2,000 lines of
 /// LLVM IR. Use [`tokio::spawn`] for the tasks of single calls, where the allocation matters.
 pub fn spawn<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
     tokio::spawn(erased(future))

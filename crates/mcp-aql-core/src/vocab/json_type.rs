@@ -1,8 +1,8 @@
-//! The names of JSON types.
+//! Names of JSON types in messages.
 
 use serde_json::Value;
 
-/// A JSON value's type, as the protocol's messages call it.
+/// Returns the type of a JSON value, as the protocol's messages name it.
 pub fn json_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

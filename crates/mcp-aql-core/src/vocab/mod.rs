@@ -1,4 +1,4 @@
-//! Identifiers, limits and names that every other module may use; these use no other module.
+//! Identifiers, limits and names for all other modules. This module depends on none of them.
 
 mod json_type;
 mod quote;
@@ -12,13 +12,13 @@ pub use quote::quote;
 pub(crate) use reply_limits::ReplyForm;
 pub(crate) use reply_limits::ReplyLimits;
 
-/// The SHA-256 hash of bytes, in hexadecimal.
+/// Returns the SHA-256 hash of bytes in hexadecimal.
 pub(crate) fn digest(bytes: &[u8]) -> String {
     hex(&Hash::hash(bytes))
 }
 
-/// Encodes bytes as hexadecimal digits. Formatting each byte would take ten times as long, which counts for the digest of
-/// a token.
+/// Encodes bytes as hexadecimal digits. Formatting each byte with `format!` would take ten times as long, which
+/// matters for the digest of a token.
 pub fn hex(bytes: &[u8]) -> String {
     let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 0xF]);
     let mut text = String::with_capacity(bytes.len() * 2);
@@ -26,15 +26,15 @@ pub fn hex(bytes: &[u8]) -> String {
     text
 }
 
-/// A random UUID.
+/// Creates a random UUID.
 pub fn new_uuid() -> String {
     uuid::Uuid::new_v4().to_string()
 }
 
-/// A short random identifier for logs and replies, such as `s-1f0c9a7be2d84c11`.
+/// Creates a short random identifier for logs and replies, for example `s-1f0c9a7be2d84c11`.
 pub fn new_id(prefix: &str) -> String {
     let (high, _) = uuid::Uuid::new_v4().as_u64_pair();
-    // The version bits sit in the high half and are constant: fold in the low half.
+    // The high half contains the constant version bits, so the low half is mixed in.
     let (_, low) = uuid::Uuid::new_v4().as_u64_pair();
     format!("{prefix}-{:016x}", high ^ low.rotate_left(17))
 }

@@ -1,7 +1,13 @@
-//! JSON text as a JSON string, the form in which MCP carries it.
+//! Writes JSON as the content of a JSON string, the form in which MCP transports replies.
 
-/// Appends the content of a JSON string, without its quotation marks. Most text is JSON itself, in which nearly every
-/// word is in quotation marks, so bytes are copied one by one.
+/// Appends the content of a JSON string, without its quotation marks.
+///
+/// The bytes are copied one by one, because the input is usually JSON: nearly every word in it is in quotation marks,
+/// and each mark must be escaped.
+///
+/// ```text
+/// {"a":1}  →  {\"a\":1}
+/// ```
 pub fn quote(target: &mut Vec<u8>, text: &[u8]) {
     target.reserve(text.len() + text.len() / 4);
     for byte in text {
@@ -13,8 +19,8 @@ pub fn quote(target: &mut Vec<u8>, text: &[u8]) {
     }
 }
 
-/// The number of bytes by which the content of a JSON string is longer than the JSON text in it. Text with line
-/// breaks between its tokens is counted as if it was longer.
+/// Returns the number of bytes by which the content of a JSON string is longer than the JSON in it. If that JSON has
+/// line breaks between its tokens, the result is too high.
 pub(crate) fn count_escapes(quoted: &[u8]) -> usize {
     let mut bytes = quoted.iter();
     let mut escapes = 0;

@@ -1,4 +1,4 @@
-//! Checks a generated source: it has what the tables asked for, and nothing else. A fuzz target checks the same.
+//! Checks that a generated source contains the requested items and no others. A fuzz target uses the same checks.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use syn::punctuated::Punctuated;
 use syn::visit::Visit;
 use syn::{Attribute, File, Ident, Item, LitStr, Meta, Stmt, Token, UseTree};
 
-/// Counts what a function contains beside calls.
+/// Counts the items and macro calls inside of a function.
 #[derive(Default)]
 struct Inner(usize);
 
@@ -19,7 +19,7 @@ impl Visit<'_> for Inner {
     }
 }
 
-/// The name in JSON of a field or variant.
+/// Returns the name of a field or variant in JSON.
 fn json_name(ident: &Ident, attributes: &[Attribute]) -> String {
     let options = attributes.iter().filter(|attribute| attribute.path().is_ident("serde"));
     let renames = options.filter_map(|attribute| {
@@ -53,7 +53,7 @@ fn imported(tree: &UseTree, names: &mut Vec<String>) {
     }
 }
 
-/// Panics unless all names of a kind are unique, and callers can write those of parameters.
+/// Panics unless all names of a kind are unique, and unless callers can write the names of parameters.
 fn has_unique_names(items: &[Item], source: &str) {
     let (mut types, mut functions) = (Vec::new(), Vec::new());
     for item in items {
@@ -85,8 +85,11 @@ fn has_unique_names(items: &[Item], source: &str) {
     are_unique(functions, source);
 }
 
-/// Panics if a comment for a table or a column would be a sample, which tests of documentation compile and run: the words
-/// of a line are separated by single spaces, so that none is code behind the mark of a list.
+/// Panics if the comment of a table or column would become a code sample, because documentation tests compile and run
+/// samples.
+///
+/// The words of a line must be separated by single spaces. Otherwise they could be indented code after the mark of a
+/// list.
 fn has_no_samples(source: &str) {
     for line in source.lines().filter_map(|line| line.trim().strip_prefix("///")) {
         let is_sample = ["  ", "\t", "```", "~~~"].iter().any(|mark| line.contains(mark));
@@ -94,7 +97,7 @@ fn has_no_samples(source: &str) {
     }
 }
 
-/// Panics if a source has an item that no table asked for, or text that acts on a reader's terminal.
+/// Panics if a source has an unrequested item, or characters that control a reader's terminal.
 pub(super) fn has_only_what_was_planned(source: &str, remarks: &[String]) {
     has_no_samples(source);
     let hidden = source.chars().find(|letter| *letter != '\n' && is_hidden(*letter));

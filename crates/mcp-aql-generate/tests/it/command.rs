@@ -1,4 +1,4 @@
-//! The command, as a user runs it.
+//! Tests of the command `mcp-aql-generate`.
 
 use std::process::{Command, Output};
 
@@ -50,7 +50,7 @@ fn values_that_their_types_do_not_allow_are_counted() {
                  (NULL, 'secret', 20310506, 0, 2.0, 'NaN', '[', 7, 'y');",
         )
         .unwrap();
-    // The formats change after many rows.
+    // Most rows have one format, and only the last rows have another one.
     for table in ["a'⏎b", "few"] {
         let rows = if table == "few" { 0 } else { 3_000 };
         let sql = format!(

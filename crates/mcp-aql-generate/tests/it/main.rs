@@ -1,4 +1,4 @@
-//! Tests of the command, and of tables in SQLite.
+//! Tests of the command and of the sources for SQLite tables.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,8 +1,8 @@
-//! What tables of SQLite become.
+//! Tests of the sources generated for SQLite tables.
 
 use mcp_aql_generate::{Database, Generated, Request, generate};
 
-/// Generates the source for tables.
+/// Generates the source for tables, given as SQL statements.
 fn generated(tables: &str) -> Generated {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tables.db");

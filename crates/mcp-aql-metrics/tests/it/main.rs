@@ -1,4 +1,4 @@
-//! Tests of the page of metrics.
+//! Tests of the metrics page.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at what it did not expect")]
 

@@ -1,4 +1,4 @@
-//! The page of metrics after calls of every kind.
+//! The metrics page after calls of all kinds.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ fn adapter() -> Adapter {
         .unwrap()
 }
 
-/// Returns the value of a series, or `None` if the page does not have it.
+/// Returns the value of a series, or `None` if the page does not contain it.
 fn value(page: &str, series: &str) -> Option<f64> {
     let lines = page.lines().filter_map(|line| line.rsplit_once(' '));
     let mut values = lines.filter(|(name, _)| *name == series).map(|(_, value)| value);
@@ -110,7 +110,7 @@ async fn calls_and_errors_are_counted_by_operation_and_code() {
     );
     assert!(value(&page, r#"mcp_aql_store_duration_seconds_count{access="write"}"#) > Some(0.0));
     assert!(!page.contains("name_of_a_caller") && !page.contains("other_name"), "{page}");
-    // The same adapter is not counted twice.
+    // An adapter can have metrics only once.
     assert!(Metrics::of(&adapter).is_err());
 }
 
@@ -177,7 +177,7 @@ async fn the_safety_loop_has_gauges() {
     check(&page, &[("mcp_aql_open_requests", 0.0), ("mcp_aql_blocked_agents", 0.0)]);
 }
 
-/// Sends a request for the page to this address, and returns the answer.
+/// Sends a request for the page to this address, and returns the response.
 async fn request(address: std::net::SocketAddr, host: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
@@ -199,7 +199,7 @@ async fn the_page_is_served_to_this_machine() {
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
     assert!(answer.contains("content-type: text/plain; version=0.0.4; charset=utf-8\r\n"));
     assert!(answer.contains("# TYPE mcp_aql_sessions gauge\n"), "{answer}");
-    // A page that a browser shows may have a name that resolves to this address.
+    // A website can point its own domain at this address (DNS rebinding).
     let answer = request(address, "rebound.example.org", "/metrics").await;
     assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
     let answer = request(address, "localhost", "/").await;

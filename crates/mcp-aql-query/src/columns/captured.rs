@@ -1,5 +1,6 @@
-//! Columns of all other types, compared in their serialized form. Names of enum variants are
-//! borrowed from the program, so most of them need no allocation.
+//! Columns of all types without a native column, compared in their serialized form.
+//!
+//! Names of enum variants are borrowed from the program, so most values need no allocation.
 
 use std::cmp::Ordering;
 use std::marker::PhantomData;
@@ -30,7 +31,7 @@ impl<A> CapturedColumn<A> {
     pub const NEW: Self = Self(PhantomData);
 }
 
-/// Converts a value to the kind of the field.
+/// Converts a value to the kind of the field, for example the string `2031-05-06` to a date.
 fn adapted(value: Scalar, kind: ValueKind) -> Scalar {
     match (value, kind) {
         (Scalar::Text(text), ValueKind::Date) => {
@@ -55,7 +56,7 @@ fn order(left: &Scalar, right: &Scalar, info: &FieldInfo) -> Ordering {
     }
 }
 
-/// Compares two values of a field; missing values come last.
+/// Compares two values of a field. Missing values come last.
 fn order_with_missing(
     left: &Scalar,
     right: &Scalar,
@@ -66,7 +67,7 @@ fn order_with_missing(
         .unwrap_or_else(|| turned(order(left, right, info), descending))
 }
 
-/// Prepares a test for binary search in its operands.
+/// Prepares a test for binary search by sorting its operands.
 fn ready(test: &Test) -> Test {
     let mut test = test.clone();
     if let Test::AnyOf(values) = &mut test {
@@ -86,7 +87,7 @@ fn passes(value: &Scalar, test: &Test) -> bool {
     match test {
         Test::Exists => true,
         Test::Equals(bound) => value == bound,
-        // The operands are sorted: see `ready`.
+        // `ready` has sorted the operands.
         Test::AnyOf(values) => values.binary_search_by(|each| each.order(value)).is_ok(),
         Test::Above { bound, inclusive } => {
             let order = value.order(bound);
@@ -126,7 +127,8 @@ impl<A: FieldAccess> CapturedColumn<A>
 where
     A::Value: Serialize,
 {
-    /// Keeps the selected rows that pass, which depends on the enum variant only.
+    /// Keeps the selected rows that pass a test of the enum variant. The test runs once per variant, not once
+    /// per row.
     fn retain_variants(
         rows: &[&A::Row],
         selected: &mut Vec<u32>,

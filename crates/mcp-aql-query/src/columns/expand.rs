@@ -3,8 +3,9 @@
 use super::Column;
 use crate::field_info::FieldInfo;
 
-/// Lists the columns of a nested resource from the perspective of its owner. Returns the problems
-/// of the nested resource, or `None` if the resource contains itself.
+/// Lists the columns of a nested resource from the perspective of its owner.
+///
+/// Returns the problems of the nested resource, or `None` if the resource contains itself.
 pub type Expand<T> = fn(&mut dyn FnMut(NestedField<T>)) -> Option<&'static [String]>;
 
 /// One column of a nested resource.

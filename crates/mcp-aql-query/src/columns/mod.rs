@@ -1,4 +1,4 @@
-//! Fields as columns: the operations that the executors need, independent of the field's type.
+//! Fields as columns: the operations that executors need, independent of the field's type.
 
 mod captured;
 mod expand;
@@ -24,14 +24,14 @@ use super::grouping::{Groups, Sum};
 use super::plan::Test;
 use super::value::{Scalar, ValueKind};
 
-/// FieldAccess to one field of a row, or to a value computed from it.
+/// FieldAccess to one field of a row, or to a value computed from the row.
 pub trait FieldAccess: 'static {
     /// The resource.
     type Row: 'static;
     /// The field's type.
     type Value: 'static;
 
-    /// Calls `take` with the value.
+    /// Calls `take` with the value. A closure lets computed values be passed by reference as well.
     fn with<R>(row: &Self::Row, take: impl FnOnce(&Self::Value) -> R) -> R;
 }
 
@@ -40,19 +40,21 @@ pub trait FieldAccess: 'static {
 pub struct ColumnType {
     /// The kind of the values, or of the entries of a list.
     pub kind: ValueKind,
-    /// Whether the values are lists.
+    /// If `true`, the values are lists.
     pub list: bool,
-    /// Whether the value may be missing.
+    /// If `true`, the value can be missing.
     pub optional: bool,
 }
 
 /// One field of all rows.
+///
+/// Methods with `rows` process a block of rows in one call. `selected` contains the indexes of the rows to
+/// process.
 pub trait Column<T>: Send + Sync {
-    /// The properties that follow from the Rust type, or `None` if only the JSON schema describes
-    /// it.
+    /// Returns the properties that follow from the Rust type, or `None` if only the JSON schema describes it.
     fn column_type(&self) -> Option<ColumnType>;
 
-    /// Prepares a test.
+    /// Prepares a test of the field.
     fn matcher(&self, test: &Test, info: &FieldInfo) -> Box<dyn Matcher<T>>;
 
     /// Compares two rows. A row without a value comes last in both directions.
@@ -61,7 +63,10 @@ pub trait Column<T>: Send + Sync {
     /// Compares a row with a value.
     fn order_to(&self, row: &T, bound: &Scalar, descending: bool, info: &FieldInfo) -> Ordering;
 
-    /// Keeps the selected rows that do not come after this one, or before it in the reverse order.
+    /// Keeps the selected rows that do not come after the row `worst`, or before it if `reversed`.
+    ///
+    /// The executor calls this with the last row of the page so far, to discard rows that cannot be part of
+    /// the page.
     fn keep(
         &self,
         rows: &[&T],
@@ -77,16 +82,16 @@ pub trait Column<T>: Send + Sync {
         });
     }
 
-    /// The value of a row, if the field is not a list.
+    /// Returns the value of a row, if the field is not a list.
     fn scalar(&self, row: &T, info: &FieldInfo) -> Scalar;
 
-    /// The value as JSON.
+    /// Returns the value as JSON.
     ///
     /// # Errors
     /// If the type cannot be serialized.
     fn json(&self, row: &T) -> Result<Value, serde_json::Error>;
 
-    /// Calls `take` with each text of a row: a single one, or the entries of a list.
+    /// Calls `take` with each string of a row: a single one, or the entries of a list.
     fn texts(&self, row: &T, take: &mut dyn FnMut(&str));
 
     /// Appends the group of each selected row to `into`.
@@ -127,22 +132,22 @@ impl<T> fmt::Debug for dyn Column<T> {
     }
 }
 
-/// The execution priority of tests: cheap and selective tests run first.
+/// Execution priorities of tests. Cheap and selective tests run first.
 pub(crate) mod priority {
     pub(crate) const EQUAL: u8 = 3;
     pub(crate) const ONE_OF: u8 = 2;
     pub(crate) const RANGE: u8 = 1;
 }
 
-/// A prepared test.
+/// A test prepared for many rows.
 pub trait Matcher<T>: Send + Sync {
-    /// Whether this row passes.
+    /// Returns `true` if this row passes.
     fn matches(&self, row: &T) -> bool;
 
     /// Keeps the selected rows that pass.
     fn retain(&self, rows: &[&T], selected: &mut Vec<u32>);
 
-    /// The priority of the test; selective tests have a high one.
+    /// Returns the priority of the test. Selective tests have a high one.
     fn priority(&self) -> u8 {
         0
     }
@@ -178,9 +183,8 @@ pub(crate) fn each_in_group<T, S>(
 
 /// Keeps the selected rows that pass.
 ///
-/// The first loop only reads rows, so that the processor can fetch as many as possible from memory
-/// at a time. The second loop is branch-free: it writes every row and advances past those that
-/// pass.
+/// The first loop only reads rows, so that the processor can fetch many of them from memory in parallel. The
+/// second loop is branch-free: it writes every row and advances only if the row passed.
 #[inline]
 pub(crate) fn retain_rows<T>(
     rows: &[&T],
@@ -215,7 +219,7 @@ pub(crate) fn retain_passed(selected: &mut Vec<u32>, passed: &[bool]) {
     selected.truncate(kept);
 }
 
-/// The row with this index.
+/// Returns the row with this index.
 #[inline]
 pub(crate) fn row_at<'a, T>(rows: &[&'a T], place: u32) -> Option<&'a T> {
     rows.get(place as usize).copied()

@@ -1,4 +1,4 @@
-//! Columns of types that this crate knows, compared without serialization.
+//! Columns of types known to this crate, compared without serialization.
 
 use std::cmp::Ordering;
 use std::marker::PhantomData;
@@ -24,8 +24,8 @@ impl<A> NativeColumn<A> {
     pub const NEW: Self = Self(PhantomData);
 }
 
-/// Compares by presence: a row without a value comes last in both directions. Returns `None` if
-/// both have one.
+/// Compares by presence. A row without a value comes last in both directions. Returns `None` if both rows
+/// have a value.
 pub(super) fn missing(left: bool, right: bool) -> Option<Ordering> {
     match (left, right) {
         (true, true) => None,
@@ -35,12 +35,12 @@ pub(super) fn missing(left: bool, right: bool) -> Option<Ordering> {
     }
 }
 
-/// The order, reversed if descending.
+/// Reverses the order if `descending` is `true`.
 pub(super) fn turned(order: Ordering, descending: bool) -> Ordering {
     if descending { order.reverse() } else { order }
 }
 
-/// Compares two values; missing ones come last.
+/// Compares two values. Missing ones come last.
 #[inline]
 fn order_present<V: ColumnValue>(left: &V, right: &V, descending: bool) -> Ordering {
     missing(left.is_there(), right.is_there())
@@ -73,7 +73,7 @@ impl<A: FieldAccess<Value: ColumnValue>> Matcher<A::Row> for EqualMatcher<A> {
     }
 }
 
-/// A test for an order relation.
+/// A test with an order relation, such as `gt` or `lte`.
 struct BoundMatcher<A, F> {
     bound: Scalar,
     wanted: F,
@@ -106,7 +106,7 @@ where
 
 /// A test for one of several operands.
 struct OneOfMatcher<A> {
-    /// Sorted.
+    /// Sorted, for binary search.
     operands: Vec<Scalar>,
     way: PhantomData<fn() -> A>,
 }
@@ -149,7 +149,7 @@ where
                 let is = |wanted: fn(Ordering) -> bool| {
                     A::Value::operand(bound).is_some_and(|operand| value.is(operand, wanted))
                 };
-                // Neither less nor equal.
+                // Values only support tests against an operand, so the order is found by two tests.
                 let order = if is(Ordering::is_lt) {
                     Ordering::Less
                 } else if is(Ordering::is_eq) {
@@ -162,7 +162,7 @@ where
         })
     }
 
-    /// A separate loop for each direction avoids testing the direction for each row.
+    /// Implements [`Column::keep`]. The constants avoid testing the direction for each row.
     fn keep_by<const DESCENDING: bool, const REVERSED: bool>(
         rows: &[&A::Row],
         selected: &mut Vec<u32>,

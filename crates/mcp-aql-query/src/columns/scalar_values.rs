@@ -1,4 +1,4 @@
-//! The implementations of [`ColumnValue`] for scalar types.
+//! Implementations of [`ColumnValue`] for scalar types.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -15,7 +15,7 @@ use crate::value::{Scalar, ValueKind};
 /// The number of operands up to which linear search is faster than binary search.
 const MAX_LINEAR_SEARCH: usize = 8;
 
-/// Whether one of the sorted operands is equal.
+/// Returns `true` if one of the sorted operands is equal.
 #[inline]
 fn among<O: Copy>(sorted: &[O], order: impl Fn(O) -> Ordering) -> bool {
     if sorted.len() <= MAX_LINEAR_SEARCH {
@@ -25,7 +25,7 @@ fn among<O: Copy>(sorted: &[O], order: impl Fn(O) -> Ordering) -> bool {
     }
 }
 
-/// Implements the trait for types that are copied and compared.
+/// Implements the trait for types compared by value, such as integers and dates.
 macro_rules! plain {
     ($($ty:ty, $kind:ident, $variant:ident($operand:ty), |$value:ident| $scalar:expr, |$sum:ident, $number:ident| $add:expr;)*) => {
         $(impl ColumnValue for $ty {
@@ -91,7 +91,7 @@ plain! {
     NaiveDate, Date, Date(NaiveDate), |value| value, |sum, number| ();
 }
 
-/// Implements the trait for floats. NaN and infinities are missing values, as in JSON.
+/// Implements the trait for floats. As in JSON, NaN and infinities are missing values.
 macro_rules! floats {
     ($($ty:ty: |$number:ident| $operand:expr, $scalar:expr;)*) => {
         $(impl ColumnValue for $ty {
@@ -144,12 +144,12 @@ macro_rules! floats {
 }
 
 floats! {
-    // Compared in the spelling of replies: a request that repeats 0.1 means the same number.
+    // Compared as the `f32` shown in replies, so that a request that repeats 0.1 finds the same number.
     f32: |number| *number as f32, widened(number);
     f64: |number| *number, number;
 }
 
-/// Implements the trait for text types.
+/// Implements the trait for string types.
 macro_rules! texts {
     ($($ty:ty),*) => {
         $(impl ColumnValue for $ty {
@@ -249,7 +249,7 @@ impl<Z: TimeZone + 'static> ColumnValue for DateTime<Z> {
     }
 }
 
-/// Parses an instant with any UTC offset.
+/// Parses an RFC 3339 instant with any UTC offset.
 pub(crate) fn instant_of(text: &str) -> Option<DateTime<Utc>> {
     DateTime::parse_from_rfc3339(text).ok().map(|instant| instant.to_utc())
 }

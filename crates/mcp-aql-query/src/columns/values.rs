@@ -1,5 +1,4 @@
-//! The trait of types that this crate knows, whose values are compared without serialization, and its
-//! implementations for optional values and lists.
+//! The trait of types compared without serialization, with its implementations for optional values and lists.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashSet};
@@ -8,16 +7,16 @@ use std::hash::BuildHasher;
 use crate::grouping::{Groups, Sum};
 use crate::value::{Scalar, ValueKind};
 
-/// A type whose values queries can read without serializing them.
+/// A type whose values are read without serializing them.
 pub trait ColumnValue: 'static {
     /// The kind of the values, or of the entries of a list.
     const KIND: ValueKind;
-    /// Whether the values are lists.
+    /// If `true`, the values are lists.
     const LIST: bool = false;
-    /// Whether the value may be missing.
+    /// If `true`, the value can be missing.
     const OPTIONAL: bool = false;
 
-    /// Whether a value, or an entry, exists.
+    /// Returns `true` if there is a value, or a list with at least one entry.
     fn is_there(&self) -> bool {
         true
     }
@@ -28,19 +27,19 @@ pub trait ColumnValue: 'static {
     /// Prepares an operand of a request. Returns `None` if no value of this type can equal it.
     fn operand(scalar: &Scalar) -> Option<Self::Operand<'_>>;
 
-    /// Whether the value, or an entry, compares with `bound` as `wanted`.
+    /// Returns `true` if the value, or an entry, compares with `bound` as `wanted`.
     fn is(&self, bound: Self::Operand<'_>, wanted: impl Fn(Ordering) -> bool) -> bool;
 
-    /// Whether the value, or an entry, equals the operand.
+    /// Returns `true` if the value, or an entry, equals the operand.
     #[inline]
     fn equals(&self, operand: Self::Operand<'_>) -> bool {
         self.is(operand, Ordering::is_eq)
     }
 
-    /// Whether the value, or an entry, is one of the sorted operands.
+    /// Returns `true` if the value, or an entry, is one of the sorted operands.
     fn is_one_of(&self, sorted: &[Self::Operand<'_>]) -> bool;
 
-    /// Whether the text, or an entry, passes the test.
+    /// Returns `true` if the string, or an entry, passes the test.
     fn has_text(&self, _test: impl Fn(&str) -> bool) -> bool {
         false
     }
@@ -48,16 +47,16 @@ pub trait ColumnValue: 'static {
     /// Compares two values. A missing value equals any other.
     fn order(&self, other: &Self) -> Ordering;
 
-    /// The value; null for lists.
+    /// Returns the value, or null for lists.
     fn scalar(&self) -> Scalar;
 
-    /// Calls `_take` with each text.
+    /// Calls `_take` with each string.
     fn texts(&self, _take: &mut dyn FnMut(&str)) {}
 
     /// Adds the number to a sum.
     fn add_to(&self, _sum: &mut Sum) {}
 
-    /// The group of the value.
+    /// Returns the index of the value's group.
     fn group(&self, groups: &mut Groups) -> u32 {
         groups.of(self.scalar())
     }
@@ -131,7 +130,7 @@ impl<V: ColumnValue> ColumnValue for Option<V> {
     }
 }
 
-/// Implements the trait for lists: a test passes if one entry passes.
+/// Implements the trait for lists. A list passes a test if one entry passes.
 macro_rules! lists {
     ($(impl[$($generics:tt)*] $ty:ty;)*) => {
         $(impl<$($generics)*> ColumnValue for $ty {

@@ -1,8 +1,9 @@
-//! The index of an enum variant, read from its serialization. Serde passes the variant's index in
-//! the enum, so a result that was computed for a variant is reused without comparing names.
-//! Comparing names would cost an unpredictable branch.
+//! Reads the index of an enum variant from its serialization.
+//!
+//! Serde passes the variant's index in the enum, so a result computed for a variant is reused without
+//! comparing names. Comparing names would cost an unpredictable branch per row.
 
-// The error for a value that is not a unit variant.
+// The error for a value other than a unit variant.
 use std::fmt::Error as NotAVariant;
 
 use serde::ser::{Impossible, Serialize, Serializer};
@@ -21,11 +22,15 @@ fn variant<V: Serialize + ?Sized>(value: &V) -> Option<Variant> {
     value.serialize(VariantSerializer).ok()
 }
 
-/// The index that stands for all other values, and for variants beyond the limit.
+/// The index for all other values, and for variants beyond the limit.
+///
+/// A set of indexes fits into a `u64`, so there are 64 of them.
 const OTHER_INDEX: u8 = 63;
 
-/// The variant indexes of the selected rows. A type may serialize as one of several enums: variants
-/// of another enum than the first row's count as other values.
+/// Returns the variant indexes of the selected rows.
+///
+/// A type may serialize as one of several enums. Variants of another enum than the first row's count as other
+/// values.
 #[inline]
 pub(super) fn numbers<A: FieldAccess<Value: Serialize>>(
     rows: &[&A::Row],
@@ -47,7 +52,8 @@ pub(super) fn numbers<A: FieldAccess<Value: Serialize>>(
     }
 }
 
-/// Determines for each variant that occurs whether its rows pass.
+/// Evaluates a test for many rows, once for each variant that occurs. Rows with other values are tested one
+/// by one.
 pub(super) fn answers(numbers: &[u8], mut ask: impl FnMut(usize) -> bool) -> Vec<bool> {
     let there = numbers.iter().fold(0, |all, number| all | bit(*number));
     let known = (0..OTHER_INDEX).filter(|number| there & bit(*number) != 0);
@@ -65,13 +71,13 @@ pub(super) fn answers(numbers: &[u8], mut ask: impl FnMut(usize) -> bool) -> Vec
     numbers.iter().enumerate().map(answer).collect()
 }
 
-/// The bit of an index in a set.
+/// Returns the bit of an index in a set.
 #[inline]
 fn bit(number: u8) -> u64 {
     1_u64.wrapping_shl(number.into())
 }
 
-/// Results that were computed for the first variants of an enum.
+/// Results computed for the first variants of an enum.
 pub(super) struct VariantCache<K>([Option<K>; OTHER_INDEX as usize]);
 
 impl<K: Copy> VariantCache<K> {
@@ -79,7 +85,7 @@ impl<K: Copy> VariantCache<K> {
         Self([None; OTHER_INDEX as usize])
     }
 
-    /// Returns the result for a variant, computing it with `find` on first use.
+    /// Returns the result for a variant. It is computed with `find` on first use.
     #[inline]
     pub(super) fn of(&mut self, number: u8, find: impl FnOnce() -> K) -> K {
         let slot = self.0.get_mut(number as usize);
@@ -96,7 +102,7 @@ impl<K: Copy> VariantCache<K> {
 
 struct VariantSerializer;
 
-/// The methods for all values that are not variants.
+/// Implements the serializer's methods for all values except unit variants.
 macro_rules! refused {
     ($($method:ident($($ty:ty),*) -> $out:ty;)*) => {
         $(#[inline]
@@ -251,7 +257,7 @@ mod tests {
         let passed = answers(&numbers, |place| odd(place, &mut asked));
         assert_eq!(passed, [false, true, false, true, true]);
         assert_eq!(asked, [0, 1, 3]);
-        // Rows that are not variants are tested one by one.
+        // Rows with other values are tested one by one.
         asked.clear();
         let numbers = [1, OTHER_INDEX, OTHER_INDEX, 1];
         let passed = answers(&numbers, |place| odd(place, &mut asked));

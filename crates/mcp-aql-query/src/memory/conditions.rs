@@ -9,10 +9,10 @@ use super::super::text::{TextQuery, fold_text};
 
 /// The prepared conditions of a plan.
 pub(super) struct Conditions<'a, T: 'static> {
-    /// Evaluated in order; all must hold.
+    /// Evaluated in order. All conditions must hold.
     filter: Vec<Box<dyn Matcher<T>>>,
     text: Option<TextMatcher<'a, T>>,
-    /// Whether the rows arrive sorted by relevance.
+    /// If `true`, the rows arrive sorted by relevance, and their positions are their scores.
     by_place: bool,
 }
 
@@ -40,15 +40,15 @@ impl<'a, T: Resource> Conditions<'a, T> {
         Self { filter, text, by_place: false }
     }
 
-    /// The conditions for rows that a search engine has found. Their positions determine their
+    /// Prepares the conditions for rows found by a search engine. The positions of the rows determine their
     /// scores.
     pub(super) fn found(plan: &'a Plan, model: &'static Model<T>) -> Self {
         let by_place = plan.sort.iter().any(|key| key.by == SortBy::Score);
         Self { text: None, by_place, ..Self::of(plan, model) }
     }
 
-    /// Keeps the selected rows that satisfy all conditions, and records their scores. `begun` is
-    /// the number of preceding rows.
+    /// Keeps the selected rows that satisfy all conditions, and records their scores. `begun` is the number
+    /// of preceding rows.
     pub(super) fn apply(
         &self,
         rows: &[&T],
@@ -81,8 +81,7 @@ impl<T> TextMatcher<'_, T> {
         let mut texts = String::new();
         for column in &self.columns {
             texts.clear();
-            // The entries of a list are joined into one text. A phrase does not match across the
-            // joints.
+            // The entries of a list are joined into one string. A phrase does not match across two entries.
             column.texts(row, &mut |text| texts.push_str(&fold_text(text)));
             score += self.query.score(&texts);
         }
@@ -93,7 +92,7 @@ impl<T> TextMatcher<'_, T> {
 /// A group of conditions.
 struct GroupMatcher<T> {
     parts: Vec<Box<dyn Matcher<T>>>,
-    /// Whether all conditions must hold, or any of them.
+    /// If `true`, all conditions must hold; if `false`, any of them.
     all: bool,
 }
 
@@ -139,7 +138,7 @@ pub(super) fn matcher<T: Resource>(
         Filter::Not(inner) => Box::new(NotMatcher(matcher(inner, model))),
         Filter::Field(place, test) => match model.at(*place) {
             Some((info, column)) => column.matcher(test, info),
-            // No alternative holds.
+            // The plan refers to an unknown field: no row matches.
             None => Box::new(GroupMatcher { parts: Vec::new(), all: false }),
         },
     }

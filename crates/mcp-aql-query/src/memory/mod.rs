@@ -1,5 +1,6 @@
-//! The in-memory executor: one pass over the rows in blocks, on typed fields. Its memory use grows
-//! with the page and the groups, not with the rows.
+//! The in-memory executor. It makes one pass over the rows in blocks, on typed fields.
+//!
+//! Its memory use grows with the size of the page and the number of groups, not with the number of rows.
 
 mod conditions;
 mod summary;
@@ -17,8 +18,9 @@ use conditions::Conditions;
 use summary::Summary;
 use top_rows::{RowOrder, TopRows};
 
-/// A row of a collection: a reference, which is cloned if the row is on the page, or an owned
-/// value.
+/// A row of a collection: an owned value, or a reference that is cloned if the row is on the page.
+///
+/// You rarely need to implement this. It is implemented for `T`, `&T` and `Arc<T>`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a row of `{T}`",
     label = "the rows must be `{T}`, `&{T}` or `Arc<{T}>`",
@@ -48,8 +50,7 @@ impl<T: Clone> Row<T> for &T {
     }
 }
 
-/// The number of rows per block: small enough for a processor's cache, large enough for
-/// prefetching.
+/// The number of rows per block: small enough for a processor's cache, large enough for prefetching.
 const BLOCK_ROWS: usize = 1_024;
 
 /// The result of a query.
@@ -72,12 +73,12 @@ pub(crate) fn run<T: Resource, R: Borrow<T>>(
     run_by(plan, Conditions::of(plan, model), model, rows)
 }
 
-/// Whether a row satisfies a condition.
+/// Returns `true` if a row satisfies a condition.
 pub(crate) fn matches<T: Resource>(filter: &Filter, model: &'static Model<T>, row: &T) -> bool {
     conditions::matcher(filter, model).matches(row)
 }
 
-/// Executes a plan like [`run`], on rows that were already found for the plan's text, the best
+/// Executes a plan like [`run`], on rows already found for the plan's search string. The best row comes
 /// first.
 pub(crate) fn run_ranked<T: Resource, R: Borrow<T>>(
     plan: &Plan,
@@ -95,6 +96,7 @@ fn run_by<T: Resource, R: Borrow<T>>(
 ) -> Result<Found<R>, OperationError> {
     let order = RowOrder::of(plan, model);
     let skipped = plan.window.offset();
+    // Skipped rows are kept until the end, because only the sorted order determines which rows are skipped.
     let wanted = if plan.include_items { plan.fetch_count().saturating_add(skipped) } else { 0 };
     let mut top_rows = TopRows::new(&order, wanted);
     let mut summary = Summary::of(plan, model);
@@ -116,6 +118,7 @@ fn run_by<T: Resource, R: Borrow<T>>(
         begun = begun.saturating_add(u32::try_from(seen.len()).unwrap_or(u32::MAX));
         total += selected.len() as u64;
         summary.add(&seen, &selected)?;
+        // Discard rows only now: the total count and the aggregates cover all matching rows.
         if wanted > 0 {
             order.keep_behind(&seen, &mut selected, &mut scores, plan.window.place());
             let worst = top_rows.worst().map(|(row, _)| row);
@@ -189,7 +192,7 @@ mod tests {
         /// Its address.
         #[resource(id)]
         address: &'static str,
-        /// Its text.
+        /// Its string.
         #[resource(search)]
         text: &'static str,
         /// How much.

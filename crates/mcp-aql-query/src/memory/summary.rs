@@ -14,7 +14,7 @@ use super::super::value::Scalar;
 /// The running aggregates of a plan.
 pub(super) struct Summary<'a, T: 'static> {
     aggregates: Vec<RunningAggregate<'a, T>>,
-    /// The group of each row.
+    /// The group of each selected row. It is kept here to reuse its allocation for every block.
     places: Vec<u32>,
 }
 
@@ -55,7 +55,7 @@ impl<'a, T: Resource> Summary<'a, T> {
         Self { aggregates: plan.aggregate.iter().map(one).collect(), places: Vec::new() }
     }
 
-    /// Adds the selected rows.
+    /// Adds the selected rows of a block.
     pub(super) fn add(&mut self, rows: &[&T], selected: &[u32]) -> Result<(), OperationError> {
         for one in &mut self.aggregates {
             self.places.clear();

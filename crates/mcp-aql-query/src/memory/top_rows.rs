@@ -13,12 +13,12 @@ use super::super::value::Scalar;
 /// The order of a plan, prepared for comparing rows.
 pub(super) struct RowOrder<T: 'static> {
     keys: Vec<OrderKey<T>>,
-    /// Whether the last rows are wanted, so that the order is reversed.
+    /// If `true`, the last rows are requested and the order is reversed.
     reversed: bool,
 }
 
 struct OrderKey<T: 'static> {
-    /// `None` compares scores.
+    /// If `None`, scores are compared.
     field: Option<(&'static FieldInfo, &'static dyn Column<T>)>,
     descending: bool,
 }
@@ -54,7 +54,7 @@ impl<T: Resource> RowOrder<T> {
         Ordering::Equal
     }
 
-    /// Keeps the selected rows after a place, or before it if the last rows are wanted.
+    /// Keeps the selected rows after the cursor `place`, or before it if the last rows are requested.
     pub(super) fn keep_behind(
         &self,
         rows: &[&T],
@@ -84,8 +84,8 @@ impl<T: Resource> RowOrder<T> {
         Ordering::Equal
     }
 
-    /// Keeps the selected rows that do not come after this one by the first key. This eliminates
-    /// most rows.
+    /// Keeps the selected rows that do not come after the row `worst` by the first key. This cheap check
+    /// eliminates most rows.
     pub(super) fn keep_up_to(
         &self,
         worst: Option<&T>,
@@ -108,7 +108,7 @@ impl<T: Resource> RowOrder<T> {
         }
     }
 
-    /// The values of a row's cursor.
+    /// Returns the values of a row's cursor.
     pub(super) fn values(&self, row: &T, score: u32) -> Vec<Scalar> {
         let value = |key: &OrderKey<T>| match key.field {
             Some((info, column)) => column.scalar(row, info),
@@ -118,7 +118,7 @@ impl<T: Resource> RowOrder<T> {
     }
 }
 
-/// Filters rows and their scores, if there are any.
+/// Filters rows, and their scores if there are any.
 fn retain(selected: &mut Vec<u32>, scores: &mut Vec<u32>, keep: impl Fn(u32, u32) -> bool) {
     let scored = !scores.is_empty();
     let mut kept = Vec::new();
@@ -135,16 +135,17 @@ fn retain(selected: &mut Vec<u32>, scores: &mut Vec<u32>, keep: impl Fn(u32, u32
     *scores = kept;
 }
 
-/// The first rows of an order, up to the wanted number.
+/// The first rows of an order, up to the requested number.
 ///
-/// Rows are collected until there are twice as many as wanted. Then they are sorted, and the second half is
-/// dropped. A binary heap makes about as many comparisons, but needs an entry type with an order of its own.
+/// Rows are collected until there are twice as many as requested. Then they are sorted, and the second half
+/// is dropped. A binary heap makes about as many comparisons, but needs an entry type with an order of its
+/// own.
 pub(super) struct TopRows<'a, R, T: 'static> {
     order: &'a RowOrder<T>,
     wanted: usize,
     /// The rows with their scores.
     rows: Vec<(R, u32)>,
-    /// Whether the first wanted rows are sorted, so that no other row is needed that comes after them.
+    /// If `true`, the first `wanted` rows are sorted, so that later rows that come after them can be skipped.
     sorted: bool,
 }
 
@@ -153,13 +154,14 @@ impl<'a, R: Borrow<T>, T: Resource> TopRows<'a, R, T> {
         Self { order, wanted, rows: Vec::new(), sorted: false }
     }
 
-    /// The last of the wanted rows so far, with its score, once more than these were found.
+    /// Returns the last of the requested rows so far with its score, after more rows than requested were
+    /// found.
     pub(super) fn worst(&self) -> Option<(&T, u32)> {
         let (row, score) = self.rows.get(..self.wanted).filter(|_| self.sorted)?.last()?;
         Some((row.borrow(), *score))
     }
 
-    /// Adds the selected rows of a block that may be among the first.
+    /// Adds the selected rows of a block, unless they come after all requested ones.
     pub(super) fn offer(&mut self, block: &mut Vec<R>, selected: &[u32], scores: &[u32]) {
         let Some(last) = selected.last() else { return };
         let mut rows = block.drain(..=*last as usize);

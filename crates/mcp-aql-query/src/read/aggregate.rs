@@ -9,18 +9,22 @@ use super::{QueryFaults, QuerySurface, object};
 use crate::field_info::FieldInfo;
 use crate::plan::{Aggregate, Function};
 
-/// The maximum number of aggregates in a request.
+/// Maximum number of aggregates in a request.
 const MAX_LABELS: usize = 20;
-/// The maximum length of a label in characters.
+/// Maximum length of a label in characters.
 const MAX_LABEL_CHARS: usize = 64;
 
 /// The keys of an expression (REQ-AGG-02).
 pub(crate) const KEYS: [&str; 6] = ["count", "group_by", "sum", "avg", "min", "max"];
 
-/// Names that callers use for a superfluous level around labels.
+/// Names that callers use for a superfluous level around the labels.
 const WRAPPERS: [&str; 6] = ["value", "values", "aggregate", "aggregates", "labels", "data"];
 
-/// Parses `aggregate`.
+/// Parses `aggregate`: an object with a label for each aggregate.
+///
+/// ```json
+/// { "hours": { "group_by": "project", "sum": "hours", "count": true } }
+/// ```
 pub(super) fn read(
     surface: &QuerySurface<'_>,
     value: &Value,
@@ -55,7 +59,8 @@ pub(super) fn read(
     labels.iter().filter_map(|(label, value)| one(surface, label, value, faults)).collect()
 }
 
-/// The form of functions that were sent without a label: `{ result: { sum: 'total' } }`.
+/// Adds a label to functions sent without one, as a suggestion for the caller: `{ result: { sum: 'total' }
+/// }`.
 fn labelled(functions: &Map<String, Value>) -> String {
     let mut members: Vec<_> = functions
         .iter()
@@ -71,7 +76,7 @@ fn labelled(functions: &Map<String, Value>) -> String {
     format!("{{ result: {{ {} }} }}", members.join(", "))
 }
 
-/// The only label with an expression.
+/// Returns the label with an expression, if there is exactly one.
 fn only_label(labels: &Map<String, Value>) -> Option<&str> {
     let mut objects = labels.iter().filter(|(_, value)| value.is_object());
     let (label, _) = objects.next()?;
@@ -82,12 +87,12 @@ fn is_function(name: &str) -> bool {
     KEYS.contains(&name)
 }
 
-/// Whether a value is an expression, whose names are those of functions.
+/// Returns `true` if a value is an expression: all of its keys are functions.
 fn is_expression(value: &Value) -> bool {
     value.as_object().is_some_and(|it| !it.is_empty() && it.keys().all(|name| is_function(name)))
 }
 
-/// Records the fault of a name that is not a function.
+/// Reports an unknown function.
 fn refuse_function(label: &str, name: &str, value: &Value, faults: &mut QueryFaults) {
     let path = format!("aggregate.{label}");
     // One of the two levels around an expression is superfluous.
@@ -99,7 +104,8 @@ fn refuse_function(label: &str, name: &str, value: &Value, faults: &mut QueryFau
     faults.unknown_meaning(&path, "function", name, &KEYS, meaning);
 }
 
-/// Returns the functions of a label, unless the label or its value has a fault.
+/// Returns the functions of a label. Reports an error and returns `None` if the label or its value is
+/// invalid.
 fn expression<'v>(
     label: &str,
     path: &str,
@@ -171,7 +177,7 @@ fn one(
         faults.refuse(&path, &what, "one function or more");
         return None;
     }
-    // In a fixed order, independent of the request.
+    // Sort the functions, so that the reply does not depend on their order in the request.
     functions.sort_by_key(|function| KEYS.iter().position(|key| *key == function.name()));
     sound.then(|| Aggregate { label: label.to_owned(), group_by, functions })
 }

@@ -1,4 +1,4 @@
-//! Conditions on one field of a filter.
+//! Parses conditions on one field of a filter.
 
 use serde_json::Value;
 
@@ -8,10 +8,10 @@ use crate::field_info::FieldInfo;
 use crate::plan::{Filter, Test};
 use crate::value::{Scalar, ValueKind};
 
-/// The maximum number of values in a list.
+/// Maximum number of values in a list.
 pub(crate) const MAX_VALUES: usize = 1_000;
 
-/// The operators of a field, by the kind of its values.
+/// Returns the operators of a field, according to the kind of its values.
 pub(crate) fn operators(field: &FieldInfo) -> &'static [&'static str] {
     if field.list {
         return &["contains", "in", "nin", "exists"];
@@ -42,7 +42,7 @@ pub(super) fn not(filter: Filter) -> Filter {
     Filter::Not(Box::new(filter))
 }
 
-/// Parses the operand of an operator that the field has.
+/// Parses the operand of an operator supported by the field.
 pub(super) fn condition(
     field: &FieldInfo,
     operator: &str,
@@ -80,7 +80,7 @@ pub(super) fn condition(
             let test = if operator == "contains" { Test::Contains } else { Test::StartsWith };
             test(text.clone())
         }
-        // The others are `in` and `nin`.
+        // The only other operators are `in` and `nin`.
         name => {
             let condition = any_of(field, path, value, faults)?;
             return Some(if name == "nin" { condition.opposite() } else { condition });
@@ -137,7 +137,7 @@ pub(super) struct Condition {
     /// The condition holds if all tests of one of these groups hold.
     any: Vec<Vec<Test>>,
     holds: bool,
-    /// Whether a missing value satisfies the condition.
+    /// If `true`, a missing value satisfies the condition.
     or_missing: bool,
 }
 
@@ -146,7 +146,8 @@ impl Condition {
         Self { any: vec![vec![test]], holds: true, or_missing: false }
     }
 
-    /// The comparison of an instant with a day, for the operators with one operand.
+    /// Compares an instant with a day, for the operators with one operand. For example, `gt` means "on a
+    /// later day".
     pub(super) fn of_day(operator: &str, day: &Day) -> Option<Self> {
         let within = Self { any: vec![Vec::from(day.within())], holds: true, or_missing: false };
         Some(match operator {

@@ -1,4 +1,4 @@
-//! The faults of a query, combined into one error.
+//! Collects the errors of a query and combines them into one error.
 
 use std::collections::BTreeSet;
 
@@ -10,18 +10,18 @@ use mcp_aql_core::internal::paging::Contradiction;
 use mcp_aql_core::internal::text::{clean, parsed_json};
 use mcp_aql_core::internal::vocab::json_type;
 
-/// A fault of a query.
+/// One error of a query.
 #[derive(Debug)]
 pub(crate) struct QueryFault {
     param: String,
     /// The error message without the names to choose from.
     message: String,
-    /// The names to choose from, and the one that is probably meant.
+    /// The names to choose from, and the probable one.
     choice: Option<Choice>,
     kind: FaultKind,
 }
 
-/// The end of a fault's message. Faults in a row with the same list share it.
+/// The end of an error message. Consecutive errors with the same list share it.
 #[derive(Debug)]
 struct Choice {
     list: String,
@@ -38,27 +38,27 @@ enum FaultKind {
     Paging(Contradiction),
 }
 
-/// The faults found so far.
+/// The errors found so far.
 #[derive(Debug, Default)]
 pub(crate) struct QueryFaults(Vec<QueryFault>);
 
-/// The parameters of a query, which callers may send inside one another.
+/// The parameters of a query. Callers sometimes send one inside another.
 pub(super) const PARAMETERS: [&str; 9] =
     ["query", "filter", "sort", "fields", "aggregate", "first", "after", "last", "before"];
 
 /// The keys of a filter that combine conditions.
 pub(super) const GROUPS: [&str; 3] = ["and", "or", "not"];
 
-/// The maximum number of reported faults, which bounds the size of the reply.
+/// Maximum number of reported errors. It limits the size of the reply.
 const MAX_FAULTS: usize = 20;
 
 impl QueryFaults {
-    /// Whether the limit is reached.
+    /// Returns `true` if the limit is reached.
     pub(crate) fn is_full(&self) -> bool {
         self.0.len() >= MAX_FAULTS
     }
 
-    /// The number of faults.
+    /// Returns the number of errors.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
@@ -69,12 +69,13 @@ impl QueryFaults {
         }
     }
 
-    /// Records a value of the wrong type.
+    /// Reports a value of the wrong type.
     pub(crate) fn wrong_type(&mut self, param: &str, expected: &str, value: &Value) {
         self.wrong_form(param, expected, value, None);
     }
 
-    /// Like [`wrong_type`](Self::wrong_type), with the form to send unless a change of the value is enough.
+    /// Reports a value of the wrong type like [`wrong_type`](Self::wrong_type). The message also shows the
+    /// form to send, unless it is enough to change the value.
     pub(crate) fn wrong_form(
         &mut self,
         param: &str,
@@ -101,7 +102,11 @@ impl QueryFaults {
         });
     }
 
-    /// Records an invalid value; `what` continues the sentence after the parameter's name.
+    /// Reports an invalid value. `what` continues the sentence after the parameter's name:
+    ///
+    /// ```text
+    /// Parameter 'filter.and' is empty: leave it out, or give it one filter or more
+    /// ```
     pub(crate) fn refuse(&mut self, param: &str, what: &str, expected: impl Into<String>) {
         let param = clean(param);
         self.push(QueryFault {
@@ -112,12 +117,13 @@ impl QueryFaults {
         });
     }
 
-    /// Records an unknown name, with the names to choose from.
+    /// Reports an unknown name, with the names to choose from.
     pub(crate) fn unknown(&mut self, param: &str, what: &str, name: &str, valid: &[&str]) {
         self.unknown_meaning(param, what, name, valid, None);
     }
 
-    /// Like [`unknown`](Self::unknown), with what the caller probably means, as a sentence.
+    /// Reports an unknown name like [`unknown`](Self::unknown). `meaning` is a sentence that says what to
+    /// send instead.
     pub(crate) fn unknown_meaning(
         &mut self,
         param: &str,
@@ -126,15 +132,15 @@ impl QueryFaults {
         valid: &[&str],
         meaning: Option<String>,
     ) {
-        // `age_days` is closest to `_computed.age_days`, and `DESC` to `desc`, but a measure of
-        // edit distance would not find them.
+        // A measure of similarity alone would not suggest `_computed.age_days` for `age_days`, or `desc` for
+        // `DESC`.
         let snake = snake_case(name);
         let letters = |name: &str| {
             let mut letters: Vec<_> = name.chars().collect();
             letters.sort_unstable();
             letters
         };
-        // Short names with two letters swapped have few letters in common places.
+        // Two swapped letters make a short name too dissimilar for `nearest_name`.
         let swapped = |known: &str| known.len() == name.len() && letters(known) == letters(name);
         let same = |known: &&&str| {
             snake_case(known) == snake
@@ -169,7 +175,7 @@ impl QueryFaults {
         });
     }
 
-    /// Records a field that exists but lacks this capability.
+    /// Reports an existing field without this capability.
     pub(crate) fn unsupported(&mut self, param: &str, verb: &str, name: &str, valid: &[&str]) {
         let (param, name) = (clean(param), clean(name));
         let list = if valid.is_empty() { "none".to_owned() } else { valid.join(", ") };
@@ -184,7 +190,7 @@ impl QueryFaults {
         });
     }
 
-    /// Records a parameter of the query that was sent inside another one.
+    /// Reports a parameter of the query sent inside another one.
     pub(crate) fn inside(&mut self, param: &str, what: &str, name: &str, path: &str) {
         let (param, name, path) = (clean(param), clean(name), clean(path));
         self.push(QueryFault {
@@ -207,7 +213,7 @@ impl QueryFaults {
         });
     }
 
-    /// Combines all faults into one error; its details are those of the first fault.
+    /// Combines all errors into one. Its details are those of the first error.
     pub(crate) fn into_error(self) -> Option<OperationError> {
         let first = self.0.first()?;
         let mut message = String::new();
@@ -254,12 +260,12 @@ impl QueryFaults {
     }
 }
 
-/// Whether a text is the JSON of an object or a list.
+/// Returns `true` if a string contains the JSON of an object or a list.
 pub(super) fn is_json_text(text: &str) -> bool {
     parsed_json(text).is_some_and(|value| value.is_object() || value.is_array())
 }
 
-/// The next step after a value of the wrong type, whose expected type is the first word of a text.
+/// Returns the next step after a value of the wrong type. The first word of `expected` is the expected type.
 fn type_hint(expected: &str, value: &Value) -> Option<&'static str> {
     let fits = |value: &Value| match expected.split(' ').next().unwrap_or_default() {
         "integer" => value.is_i64() || value.is_u64(),
@@ -297,7 +303,7 @@ fn type_hint(expected: &str, value: &Value) -> Option<&'static str> {
     }
 }
 
-/// The expectation of a known name: `a known operator`.
+/// Returns the expectation of a known name: `a known operator`.
 fn known(what: &str) -> String {
     format!("a known {what}")
 }

@@ -8,7 +8,7 @@ use super::{QueryFaults, QuerySurface};
 use crate::entry::QueryParams;
 use crate::model::{ResourceSchema, ShownPath};
 
-/// The kind of an operation's result, which determines the default fields (REQ-FLD-06).
+/// The kind of an operation's result. It determines the default fields (REQ-FLD-06).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResultKind {
     Single,
@@ -16,7 +16,7 @@ pub(crate) enum ResultKind {
     Search,
 }
 
-/// The preset of a call that requests none.
+/// Returns the preset of a call without `fields`.
 pub(crate) const fn default_preset(family: ResultKind) -> &'static str {
     match family {
         ResultKind::Single => "full",
@@ -28,33 +28,40 @@ pub(crate) const fn default_preset(family: ResultKind) -> &'static str {
 /// The presets of every resource.
 const STANDARD: [&str; 3] = ["minimal", "standard", "full"];
 
-/// The maximum number of paths in a request.
+/// Maximum number of paths in a request.
 const MAX_PATHS: usize = 200;
 
-/// The maximum number of names in a path, because a selection is as deep as its longest path. Requests nest at most 64
-/// levels (REQ-ENC-12), and so do the values that they store.
+/// Maximum number of names in a path. A selection is as deep as its longest path, so this limits its depth.
+///
+/// Requests nest at most 64 levels (REQ-ENC-12), and so do the values they store. Longer paths therefore
+/// match nothing.
 const MAX_PATH_NAMES: usize = 64;
 
-/// The maximum length of a path, which the reply repeats.
+/// Maximum length of a path. The reply repeats the paths.
 const MAX_PATH_BYTES: usize = 512;
 
-/// The maximum length of all paths of a request together. The reply repeats them outside of the result, which has a budget
-/// of its own.
+/// Maximum total length of the paths of a request. The reply repeats them outside of the result, so they are
+/// not part of its size limit.
 const MAX_PATHS_BYTES: usize = 8 << 10;
 
-/// The presets of a resource.
+/// Returns the presets of a resource.
 pub(crate) fn preset_names(table: &ResourceSchema) -> Vec<&str> {
     let own = table.presets.iter().map(|preset| preset.name);
     STANDARD.into_iter().chain(own.filter(|name| !STANDARD.contains(name))).collect()
 }
 
-/// The selected fields, and whether the caller chose them.
+/// The selected fields. `given` is `true` if the caller chose them.
 pub(crate) struct ParsedFields {
     pub(crate) selection: Selection,
     pub(crate) given: bool,
 }
 
-/// Parses `fields`, and `preset` if it is accepted.
+/// Parses `fields`, and `preset` if it is accepted. `fields` is a preset or a list of paths:
+///
+/// ```json
+/// { "fields": "minimal" }
+/// { "fields": ["title", "metadata.owner", "_computed.age_days"] }
+/// ```
 pub(crate) fn read_fields(
     surface: &QuerySurface<'_>,
     given: &mut QueryParams<'_>,
@@ -126,12 +133,12 @@ fn add_preset(
                 selection.projection.add(&field.path, Projection::All);
             }
         }
-        // All stored fields: the row as it is, if the backend supports all of them.
+        // All stored fields. The row needs no projection if the backend supports all of them.
         None => selection.projection.join(surface.all_of("", &table.members)),
     }
 }
 
-/// Recognizes a text that has paths instead of a preset: `title` or `title, status`.
+/// Recognizes a string with paths instead of a preset, such as `title` or `title, status`.
 fn paths_in(surface: &QuerySurface<'_>, text: &str) -> Option<String> {
     if text.starts_with('[') && serde_json::from_str::<Vec<String>>(text).is_ok() {
         return Some("Send it as JSON, not as text".to_owned());
@@ -197,13 +204,14 @@ fn add_paths(
     selection.reported = ReportedFields::Paths(reported);
 }
 
-/// Whether a text is a valid path (REQ-FLD-04). Names that the resource itself starts with an
-/// underscore, such as `_version`, are valid too.
+/// Returns `true` if a string is a valid path (REQ-FLD-04).
+///
+/// Names with a leading underscore are valid too, because the resource can have a field such as `_version`.
 fn is_path(path: &str) -> bool {
     path.split('.').all(|part| is_public_name(part.strip_prefix('_').unwrap_or(part)))
 }
 
-/// Adds the target of a path, if it exists.
+/// Adds the target of a path. Returns `false` if it does not exist.
 fn add(surface: &QuerySurface<'_>, path: &str, by_caller: bool, selection: &mut Selection) -> bool {
     match surface.table.shown(path) {
         Some(ShownPath::Stored) => {
@@ -214,8 +222,8 @@ fn add(surface: &QuerySurface<'_>, path: &str, by_caller: bool, selection: &mut 
             selection.projection.add(path, part);
         }
         Some(ShownPath::Open) => {
-            // Presets are defined by the author: a caller needs no warning if a row lacks a part of
-            // one.
+            // Only paths of the caller cause a warning if a row lacks them. Presets are defined by the
+            // author, so the caller cannot correct them.
             let projection = if by_caller {
                 Projection::open(OpenPath::new(path, surface.table.members.near(path)))
             } else {
@@ -233,7 +241,7 @@ fn add(surface: &QuerySurface<'_>, path: &str, by_caller: bool, selection: &mut 
     true
 }
 
-/// All paths of a resource that can be selected.
+/// Returns all selectable paths of a resource.
 pub(crate) fn all_paths(surface: &QuerySurface<'_>) -> Vec<String> {
     let computed = surface.table.fields.iter().filter(|field| field.computed);
     let mut paths = surface.table.members.paths();

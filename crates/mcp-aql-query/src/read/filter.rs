@@ -14,14 +14,18 @@ use super::{QueryFaults, QuerySurface};
 use crate::field_info::FieldInfo;
 use crate::plan::Filter;
 
-/// The maximum nesting depth of groups.
+/// Maximum nesting depth of groups.
 pub(crate) const MAX_DEPTH: usize = 8;
-/// The maximum number of groups in a filter.
+/// Maximum number of groups in a filter.
 const MAX_GROUPS: usize = 2 * MAX_CONDITIONS;
-/// The maximum number of conditions in a filter.
+/// Maximum number of conditions in a filter.
 pub(crate) const MAX_CONDITIONS: usize = 100;
 
-/// Parses `filter`.
+/// Parses `filter`: an object of conditions by field, combined with `and`, `or` and `not`.
+///
+/// ```json
+/// { "status": ["open", "waiting"], "due": { "lt": "2031-05-06" }, "not": { "owner": "ada" } }
+/// ```
 pub(super) fn read(
     surface: &QuerySurface<'_>,
     value: &Value,
@@ -39,7 +43,7 @@ pub(super) fn read(
     parts.filter(|parts| !parts.is_empty()).map(all)
 }
 
-/// Parses a condition that the author writes.
+/// Parses a condition written by the author of the adapter, such as a row filter.
 pub(crate) fn read_condition(
     surface: &QuerySurface<'_>,
     value: &Value,
@@ -57,7 +61,7 @@ struct FilterParser<'a> {
 }
 
 impl FilterParser<'_> {
-    /// Parses the conditions of an object, all of which must hold.
+    /// Parses the conditions of an object. All of them must hold.
     fn group(
         &mut self,
         path: &str,
@@ -70,7 +74,7 @@ impl FilterParser<'_> {
             faults.refuse(path, &what, format!("up to {MAX_DEPTH} groups deep"));
             return None;
         }
-        // Empty groups count too.
+        // Count empty groups too, because they contain no conditions and would be unlimited otherwise.
         self.groups += 1;
         self.over |= self.groups > MAX_GROUPS;
         let Some(members) = value.as_object() else {
@@ -175,7 +179,7 @@ impl FilterParser<'_> {
         }
     }
 
-    /// Parses a list of values, any of which the field must have.
+    /// Parses a list of values. The field must have one of them.
     fn list(
         &mut self,
         field: &FieldInfo,
@@ -193,7 +197,7 @@ impl FilterParser<'_> {
             );
             return None;
         }
-        // Operators, or a value, in a list of their own.
+        // The list is superfluous around operators or a single value.
         let is_object = list.iter().all(Value::is_object);
         if list.len() == 1 && (is_object || !operators(field).contains(&"in")) {
             let expected = if is_object { "object" } else { noun(field.kind) };
@@ -203,7 +207,7 @@ impl FilterParser<'_> {
         self.operator(field, "in", path, value, faults).map(|test| test.on(place))
     }
 
-    /// Records the fault of a key that is not a field which can be filtered by.
+    /// Reports a key that is not a filterable field.
     fn refuse_key(
         &self,
         (key, path): (&str, &str),
@@ -243,7 +247,8 @@ impl FilterParser<'_> {
         }
     }
 
-    /// The hint for an operator beside fields: the only field of the group that it can belong to.
+    /// Returns the hint for an operator next to fields. It names the only field of the group to which the
+    /// operator can belong.
     fn field_of_operator(
         &self,
         (operator, path): (&str, &str),

@@ -1,4 +1,4 @@
-//! Hints for keys, operators and values of a filter that are written as in other APIs.
+//! Hints for keys, operators and values of a filter in the style of other APIs.
 
 use mcp_aql_core::internal::text::clean;
 use mcp_aql_protocol::path_parts;
@@ -10,19 +10,19 @@ use super::operand::noun;
 use crate::field_info::FieldInfo;
 use crate::value::ValueKind;
 
-/// Whether a value is an object that has one level too many: its members belong in its place.
+/// Returns `true` if a value is an object with one level too many: its members should replace it.
 pub(super) fn has_keys_of(value: &Value, valid: &[&str]) -> bool {
     value.as_object().is_some_and(|members| {
         !members.is_empty() && members.keys().all(|name| valid.contains(&name.as_str()))
     })
 }
 
-/// The hint for an object around members that belong in its place.
+/// Returns the hint for a superfluous object around members.
 pub(super) fn around(path: &str) -> String {
     format!("Send the members of '{}' in place of it", clean(path))
 }
 
-/// Names that other APIs use for operators. A `$` before a name is ignored.
+/// Names of operators in other APIs. A `$` before a name is ignored.
 const OTHER_OPERATORS: [(&str, &[&str]); 9] = [
     ("eq", &["=", "==", "===", "equals", "equal", "is"]),
     ("ne", &["!=", "<>", "not", "neq", "not_equals", "not_equal", "is_not"]),
@@ -35,7 +35,7 @@ const OTHER_OPERATORS: [(&str, &[&str]); 9] = [
     ("contains", &["like", "ilike", "includes", "has", "matches", "eq", "equals", "="]),
 ];
 
-/// The hint for a key that is the path of an operator: `priority__gt`.
+/// Returns the hint for a key that combines a field and an operator, such as `priority__gt`.
 pub(super) fn operator_path(surface: &QuerySurface<'_>, key: &str) -> Option<String> {
     let parts = path_parts(key)?;
     let (operator, field) = parts.split_last()?;
@@ -46,7 +46,8 @@ pub(super) fn operator_path(surface: &QuerySurface<'_>, key: &str) -> Option<Str
     Some(format!("Send '{}' as {{ {field}: {{ {operator} }} }}", clean(key)))
 }
 
-/// The form of a comparison that is written as a text: `>100`. A field of texts can have such a value.
+/// Returns the form of a comparison sent as a string, such as `>100`. String fields are excluded, because
+/// `>100` can be a value of theirs.
 pub(super) fn comparison(field: &FieldInfo, text: &str) -> Option<String> {
     if matches!(field.kind, ValueKind::Text | ValueKind::Choice) {
         return None;
@@ -57,7 +58,7 @@ pub(super) fn comparison(field: &FieldInfo, text: &str) -> Option<String> {
     Some(format!("{{ {operator}: {} }}", noun(field.kind)))
 }
 
-/// The operator that another API's name probably means.
+/// Returns the operator that another API's name probably means.
 pub(super) fn operator_of(name: &str, valid: &[&'static str]) -> Option<&'static str> {
     let name = name.trim_start_matches('$');
     let named = valid.iter().copied().find(|known| *known == name);

@@ -1,13 +1,17 @@
-//! The forms of query parameters, as messages show them.
+//! Renders the forms of query parameters for messages.
 
 use super::{QuerySurface, noun};
 use crate::field_info::FieldInfo;
 use crate::value::ValueKind;
 
-/// The maximum number of keys in the form of a filter.
+/// Maximum number of keys in the form of a filter.
 const MAX_FORM_KEYS: usize = 8;
 
-/// The form of a filter in messages.
+/// Returns the form of a filter in messages, for example:
+///
+/// ```text
+/// { title, status: 'open'|'closed', pages: integer }
+/// ```
 pub(crate) fn filter_form(surface: &QuerySurface<'_>) -> String {
     let fields: Vec<_> =
         surface.table.fields.iter().filter(|field| surface.filters(field)).collect();
@@ -27,10 +31,10 @@ pub(crate) fn filter_form(surface: &QuerySurface<'_>) -> String {
     format!("{{ {} }}", keys.join(", "))
 }
 
-/// The maximum length of the names of fields in the form of `sort`.
+/// Maximum total length of the field names in the form of `sort`.
 const MAX_FORM_BYTES: usize = 120;
 
-/// The form of a sort key in messages.
+/// Returns the form of a sort key in messages.
 pub(crate) fn sort_form(surface: &QuerySurface<'_>) -> String {
     let paths = surface.paths(|field| surface.sorts(field));
     let all = paths.join("'|'");

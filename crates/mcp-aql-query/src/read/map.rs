@@ -1,4 +1,4 @@
-//! Parses parameters that no adapter has validated.
+//! Parses query parameters outside of an operation.
 
 use mcp_aql_core::OperationError;
 use mcp_aql_core::internal::paging::CursorKey;
@@ -10,7 +10,7 @@ use super::QueryFaults;
 use crate::entry::{QueryArgument, QueryParams};
 use crate::options::QueryOptions;
 
-/// Parses parameters that were not validated against an operation's table, and checks names and
+/// Parses parameters that were not validated against an operation's table. It therefore also checks names and
 /// JSON types.
 pub(crate) fn read_map<Q: QueryArgument>(
     options: &QueryOptions,

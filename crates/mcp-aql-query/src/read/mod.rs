@@ -1,4 +1,4 @@
-//! Parses the parameters of a collection query into a plan, and reports all faults at once.
+//! Parses the parameters of a collection query into a plan, and reports all errors at once.
 
 mod aggregate;
 mod condition;
@@ -60,9 +60,11 @@ pub(crate) fn read_plan(
     let purpose = purpose(table, &sort.keys, text.as_ref());
     let seal = Seal { key: given.key.clone(), purpose };
     let paged = window::read(surface, given, &seal, &sort.keys, &mut warnings, &mut faults);
+    // Everything is read before the first error is returned, so that one error lists all mistakes.
     if let Some(error) = faults.into_error() {
         return Err(error);
     }
+    // Without rows, these parameters have no effect. A warning is sufficient.
     if !items {
         let mut unused = paged.given;
         unused.extend(sort.given.then_some("sort"));
@@ -94,7 +96,7 @@ pub(crate) fn read_plan(
     })
 }
 
-/// The aggregates of a call, and whether it also asks for rows.
+/// The aggregates of a call. `items` is `true` if it also requests rows.
 struct SummaryPlan {
     aggregate: Vec<Aggregate>,
     items: bool,
@@ -159,10 +161,17 @@ fn read_text(
     query
 }
 
-/// The maximum number of search terms.
+/// Maximum number of search terms.
 pub(crate) const MAX_TERMS: usize = 32;
 
-/// The purpose to which cursors are bound: a resource, an order and a search text.
+/// Returns the purpose to which cursors are bound: a resource, an order and a search string.
+///
+/// The filter is not part of it. For example, cursors of tasks by descending due date and identifier have
+/// this purpose:
+///
+/// ```text
+/// Task-due+task_id
+/// ```
 fn purpose(table: &ResourceSchema, keys: &[SortKey], text: Option<&TextQuery>) -> String {
     let mut purpose = table.name.clone();
     for key in keys {
@@ -182,7 +191,7 @@ fn purpose(table: &ResourceSchema, keys: &[SortKey], text: Option<&TextQuery>) -
     purpose
 }
 
-/// Returns the members of an object, or records a fault.
+/// Returns the members of an object, or reports an error.
 fn object<'v>(
     param: &str,
     value: &'v Value,

@@ -12,7 +12,7 @@ use crate::field_info::FieldInfo;
 use crate::plan::Test;
 use crate::value::{Scalar, ValueKind};
 
-/// The noun for a field's values in messages.
+/// Returns the noun for a field's values in messages.
 pub(crate) fn noun(kind: ValueKind) -> &'static str {
     match kind {
         ValueKind::Boolean => "boolean",
@@ -132,7 +132,7 @@ fn day_of(text: &str) -> Option<NaiveDate> {
     has_format(Format::Date, text).then(|| text.parse().ok()).flatten()
 }
 
-/// Converts a float without a fraction to an integer: some JSON writers write `3.0`.
+/// Converts a float without a fraction to an integer, because some JSON writers write `3.0`.
 #[expect(clippy::cast_possible_truncation, reason = "it has no fraction and is small enough")]
 fn whole_of(number: f64) -> Option<i128> {
     const SAFE: f64 = 9_007_199_254_740_991.0;

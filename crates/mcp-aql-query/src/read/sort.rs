@@ -12,20 +12,24 @@ use crate::entry::QueryParams;
 use crate::model::ResourceSchema;
 use crate::plan::{SortBy, SortKey};
 
-/// The name of the score in `sort`, unless a field has this name.
+/// The name of the score in `sort`. A field with this name takes precedence.
 const RELEVANCE: &str = "relevance";
 
-/// The maximum number of sort keys.
+/// Maximum number of sort keys.
 const MAX_KEYS: usize = 8;
 
 /// A parsed order.
 pub(super) struct ParsedSort {
     pub(super) keys: Vec<SortKey>,
-    /// Whether the caller chose the order.
+    /// If `true`, the caller chose the order.
     pub(super) given: bool,
 }
 
 /// Parses `sort`, and `order` if it is accepted, and appends the identifier as a tie-breaker.
+///
+/// ```json
+/// { "sort": [{ "field": "priority", "order": "desc" }, { "field": "due" }] }
+/// ```
 pub(super) fn read(
     surface: &QuerySurface<'_>,
     given: &mut QueryParams<'_>,
@@ -75,7 +79,7 @@ pub(super) fn read(
     if keys.is_empty() {
         keys = by_default(surface.table, by_score);
     }
-    // The tie-breaker: no two rows are equal.
+    // The tie-breaker makes the order total. A cursor then identifies exactly one position.
     if let Some(id) = surface.table.id
         && !keys.iter().any(|key| key.by == SortBy::Field(id))
     {
@@ -131,7 +135,7 @@ fn object(
             faults.wrong_form(&format!("{path}.field"), "string", other, Some(&form));
             None
         }
-        // The unknown member that was reported is probably the field.
+        // An unknown member was reported, and it is probably the field.
         None if faults.len() > before => None,
         None => {
             let valid = surface.paths(|field| surface.sorts(field)).join(", ");
@@ -142,7 +146,7 @@ fn object(
     }
 }
 
-/// Records the faults of members that a sort key does not have.
+/// Reports unknown members of a sort key.
 fn refuse_members(path: &str, members: &Map<String, Value>, faults: &mut QueryFaults) {
     for name in members.keys().filter(|name| !["field", "order"].contains(&name.as_str())) {
         if PARAMETERS.contains(&name.as_str()) {
@@ -163,13 +167,13 @@ fn refuse_members(path: &str, members: &Map<String, Value>, faults: &mut QueryFa
     }
 }
 
-/// Names that other APIs use for the members of a sort key.
+/// Names of the members of a sort key in other APIs.
 const MEMBERS: [(&str, &[&str]); 2] = [
     ("field", &["by", "key", "column", "name", "property", "sort_by", "order_by", "path"]),
     ("order", &["direction", "dir", "sort_order", "sort_direction", "asc", "desc", "ascending"]),
 ];
 
-/// Recognizes `{ due: 'desc' }`: the first member's name, and the key that is meant.
+/// Recognizes `{ due: 'desc' }`. Returns the first member's name, and a hint with the correct key.
 fn keyed_by_field<'m>(
     surface: &QuerySurface<'_>,
     members: &'m Map<String, Value>,
@@ -227,7 +231,7 @@ fn key(
     Some(SortKey { by: SortBy::Field(place?), descending })
 }
 
-/// The order as the reply reports it, without the identifier that only breaks ties.
+/// Returns the order as reported in the reply. The identifier is omitted if it only breaks ties.
 pub(super) fn applied(table: &ResourceSchema, keys: &[SortKey]) -> Vec<AppliedKey> {
     let reported = if keys.len() > 1 {
         keys.split_last().map_or(keys, |(last, rest)| {

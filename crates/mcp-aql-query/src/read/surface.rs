@@ -1,4 +1,4 @@
-//! The query capabilities of a resource in an operation.
+//! Determines the query capabilities of a resource in an operation.
 
 use mcp_aql_core::internal::schema::Projection;
 
@@ -7,12 +7,13 @@ use crate::field_info::FieldInfo;
 use crate::model::{MemberTree, ResourceSchema};
 use crate::options::{QueryControl, QueryOptions, TextSearch};
 
-/// The query capabilities of a resource in an operation.
+/// The query capabilities of a resource in an operation: the intersection of the resource, the operation's
+/// options and the backend.
 pub(crate) struct QuerySurface<'a> {
     pub(crate) table: &'a ResourceSchema,
     pub(crate) options: &'a QueryOptions,
     capabilities: &'a Capabilities,
-    /// Whether the author writes the condition, which may name every field.
+    /// If `true`, the author of the adapter writes the condition. It may then name every field.
     of_author: bool,
 }
 
@@ -25,7 +26,7 @@ impl<'a> QuerySurface<'a> {
         Self { table, options, capabilities, of_author: false }
     }
 
-    /// The capabilities for a condition that the author writes.
+    /// Returns the capabilities for a condition written by the author of the adapter.
     pub(crate) fn of_author(
         table: &'a ResourceSchema,
         options: &'a QueryOptions,
@@ -34,7 +35,7 @@ impl<'a> QuerySurface<'a> {
         Self { of_author: true, ..Self::new(table, options, capabilities) }
     }
 
-    /// Problems to report when the adapter is built.
+    /// Returns the problems to report when the adapter is built.
     pub(crate) fn problems(&self) -> Vec<String> {
         let name = self.table.name();
         let mut problems = self.table.problems.clone();
@@ -71,7 +72,7 @@ impl<'a> QuerySurface<'a> {
             }
     }
 
-    /// Whether the parameter `query` exists, and whether it is required.
+    /// Returns the availability of the parameter `query`.
     pub(crate) fn text(&self) -> TextSearch {
         let searched = self.table.fields.iter().any(|field| field.search);
         if searched && self.capabilities.can_search() {
@@ -81,7 +82,7 @@ impl<'a> QuerySurface<'a> {
         }
     }
 
-    /// Whether the search text is passed on as it was written.
+    /// Returns `true` if the search string is passed on unchanged.
     pub(crate) fn free_text(&self) -> bool {
         self.capabilities.has_free_text()
     }
@@ -98,7 +99,7 @@ impl<'a> QuerySurface<'a> {
         self.capabilities.can_select(path)
     }
 
-    /// Everything that can be selected of a field, or of the whole row if the path is empty.
+    /// Returns the selectable parts of a field, or of the whole row if the path is empty.
     pub(crate) fn all_of(&self, path: &str, members: &MemberTree) -> Projection {
         let whole = members.known.is_empty()
             || members.paths().iter().all(|inner| {
@@ -118,7 +119,7 @@ impl<'a> QuerySurface<'a> {
         Projection::Members(inner.collect())
     }
 
-    /// The paths of the fields with a certain capability.
+    /// Returns the paths of the fields with a certain capability.
     pub(crate) fn paths(&self, wanted: impl Fn(&FieldInfo) -> bool) -> Vec<&'a str> {
         let fields = self.table.fields.iter().filter(|field| wanted(field));
         fields.map(|field| field.path.as_str()).collect()

@@ -16,7 +16,7 @@ use crate::value::{Scalar, ValueKind};
 /// A parsed window.
 pub(super) struct ParsedWindow {
     pub(super) window: PageWindow,
-    /// The controls of the call.
+    /// The names of the controls in the call.
     pub(super) given: Vec<&'static str>,
     pub(super) applied: Applied,
 }
@@ -120,7 +120,7 @@ fn contradiction(names: &[&'static str], styles: [bool; 3]) -> Option<Contradict
     })
 }
 
-/// The maximum number of rows to skip by number, since an executor may have to hold them.
+/// Maximum number of rows to skip by number. An executor may have to hold the skipped rows in memory.
 const MAX_OFFSET: usize = 100_000;
 
 fn refuse_depth(name: &str, offset: usize, faults: &mut QueryFaults) {
@@ -133,7 +133,7 @@ fn refuse_depth(name: &str, offset: usize, faults: &mut QueryFaults) {
     }
 }
 
-/// Decodes a cursor, if it belongs to this order.
+/// Decodes a cursor. Returns `None` if it does not belong to this order.
 fn open(
     surface: &QuerySurface<'_>,
     seal: &Seal,
@@ -158,7 +158,7 @@ fn open(
                 | (Some(_), Scalar::Stored(_))
         )
     };
-    // The number of a row without an identifier follows its values.
+    // In a database, an internal row number follows the values of a row without an identifier.
     let is_whole = match values.get(sort.len()..) {
         Some([]) => true,
         Some([Scalar::Int(_)]) => values.iter().any(Scalar::is_null),

@@ -15,6 +15,8 @@ use crate::single::{Fields, SelectedFields};
 
 /// Records in memory. They are lost when the process ends. Clones share the records.
 ///
+/// Use it for prototypes and tests, or for data that may be lost.
+///
 /// ```
 /// use mcp_aql::prelude::*;
 /// use mcp_aql::resource::MemoryRecords;
@@ -50,7 +52,7 @@ pub struct MemoryRecords<R: Record> {
 
 struct Shared<R: Record> {
     records: RwLock<Records<R>>,
-    /// The turn of a call that changes records: it may wait for other stores.
+    /// Held during a call that changes records, because the call may wait for other stores in between.
     turn: Mutex<()>,
 }
 
@@ -67,18 +69,19 @@ impl<R: Record> MemoryRecords<R> {
         Self::from_iter([])
     }
 
-    /// Calls a function with the records by their identifiers. Other calls cannot change them meanwhile.
+    /// Calls a function with the records, sorted by identifier. Other calls cannot change the records until
+    /// it returns.
     pub fn read<T>(&self, read: impl FnOnce(&BTreeMap<R::Id, R>) -> T) -> T {
         read(&self.records().by_id)
     }
 
-    /// Calls a function that may change the records. Other calls wait meanwhile.
+    /// Calls a function that may change the records. Other calls wait until it returns.
     pub fn write<T>(&self, write: impl FnOnce(&mut BTreeMap<R::Id, R>) -> T) -> T {
         write(&mut self.records_mut().by_id)
     }
 
-    // A panic in a store's closure leaves the records as they were: they are replaced as a whole. The closure of `write`
-    // changes them itself, and is its author's responsibility.
+    // Poisoning can be ignored. A store's methods replace a record as a whole, so a panic in their closures
+    // leaves the records unchanged. The closure of `write` is the responsibility of its author.
     fn records(&self) -> RwLockReadGuard<'_, Records<R>> {
         self.shared.records.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -117,7 +120,7 @@ impl<R: Record> fmt::Debug for MemoryRecords<R> {
     }
 }
 
-// No other call sees the records before the lock is released, so `after` may run just before the change.
+// Calls cannot see the records before the lock is released, so `after` may run just before the change.
 impl<R: Record<Id: NewId>> ResourceStore for MemoryRecords<R> {
     type Resource = R;
     type Row = R;
@@ -133,6 +136,7 @@ impl<R: Record<Id: NewId>> ResourceStore for MemoryRecords<R> {
         let record = make(id)?;
         call.check_references(None, &record).await?;
         call.check_stays(&record)?;
+        // Lock the records only now, because the lock must not be held while other stores are awaited.
         let mut records = self.records_mut();
         records.last_number = number;
         if records.by_id.contains_key(record.id()) {
@@ -203,7 +207,7 @@ impl<R: Record<Id: NewId>> ResourceStore for MemoryRecords<R> {
 }
 
 impl<R: Record> MemoryRecords<R> {
-    /// A record that exists for the caller, and the number of changes so far.
+    /// Returns a record that exists for the caller, and the number of changes so far.
     fn visible(
         &self,
         call: &StoreCall<'_, R>,
@@ -214,7 +218,8 @@ impl<R: Record> MemoryRecords<R> {
         Ok(call.sees(record)?.then(|| (record.clone(), records.changes)))
     }
 
-    /// The records, unless [`write`](Self::write) has changed them meanwhile.
+    /// Locks the records for a change. Returns an error if [`write`](Self::write) has changed them since
+    /// `changes` was read.
     fn unchanged_since(
         &self,
         changes: u64,
@@ -230,7 +235,7 @@ impl<R: Record> MemoryRecords<R> {
 }
 
 impl<R: Record<Id: NewId>> MemoryRecords<R> {
-    /// The number and the identifier of a new record.
+    /// Returns the number and the identifier of a new record.
     fn next_id(&self) -> (u64, R::Id) {
         let records = self.records();
         let mut number = records.last_number;

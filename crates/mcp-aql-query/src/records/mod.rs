@@ -1,13 +1,13 @@
-//! Resources with ready operations: a store keeps the rows, and the type says everything else.
+//! Resources with ready operations. A store keeps the records, and the type describes everything else.
 //!
-//! | part | job |
+//! | part | purpose |
 //! |---|---|
 //! | [`Record`] | the names of the operations, the identifier and the version of a resource |
-//! | [`ResourceStore`], [`StoreCall`] | the store of the rows, and what it knows of a call |
+//! | [`ResourceStore`], [`StoreCall`] | the store of the records, and the information about a call for it |
 //! | [`MemoryRecords`] | a store in memory |
-//! | [`ResourceRules`], [`RowFilter`] | rules of one's own, and the rows that exist for a caller |
+//! | [`ResourceRules`], [`RowFilter`] | your own rules, and the records that exist for a caller |
 //! | [`ReadyOperations`], [`Ready`] | the operations of a resource over a store |
-//! | [`Reference`] | a field with the identifier of another record, which `query_relationships` follows |
+//! | [`Reference`] | a field with the identifier of another record, for `query_relationships` |
 //! | [`WithResources`] | adds the operations to an adapter |
 
 mod memory_store;
@@ -48,56 +48,57 @@ use serde::Serialize;
 
 use crate::resource::IdentifiedResource;
 
-/// A resource with ready operations. `#[resource(operations)]` above a type with `#[derive(Resource)]` implements
-/// it.
+/// A resource with ready operations.
+///
+/// You rarely implement it yourself: write `#[resource(operations)]` above a type with `#[derive(Resource)]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no ready operations",
     label = "has no ready operations",
     note = "write `#[resource(operations)]` above `{Self}`, or choose some with `#[resource(operations(create, get, list))]`"
 )]
 pub trait Record: IdentifiedResource + Serialize + Clone {
-    /// The type of the identifier.
+    /// Type of the identifier.
     type Id: RecordId;
 
-    /// The parameter `if_match`: [`IfMatch<V>`](mcp_aql_core::IfMatch) for a resource with a field `_version` or
-    /// `_etag`, [`NoVersion`] for others.
+    /// Type of the parameter `if_match`: [`IfMatch<V>`](mcp_aql_core::IfMatch) for a resource with a field
+    /// `_version` or `_etag`, [`NoVersion`] for others.
     type IfMatch: ParamGroup + Send + Sync;
 
-    /// The names of the resource and of its operations.
+    /// Names of the resource and of its operations.
     const NAMES: RecordNames;
 
-    /// The parameter with the identifier.
+    /// Parameter for the identifier.
     const ID: ParameterSpec;
 
-    /// Whether callers choose the identifier of a new record: `#[create_input(chosen)]`.
+    /// If `true`, callers choose the identifier of a new record: `#[create_input(chosen)]`.
     const CHOSEN_ID: bool = false;
 
-    /// The field that describes a record to a person: the first one that can be searched and is not a secret.
+    /// Field that describes a record to a person. It is the first searchable field that is not secret.
     const DESCRIBED_BY: Option<&'static str> = None;
 
-    /// The field with the version.
+    /// Field with the version.
     const VERSION: Option<&'static str> = None;
 
-    /// The fields that callers write and that are in no result.
+    /// Fields that callers write but never receive in a result.
     const WRITE_ONLY: &'static [&'static str] = &[];
 
-    /// The fields that contain identifiers of other records.
+    /// Fields with identifiers of other records.
     const REFERENCES: &'static [Reference] = &[];
 
     /// Returns the identifier.
     fn id(&self) -> &Self::Id;
 
-    /// Compares the version with the one that a caller expects.
+    /// Compares the version with the caller's expectation.
     ///
     /// # Errors
     /// `CONFLICT_VERSION_MISMATCH` if they differ.
     fn check_version(&self, expected: &Self::IfMatch) -> Result<(), OperationError>;
 
-    /// Sets the version of a resource that has changed.
+    /// Updates the version of a changed record.
     fn advance_version(&mut self);
 }
 
-/// A type of an identifier. Its text by [`Display`] is the one in JSON, without quotation marks.
+/// A type of an identifier. Its [`Display`] output equals its JSON form without quotation marks.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot identify a resource with ready operations",
     note = "an identifier implements `Clone`, `Ord`, `Display`, `Deserialize` and `JsonSchema`"
@@ -107,7 +108,7 @@ pub trait RecordId: ParameterType + Clone + Ord + Display + Send + Sync + 'stati
 #[diagnostic::do_not_recommend]
 impl<T: ParameterType + Clone + Ord + Display + Send + Sync + 'static> RecordId for T {}
 
-/// The error of a store whose rule or operation has changed the identifier of a record.
+/// Returns the error for a store whose rule or operation has changed the identifier of a record.
 pub(crate) fn changed_identifier() -> OperationError {
     OperationError::internal("the change of the record has changed its identifier")
 }

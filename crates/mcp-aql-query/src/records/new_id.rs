@@ -2,7 +2,8 @@
 
 use mcp_aql_core::internal::vocab::new_id;
 
-/// An identifier that a store can make for a new record from a number.
+/// An identifier that a store can generate for a new record. Implement it if your identifier is not one of
+/// these types:
 ///
 /// | type | identifier number 7 of an `order` |
 /// |---|---|
@@ -14,12 +15,12 @@ use mcp_aql_core::internal::vocab::new_id;
     note = "implement `NewId` for `{Self}`, or identify the resource by a number or a `String`"
 )]
 pub trait NewId: Sized {
-    /// Makes an identifier of the resource with this name. `number` is above 0, and each record of a store gets
-    /// another one.
+    /// Creates the identifier of a new record. `singular` is the name of the resource. `number` is above 0
+    /// and different for each record of a store.
     fn from_number(singular: &str, number: u64) -> Self;
 
-    /// Makes an identifier that no other record has, for a store that does not number its records. Numbers return
-    /// `None`.
+    /// Creates a unique identifier, for a store that does not number its records. Returns `None` if the type
+    /// cannot be random, as for numbers.
     fn random(singular: &str) -> Option<Self> {
         let _ = singular;
         None

@@ -1,9 +1,14 @@
-//! The question before a deletion, with fields of the record.
+//! Fills the question before a deletion with fields of the record.
 
 use mcp_aql_core::internal::gatekeeper::fill_with;
 use serde_json::{Map, Value};
 
-/// Replaces `{field}` by the value of the field, and `{{` and `}}` by braces. A list counts its entries.
+/// Replaces `{field}` by the value of the field, and `{{` and `}}` by braces. A list is replaced by the
+/// number of its entries.
+///
+/// ```text
+/// Delete the order of {customer}, {items} items? → Delete the order of Ada, 3 items?
+/// ```
 pub(super) fn fill(question: &str, record: &Map<String, Value>) -> String {
     fill_with(question, |name| {
         Some(match record.get(name) {

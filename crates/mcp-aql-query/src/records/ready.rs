@@ -30,8 +30,9 @@ impl<S> fmt::Debug for Ready<S> {
     }
 }
 
-/// The ready operations of a resource over a store. `#[resource(operations)]` above a type with
-/// `#[derive(Resource)]` implements it.
+/// The ready operations of a resource over a store.
+///
+/// You rarely implement it yourself: write `#[resource(operations)]` above a type with `#[derive(Resource)]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no ready operations",
     label = "has no ready operations",
@@ -45,12 +46,12 @@ pub trait ReadyOperations<S: ResourceStore<Resource = Self>>: Record {
 /// The resource of a store.
 type ResourceOf<S> = <S as ResourceStore>::Resource;
 
-/// The record or its row, or the error that there is none with this identifier.
+/// Returns the record or its row, or a "not found" error with this identifier.
 fn found<R: Record, T>(record: Option<T>, id: &R::Id) -> Result<T, OperationError> {
     record.ok_or_else(|| OperationError::not_found(R::NAMES.singular, id))
 }
 
-/// A ready operation itself does nothing after a change.
+/// The `after` step of ready operations: nothing to do.
 fn nothing<R>(_: &R) -> Result<(), OperationError> {
     Ok(())
 }
@@ -135,7 +136,7 @@ impl<S: ResourceStore> Ready<S> {
     )
     .preview(|ready: &Self, call| Box::pin(ready.preview(call)));
 
-    /// The call as the store sees it.
+    /// Returns the information about the call for the store.
     fn call<'a>(&self, context: &'a Context) -> StoreCall<'a, ResourceOf<S>> {
         StoreCall::new(context).with_targets(self.targets.clone())
     }
@@ -146,6 +147,7 @@ impl<S: ResourceStore> Ready<S> {
         let context = call.context();
         let check = |record: &ResourceOf<S>| {
             record.check_version(&if_match)?;
+            // The record may have changed since a person confirmed its deletion.
             match context.is_as_confirmed(record) {
                 true => Ok(()),
                 false => {
@@ -158,8 +160,10 @@ impl<S: ResourceStore> Ready<S> {
         call.reply(found::<ResourceOf<S>, _>(deleted, &id))
     }
 
-    /// What a deletion would remove. The call is refused here if it would fail. The confirmation is valid for the record as
-    /// it is shown, with all of its fields.
+    /// Describes the record that a deletion would remove.
+    ///
+    /// The call is rejected here if the deletion would fail, before a person is asked. A confirmation is only
+    /// valid for the record in this state, with all of its fields.
     async fn preview(&self, mut call: Call) -> Result<Preview, OperationError> {
         let id: <ResourceOf<S> as Record>::Id = call.param()?;
         let if_match = call.group::<<ResourceOf<S> as Record>::IfMatch>()?;
@@ -187,7 +191,8 @@ impl<S: ResourceStore> Ready<S> {
     }
 }
 
-/// A resource that a ready operation can create: its callers set every field except the identifier.
+/// A resource whose records can be created by a ready operation. Callers set every field except the
+/// identifier.
 #[diagnostic::on_unimplemented(
     message = "a ready operation cannot create a `{Self}`",
     label = "cannot be created by a ready operation",
@@ -199,7 +204,7 @@ pub trait CreatedById: CreateInput<Rest = <Self as Record>::Id> + Record {}
 #[diagnostic::do_not_recommend]
 impl<R: Record + CreateInput<Rest = <R as Record>::Id>> CreatedById for R {}
 
-/// A resource that a ready operation can create with an identifier of its callers: they set every field.
+/// A resource whose records can be created with an identifier chosen by the caller. Callers set every field.
 #[diagnostic::on_unimplemented(
     message = "a ready operation cannot create a `{Self}`",
     label = "cannot be created by a ready operation",
@@ -210,39 +215,39 @@ pub trait CreatedWithId: CreateInput<Rest = ()> + Record {}
 #[diagnostic::do_not_recommend]
 impl<R: Record + CreateInput<Rest = ()>> CreatedWithId for R {}
 
-/// The operation that creates a record with an identifier of its caller and returns it.
+/// Returns the operation that creates a record with the caller's identifier and returns it.
 pub const fn create_chosen<R: CreatedWithId, S: ResourceStore<Resource = R>>()
 -> OperationEntry<Ready<S>> {
     Ready::<S>::CREATE_CHOSEN
 }
 
-/// The operation that creates a record and returns it.
+/// Returns the operation that creates a record and returns it.
 pub const fn create<R: CreatedById, S: ResourceStore<Resource = R>>() -> OperationEntry<Ready<S>> {
     Ready::<S>::CREATE
 }
 
-/// The operation that changes fields of a record and returns it.
+/// Returns the operation that changes fields of a record and returns it.
 pub const fn update<R: Record + UpdateInput, S: ResourceStore<Resource = R>>()
 -> OperationEntry<Ready<S>> {
     Ready::<S>::UPDATE
 }
 
-/// The operation that gets one record, with selected fields.
+/// Returns the operation that gets one record with selected fields.
 pub const fn get<R: Record, S: ResourceStore<Resource = R>>() -> OperationEntry<Ready<S>> {
     Ready::<S>::GET
 }
 
-/// The operation that lists records.
+/// Returns the operation that lists records.
 pub const fn list<R: Record, S: ResourceStore<Resource = R>>() -> OperationEntry<Ready<S>> {
     Ready::<S>::LIST
 }
 
-/// The operation that searches the records.
+/// Returns the operation that searches the records.
 pub const fn search<R: Record, S: ResourceStore<Resource = R>>() -> OperationEntry<Ready<S>> {
     Ready::<S>::SEARCH
 }
 
-/// The operation that deletes a record and returns it.
+/// Returns the operation that deletes a record and returns it.
 pub const fn delete<R: Record, S: ResourceStore<Resource = R>>() -> OperationEntry<Ready<S>> {
     Ready::<S>::DELETE
 }
@@ -258,7 +263,7 @@ impl<R: Record + CreateInput, S: ResourceStore<Resource = R>> Ready<S> {
     .data_key(DataKey::Named(R::NAMES.singular))
     .show_sample();
 
-    /// Adds the record that the call describes.
+    /// Creates the record described by the call.
     async fn create(&self, mut call: Call, rest: impl FnOnce(R::Id) -> R::Rest + Send) -> Outcome {
         let input = call.group::<Create<R>>()?;
         let make = |id| Ok(input.into_resource(rest(id)));

@@ -1,4 +1,4 @@
-//! References from the records of one resource to those of others.
+//! References from the records of one resource to the records of others.
 
 use mcp_aql_core::OperationError;
 use serde_json::Value;
@@ -9,19 +9,20 @@ use crate::resource_spec::RelationshipType;
 use crate::single::Fields;
 use crate::value::{Scalar, ValueKind};
 
-/// A field with the identifier of another record, or with a list of them: `#[resource(references = "customer")]`.
+/// A field with the identifier of another record, or with a list of them. Declare it with
+/// `#[resource(references = "customer")]`.
 #[derive(Debug, Clone, Copy)]
 pub struct Reference {
-    /// The name of the field in JSON.
+    /// Name of the field in JSON.
     pub field: &'static str,
-    /// The kind of the relationship: the name of the field without `_id`.
+    /// Kind of the relationship: the name of the field without `_id`.
     pub relationship: RelationshipType,
     /// The `element_type` of the other record: the singular of its resource.
     pub target: &'static str,
 }
 
 impl Reference {
-    /// Describes a field.
+    /// Creates the description of a field.
     pub const fn new(
         field: &'static str,
         relationship: RelationshipType,
@@ -31,7 +32,7 @@ impl Reference {
     }
 }
 
-/// Returns the identifier with this text, if there can be one.
+/// Parses an identifier. Returns `None` if no identifier has this form.
 pub(super) fn id_of<R: Record>(text: &str) -> Option<R::Id> {
     let number = || text.parse::<i64>().ok().map(Value::from);
     let read = |value| serde_json::from_value::<R::Id>(value).ok();
@@ -39,7 +40,7 @@ pub(super) fn id_of<R: Record>(text: &str) -> Option<R::Id> {
     read(Value::from(text)).or_else(|| read(number()?)).filter(|id| id.to_string() == text)
 }
 
-/// Returns the operand for a comparison of a field with the text of an identifier.
+/// Returns the operand to compare a field with an identifier.
 pub(super) fn operand<R: Record>(field: &str, text: &str) -> Option<Scalar> {
     let schema = R::model().schema();
     match schema.field(schema.index_of(field)?)?.kind {
@@ -48,7 +49,7 @@ pub(super) fn operand<R: Record>(field: &str, text: &str) -> Option<Scalar> {
     }
 }
 
-/// The query of one record with selected fields.
+/// Returns the query for one record with selected fields.
 pub(crate) fn query_of<R: Record>(
     id: &R::Id,
     fields: &Fields<R>,

@@ -1,4 +1,4 @@
-//! The stores to which the fields of other stores refer.
+//! Finds the stores to which fields of other stores refer.
 
 use std::any::Any;
 use std::fmt;
@@ -6,25 +6,25 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use mcp_aql_core::{BoxFuture, Context, OperationError};
 
-/// A store to whose records fields of other records refer.
+/// A store with records to which fields of other records refer.
 pub trait ReferenceTarget: Send + Sync {
     /// Returns the kind of the store's records.
     fn element_type(&self) -> &'static str;
 
-    /// Returns whether there is a record with this name.
+    /// Returns `true` if there is a record with this name.
     fn contains<'a>(
         &'a self,
         context: &'a Context,
         name: &'a str,
     ) -> BoxFuture<'a, Result<bool, OperationError>>;
 
-    /// Returns whether only some of the records exist for the caller.
+    /// Returns `true` if only some of the records exist for the caller.
     fn is_restricted(&self, context: &Context) -> bool;
 
     /// Returns the statement that finds a record with this name, if the store is in a database.
     ///
     /// # Errors
-    /// The fault of a row filter.
+    /// If a row filter fails.
     fn lookup(&self, context: &Context, name: &str) -> Result<Option<Lookup>, OperationError>;
 }
 
@@ -39,13 +39,13 @@ impl fmt::Debug for ReferenceTargets {
 }
 
 impl ReferenceTargets {
-    /// Adds a store. The adapter keeps it.
+    /// Adds a store. Only a weak reference is kept, because the adapter owns the store.
     pub(super) fn add(&self, store: &Arc<dyn ReferenceTarget>) {
         let store = Arc::downgrade(store);
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(store);
     }
 
-    /// The store of these records, if only some of them exist for the caller.
+    /// Returns the store of these records, if only some of them exist for the caller.
     pub(super) fn find(
         &self,
         element_type: &str,
@@ -64,7 +64,7 @@ impl ReferenceTargets {
 pub struct Lookup {
     /// The identity of the database.
     pub(crate) database: usize,
-    /// The lookup: its type belongs to the module of databases.
+    /// The lookup. Its type belongs to the `sql` module.
     pub(crate) lookup: Box<dyn Any + Send>,
 }
 
@@ -73,12 +73,12 @@ pub(crate) struct ReferenceCheck {
     /// The parameter.
     pub(super) field: String,
     pub(super) target: Arc<dyn ReferenceTarget>,
-    /// The text of the identifier.
+    /// The identifier as a string.
     pub(super) id: String,
 }
 
 impl ReferenceCheck {
-    /// Asks the other store.
+    /// Checks the reference in the other store.
     pub(crate) async fn run(&self, context: &Context) -> Result<(), OperationError> {
         match self.target.contains(context, &self.id).await? {
             true => Ok(()),
@@ -86,7 +86,7 @@ impl ReferenceCheck {
         }
     }
 
-    /// The statement that finds the record, if the other store is in the database with this identity.
+    /// Returns the statement that finds the record, if the other store is in the database with this identity.
     pub(crate) fn lookup<L: 'static>(
         &self,
         context: &Context,
@@ -97,7 +97,7 @@ impl ReferenceCheck {
         Ok(lookup.and_then(|lookup| lookup.lookup.downcast().ok()).map(|lookup| *lookup))
     }
 
-    /// The error for a record that does not exist, or not for the caller.
+    /// Returns the error for a record that does not exist, or not for the caller.
     pub(crate) fn refused(&self) -> OperationError {
         let target = self.target.element_type();
         OperationError::invalid_value(&self.field, format!("must identify an existing {target}"))

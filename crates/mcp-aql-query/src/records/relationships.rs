@@ -1,4 +1,4 @@
-//! `query_relationships` over the references between records.
+//! Answers `query_relationships` from the references between records.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -26,12 +26,12 @@ use crate::relationships::{
 use crate::resource::Resource as _;
 use crate::resource_spec::RelationshipType;
 
-/// The maximum number of records that one query of a store returns.
+/// Maximum number of records returned by one query of a store.
 const RECORDS_PER_QUERY: usize = 1_000;
 
 /// The records of one store, as elements with relationships.
 pub trait StoredRecords: ReferenceTarget {
-    /// Returns the relationships whose references are in records of the store.
+    /// Returns the relationships declared by reference fields in records of the store.
     fn edges<'a>(
         &'a self,
         context: &'a Context,
@@ -96,7 +96,7 @@ impl<S: ResourceStore> StoredRecords for Ready<S> {
 }
 
 impl<S: ResourceStore> Ready<S> {
-    /// Adds the requested relationships of the records that have one of these identifiers in a field.
+    /// Adds the requested relationships of the records in which a field contains one of these identifiers.
     async fn read(
         &self,
         context: &Context,
@@ -136,7 +136,7 @@ impl<S: ResourceStore> Ready<S> {
     }
 }
 
-/// A query for the identifiers and references of records.
+/// Returns a query for the identifiers and references of records.
 fn query_for_references<R: Record>(
     after: Option<String>,
     key: &CursorKey,
@@ -154,7 +154,12 @@ fn query_for_references<R: Record>(
     CollectionQuery::parse(&OPTIONS, params, key)
 }
 
-/// The relationships of a record in JSON.
+/// Returns the relationships of a record in JSON. For example, an order with a reference to a customer has
+/// this one:
+///
+/// ```text
+/// { "order_id": 7, "customer_id": 1 } → order:7 --customer--> customer:1
+/// ```
 fn edges_of<R: Record>(row: &Value) -> impl Iterator<Item = Edge> {
     let ids = |field: &str| row.get(field).map(ids_in).unwrap_or_default();
     let source = ids(R::ID.name).pop();
@@ -179,12 +184,12 @@ impl<T> fmt::Debug for RecordKinds<T> {
     }
 }
 
-/// Types of stores whose references are known.
+/// Types of stores with known references.
 pub trait StoreTypes: 'static {
     /// Returns the references in records of the stores.
     fn references() -> Vec<Reference>;
 
-    /// Returns the kind and the name of an element that the first store might have.
+    /// Returns the kind and the name of an example element. It could be in the first store.
     fn example_element() -> (String, String);
 }
 

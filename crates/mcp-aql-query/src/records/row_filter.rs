@@ -14,8 +14,9 @@ use crate::plan::Filter;
 use crate::read::{QuerySurface, read_condition};
 use crate::resource::Resource;
 
-/// A condition on the rows that exist for a caller. No call can read, change, count or aggregate
-/// other rows.
+/// A condition on the rows that exist for a caller. No call can read, change, count or aggregate other rows.
+///
+/// Return it from [`ResourceRules::visible`](super::ResourceRules::visible), for example to separate tenants.
 ///
 /// ```
 /// use mcp_aql::prelude::*;
@@ -39,7 +40,7 @@ use crate::resource::Resource;
 /// # Ok::<(), OperationError>(())
 /// ```
 pub struct RowFilter<R> {
-    /// The condition, or the fault of the author's JSON.
+    /// The condition, or the error in the author's JSON.
     condition: Result<Option<Filter>, String>,
     resource: PhantomData<fn() -> R>,
 }
@@ -55,10 +56,10 @@ impl<R: Resource> RowFilter<R> {
         Self { condition: Ok(Some(Filter::Any(Vec::new()))), resource: PhantomData }
     }
 
-    /// The rows that satisfy a condition exist. It is written in the language of `filter`, and may also name fields
-    /// by which callers cannot filter.
+    /// Only the rows that satisfy a condition exist. Write the condition in the language of `filter`. It may
+    /// also name fields that callers cannot filter by.
     ///
-    /// A condition with a fault makes every call fail with `INTERNAL_ERROR`.
+    /// If the condition is invalid, every call fails with `INTERNAL_ERROR`.
     pub fn new(condition: impl Into<Value>) -> Self {
         let (options, capabilities) = (QueryOptions::new(), Capabilities::all());
         let surface = QuerySurface::of_author(R::model().schema(), &options, &capabilities);
@@ -69,12 +70,12 @@ impl<R: Resource> RowFilter<R> {
         }
     }
 
-    /// Whether all rows exist.
+    /// Returns `true` if all rows exist.
     pub(crate) const fn is_all(&self) -> bool {
         matches!(self.condition, Ok(None))
     }
 
-    /// The rows that satisfy both conditions exist.
+    /// Only the rows that satisfy both conditions exist.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         let condition = self.condition.and_then(|first| {
@@ -87,10 +88,10 @@ impl<R: Resource> RowFilter<R> {
         Self { condition, resource: PhantomData }
     }
 
-    /// Returns whether a row exists.
+    /// Returns `true` if a row exists for the caller.
     ///
     /// # Errors
-    /// `INTERNAL_ERROR` if the condition has a fault.
+    /// `INTERNAL_ERROR` if the condition is invalid.
     pub fn matches(&self, row: &R) -> Result<bool, OperationError> {
         Ok(self.filter()?.is_none_or(|filter| memory::matches(filter, R::model(), row)))
     }
@@ -117,7 +118,7 @@ impl<R: Resource> CollectionQuery<R> {
     /// Restricts the query to the rows that exist for its caller.
     ///
     /// # Errors
-    /// `INTERNAL_ERROR` if the condition has a fault.
+    /// `INTERNAL_ERROR` if the condition is invalid.
     pub fn restricted(&self, rows: &RowFilter<R>) -> Result<Self, OperationError> {
         let mut restricted = self.clone();
         if let Some(filter) = rows.filter()? {

@@ -1,4 +1,4 @@
-//! Rules that the ready operations of a resource keep to.
+//! The author's rules for the ready operations of a resource.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -10,15 +10,17 @@ use super::{Record, ResourceStore, RowFilter, StoreCall};
 use crate::collection::CollectionQuery;
 use crate::single::{Fields, SelectedFields};
 
-/// Rules of your own for a resource. Every method has a default, which allows everything.
+/// Your own rules for a resource. Implement the methods you need: by default, each allows everything.
 ///
-/// The functions run inside the store's transaction: those called `before_…` before the record is written, those
-/// called `after_…` when it is. Nothing changes if one of them returns an error, and no other call can change the record
-/// meanwhile. They cannot wait, so that they cannot hold up the store, and they must not use the store.
-/// `SqlStore::with_statements` adds statements to the transaction.
+/// The methods run inside the store's transaction: `before_…` before the record is written, and `after_…`
+/// when it is written. If one of them returns an error, nothing changes. Other calls cannot change the record
+/// in the meantime.
 ///
-/// A record of a database may have a value that the type of its field does not allow, because another program has stored
-/// it. Before the rules may decide on a change of such a record, the value must be corrected, with an update that sets
+/// The methods are not async, so that they cannot delay the store, and they must not use the store. Use
+/// `SqlStore::with_statements` to add statements to the transaction.
+///
+/// Another program may have stored a value that the type of its field does not allow. The rules are not
+/// called for a change of such a record: the caller must first correct the value, with an update that sets
 /// nothing else.
 ///
 /// ```
@@ -34,9 +36,9 @@ use crate::single::{Fields, SelectedFields};
 ///     /// Number of the order.
 ///     #[resource(id)]
 ///     order_id: u32,
-///     /// What is ordered.
+///     /// Ordered article.
 ///     article: String,
-///     /// Whether the order has left the house.
+///     /// `true` if the order was shipped.
 ///     #[resource(read_only, filter)]
 ///     #[create_input(value = false)]
 ///     sent: bool,
@@ -76,17 +78,19 @@ pub trait ResourceRules: Send + Sync + 'static {
     /// The resource.
     type Resource: Record;
 
-    /// Returns the rows that exist for the caller. Others cannot be read, changed, counted or aggregated, and a call
-    /// that names one is answered as if it did not exist. The default is all rows.
+    /// Returns the rows that exist for the caller. By default, all rows exist.
+    ///
+    /// Other rows cannot be read, changed, counted or aggregated. A call with the identifier of such a row
+    /// returns the error for a missing one.
     fn visible(&self, context: &Context) -> RowFilter<Self::Resource> {
         let _ = context;
         RowFilter::all()
     }
 
-    /// Completes or refuses a new record.
+    /// Completes or rejects a new record.
     ///
     /// # Errors
-    /// The reason why the record is refused.
+    /// If the record is rejected: the reason.
     fn before_create(
         &self,
         context: &Context,
@@ -96,10 +100,10 @@ pub trait ResourceRules: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Completes or refuses a change. `new` has the changes already.
+    /// Completes or rejects a change. `new` already contains the change.
     ///
     /// # Errors
-    /// The reason why the change is refused.
+    /// If the change is rejected: the reason.
     fn before_update(
         &self,
         context: &Context,
@@ -110,26 +114,28 @@ pub trait ResourceRules: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Returns how a question describes a record to a person, after its identifier: `Ada, 3 items`. `None` leaves it
-    /// to the store, which uses the first field that can be searched.
+    /// Describes a record to a person who confirms its deletion. The result follows the identifier in the
+    /// question, for example `Ada, 3 items`.
+    ///
+    /// `None` selects the description of the store: the first searchable field.
     fn describe(&self, record: &Self::Resource) -> Option<String> {
         let _ = record;
         None
     }
 
-    /// Does what belongs to a new record.
+    /// Runs after a record was created, in the same transaction.
     ///
     /// # Errors
-    /// The reason why nothing changes.
+    /// If the record must not be created: the reason.
     fn after_create(&self, context: &Context, new: &Self::Resource) -> Result<(), OperationError> {
         let _ = (context, new);
         Ok(())
     }
 
-    /// Does what belongs to a change.
+    /// Runs after a record was changed, in the same transaction.
     ///
     /// # Errors
-    /// The reason why nothing changes.
+    /// If the change must not be made: the reason.
     fn after_update(
         &self,
         context: &Context,
@@ -140,28 +146,28 @@ pub trait ResourceRules: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Does what belongs to a deletion.
+    /// Runs after a record was deleted, in the same transaction.
     ///
     /// # Errors
-    /// The reason why nothing changes.
+    /// If the record must not be deleted: the reason.
     fn after_delete(&self, context: &Context, old: &Self::Resource) -> Result<(), OperationError> {
         let _ = (context, old);
         Ok(())
     }
 
-    /// Refuses a deletion. It is also called before a confirmation is requested.
+    /// Rejects a deletion. It is also called before a person is asked to confirm the deletion.
     ///
     /// # Errors
-    /// The reason why the deletion is refused.
+    /// If the deletion is rejected: the reason.
     fn before_delete(&self, context: &Context, old: &Self::Resource) -> Result<(), OperationError> {
         let _ = (context, old);
         Ok(())
     }
 }
 
-/// Adds rules to a store.
+/// Adds rules to a store. It is implemented for every store.
 pub trait WithRules: ResourceStore + Sized {
-    /// Adds rules, which every call of the store keeps to.
+    /// Adds rules to all calls of the store.
     fn with_rules<H: ResourceRules<Resource = Self::Resource>>(
         self,
         rules: H,
@@ -173,7 +179,7 @@ pub trait WithRules: ResourceStore + Sized {
 #[diagnostic::do_not_recommend]
 impl<S: ResourceStore> WithRules for S {}
 
-/// A store whose calls keep to rules: [`WithRules::with_rules`].
+/// A store with rules, created by [`WithRules::with_rules`].
 #[derive(Clone)]
 pub struct RuledStore<S, H> {
     store: S,
@@ -191,7 +197,7 @@ where
     S: ResourceStore,
     H: ResourceRules<Resource = S::Resource>,
 {
-    /// The call with the rows that the rules leave, whose changes they decide on.
+    /// Returns the call with the rows that the rules allow. The rules decide on its changes.
     fn restricted<'a>(&self, call: &StoreCall<'a, S::Resource>) -> StoreCall<'a, S::Resource> {
         call.restricted(self.rules.visible(call.context())).ruled()
     }

@@ -1,4 +1,4 @@
-//! The stores of records.
+//! The trait of record stores.
 
 use std::future::Future;
 
@@ -13,14 +13,16 @@ use crate::collection::CollectionQuery;
 use crate::resource::Resource as _;
 use crate::single::{Fields, SelectedFields};
 
-/// A store of records, which ready operations use.
+/// A store of records for ready operations.
 ///
-/// Each method is atomic. A store calls `make`, `change` or `check` before it writes, and `after` when it has written,
-/// while no other call can change the record. Nothing changes if one of them fails. They are called at most once, and
-/// must not use the store.
+/// You rarely need to implement it: use [`MemoryRecords`](super::MemoryRecords), or `SqlStore` for a database.
 ///
-/// `call` has the context of the call, the [rows](StoreCall::rows) that exist for its caller, and the references to other
-/// stores that it has to check.
+/// Each method is atomic. Call `make`, `change` or `check` before you write, and `after` when you have
+/// written, at most once each. No other call may change the record in between, and nothing may change if one
+/// of these functions returns an error. The functions do not use the store.
+///
+/// `call` contains the context of the call, the [rows](StoreCall::rows) that exist for its caller, and the
+/// references to other stores that you must check.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a store of a resource",
     label = "not a store",
@@ -30,21 +32,23 @@ pub trait ResourceStore: Send + Sync + 'static {
     /// The resource.
     type Resource: Record;
 
-    /// The type of the rows in replies, which looks like the resource to callers. It is the resource itself, unless the
-    /// store loads the selected fields only, or shows values that the resource cannot have.
+    /// Type of the rows in replies. Its JSON schema is that of the resource.
+    ///
+    /// Usually the resource itself. A store needs another type if it only loads the selected fields, or
+    /// returns stored values that the resource's type cannot hold.
     type Row: Serialize + JsonSchema + Send;
 
-    /// Returns the faults of the store, which the adapter reports when it is built.
+    /// Returns configuration problems of the store. They are reported when the adapter is built.
     fn problems(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Returns the fields that the store computes, so that no call can set them.
+    /// Returns the fields that the store computes. No call can set them.
     fn computed_fields(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Returns the rows that exist for a caller. [Rules](super::ResourceRules) restrict them.
+    /// Returns the rows that exist for a caller. [Rules](super::ResourceRules) restrict them further.
     fn rows(&self, context: &Context) -> RowFilter<Self::Resource> {
         let _ = context;
         RowFilter::all()
@@ -61,10 +65,10 @@ pub trait ResourceStore: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// Adds a record and returns it. `make` makes it for a new identifier.
+    /// Adds a record and returns it. `make` creates the record for a new identifier.
     ///
     /// # Errors
-    /// The error of `make` or `after`, or one of the store.
+    /// The error of `make` or `after`, or an error of the store.
     fn insert(
         &self,
         call: &StoreCall<'_, Self::Resource>,
@@ -83,7 +87,7 @@ pub trait ResourceStore: Send + Sync + 'static {
         id: &<Self::Resource as Record>::Id,
     ) -> impl Future<Output = Result<Option<Self::Resource>, OperationError>> + Send;
 
-    /// Returns the selected fields of a record, if it exists. By default, it is the only row of a query.
+    /// Returns the selected fields of a record, if it exists. By default, this is a query with one row.
     ///
     /// # Errors
     /// An error of the store.
@@ -98,7 +102,7 @@ pub trait ResourceStore: Send + Sync + 'static {
         async move { Ok(SelectedFields::only_row(self.select(call, &query?).await?)) }
     }
 
-    /// Returns whether a record exists.
+    /// Returns `true` if a record exists.
     ///
     /// # Errors
     /// An error of the store.
@@ -123,7 +127,7 @@ pub trait ResourceStore: Send + Sync + 'static {
     /// Changes a record and returns it, if it exists.
     ///
     /// # Errors
-    /// The error of `change` or `after`, or one of the store.
+    /// The error of `change` or `after`, or an error of the store.
     fn update(
         &self,
         call: &StoreCall<'_, Self::Resource>,
@@ -132,11 +136,14 @@ pub trait ResourceStore: Send + Sync + 'static {
         after: impl FnOnce(&Self::Resource) -> Result<(), OperationError> + Send,
     ) -> impl Future<Output = Result<Option<Self::Row>, OperationError>> + Send;
 
-    /// Returns a record that a caller wants to delete, if it exists, and refuses the deletion for the reasons of
-    /// [`delete`](Self::delete). It is called before a confirmation is requested.
+    /// Returns the record to delete, if it exists. It is called before a person is asked to confirm the
+    /// deletion.
+    ///
+    /// Reject the deletion for the same reasons as [`delete`](Self::delete), so that a person does not
+    /// confirm in vain.
     ///
     /// # Errors
-    /// The reason why the record must stay, or an error of the store.
+    /// If the record must not be deleted: the reason. Otherwise an error of the store.
     fn before_delete(
         &self,
         call: &StoreCall<'_, Self::Resource>,
@@ -145,8 +152,10 @@ pub trait ResourceStore: Send + Sync + 'static {
         self.get(call, id)
     }
 
-    /// Returns how a question describes a record to a person, after its identifier: `Ada, 3 items`. By default, it is
-    /// the first field that can be searched and is not marked `sensitive`.
+    /// Describes a record to a person who confirms its deletion. The result follows the identifier in the
+    /// question, for example `Ada, 3 items`.
+    ///
+    /// By default, it is the first searchable field that is not marked `sensitive`.
     fn describe(&self, record: &Self::Resource) -> Option<String> {
         let name = Self::Resource::DESCRIBED_BY?;
         let mut fields = Self::Resource::model().own_fields();
@@ -159,7 +168,7 @@ pub trait ResourceStore: Send + Sync + 'static {
     /// Deletes a record and returns it, if it exists.
     ///
     /// # Errors
-    /// The error of `check` or `after`, or one of the store.
+    /// The error of `check` or `after`, or an error of the store.
     fn delete(
         &self,
         call: &StoreCall<'_, Self::Resource>,

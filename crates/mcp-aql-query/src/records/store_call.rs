@@ -1,4 +1,4 @@
-//! The call that uses a store.
+//! Information about a call for a store.
 
 use std::sync::Arc;
 
@@ -10,14 +10,16 @@ use super::references::{ReferenceCheck, ReferenceTargets};
 use super::{Record, RowFilter};
 use crate::resource::Resource;
 
-/// The call that uses a store: its context, the rows that exist for its caller, and the fields that it
-/// sets.
+/// Information about a call for a store: its context, the rows that exist for its caller, and the fields that
+/// it sets.
+///
+/// You only need to create one if you use a store outside of its ready operations:
 ///
 /// ```
 /// use mcp_aql::prelude::*;
 /// use mcp_aql::resource::{Record, ResourceStore, StoreCall};
 ///
-/// /// Returns whether a record exists for a caller.
+/// /// Returns `true` if a record exists for a caller.
 /// async fn exists<S: ResourceStore>(
 ///     store: &S,
 ///     context: &Context,
@@ -37,13 +39,13 @@ pub struct StoreCall<'a, R> {
 }
 
 impl<'a, R: Resource> StoreCall<'a, R> {
-    /// A call for which all rows exist, unless the store has rules.
+    /// Creates a call for which all rows exist, unless the store has rules.
     pub fn new(context: &'a Context) -> Self {
         let (rows, targets) = (RowFilter::all(), ReferenceTargets::default());
         Self { context, rows, given: None, targets, is_ruled: false, can_set: |_| true }
     }
 
-    /// The same call, for which only those of its rows exist that satisfy a condition.
+    /// Returns the same call, restricted to the rows that satisfy a condition.
     #[must_use]
     pub fn restricted(&self, rows: RowFilter<R>) -> Self {
         Self {
@@ -56,54 +58,56 @@ impl<'a, R: Resource> StoreCall<'a, R> {
         }
     }
 
-    /// The same call, whose changes the rules of the author allow or refuse.
+    /// Returns the same call, marked as subject to the author's rules.
     pub(super) fn ruled(mut self) -> Self {
         self.is_ruled = true;
         self
     }
 
-    /// Sets the fields that the call sets, in JSON.
+    /// Sets the JSON object of fields that the call sets.
     pub(super) fn setting(mut self, given: &'a Map<String, Value>) -> Self {
         self.given = Some(given);
         self
     }
 
-    /// Sets which fields callers of the operation can set.
+    /// Sets the function that determines which fields callers of the operation can set.
     pub(super) fn with_settable(mut self, can_set: fn(&str) -> bool) -> Self {
         self.can_set = can_set;
         self
     }
 
-    /// Sets the stores whose records the fields refer to.
+    /// Sets the stores to which fields of the records refer.
     pub(super) fn with_targets(mut self, targets: ReferenceTargets) -> Self {
         self.targets = targets;
         self
     }
 
-    /// The context of the call.
+    /// Returns the context of the call.
     pub const fn context(&self) -> &'a Context {
         self.context
     }
 
-    /// The rows that exist for the caller. A store treats all others as missing.
+    /// Returns the rows that exist for the caller. Treat all others as missing.
     pub const fn rows(&self) -> &RowFilter<R> {
         &self.rows
     }
 
-    /// The value that an update sets for a field, in JSON. With it, a field is corrected whose stored value cannot be
-    /// read.
+    /// Returns the JSON value that an update sets for a field. A store needs it to correct a field whose
+    /// stored value it cannot read.
     pub fn given(&self, field: &str) -> Option<&'a Value> {
         self.all_given()?.get(field)
     }
 
-    /// Returns `true` if rules of the author decide on the changes of the call. A store must then not pass them values that
-    /// only stand for others, which it cannot read.
+    /// Returns `true` if rules of the author decide on the changes of the call. A store must then not pass
+    /// placeholders for unreadable stored values to them.
     pub const fn is_ruled(&self) -> bool {
         self.is_ruled
     }
 
-    /// Returns a function that returns `true` for a field which the caller can set. The error of a store must not ask for
-    /// another value of a field that only the adapter or the database writes.
+    /// Returns a function that returns `true` for fields that the caller can set.
+    ///
+    /// Other fields are written by the adapter or the database only. An error of a store must not ask the
+    /// caller for another value of such a field.
     pub const fn can_set(&self) -> fn(&str) -> bool {
         self.can_set
     }
@@ -114,15 +118,15 @@ impl<'a, R: Resource> StoreCall<'a, R> {
 }
 
 impl<R: Record> StoreCall<'_, R> {
-    /// Returns whether a record exists for the caller.
+    /// Returns `true` if a record exists for the caller.
     ///
     /// # Errors
-    /// `INTERNAL_ERROR` if the condition on the rows has a fault.
+    /// `INTERNAL_ERROR` if the condition on the rows is invalid.
     pub fn sees(&self, record: &R) -> Result<bool, OperationError> {
         self.rows.matches(record)
     }
 
-    /// Refuses a new or changed record that its own caller could not see.
+    /// Rejects a new or changed record that its own caller could not see.
     ///
     /// # Errors
     /// `PERMISSION_DENIED`.
@@ -136,8 +140,10 @@ impl<R: Record> StoreCall<'_, R> {
         OperationError::permission_denied(message)
     }
 
-    /// The references of a record whose targets must exist for the caller: those that differ from an earlier state, to
-    /// resources of which not all rows exist for everyone. Fields whose earlier values are `unknown` differ.
+    /// Returns the references to check: those to resources of which the caller sees only some rows.
+    ///
+    /// References are skipped if the earlier record `old` contains the same ones. Fields in `unknown` count
+    /// as changed.
     pub(crate) fn changed_references(
         &self,
         old: Option<&R>,
@@ -170,9 +176,11 @@ impl<R: Record> StoreCall<'_, R> {
         Ok(checks)
     }
 
-    /// Refuses a record that refers to one which does not exist for the caller, of a resource of which not all rows exist
-    /// for everyone. A store whose transactions do not include other stores calls it before it writes. The check may read
-    /// from the same store: hold no lock for which [`get`](super::ResourceStore::get) waits.
+    /// Rejects a record with a reference to a record that does not exist for the caller. Only references to
+    /// resources with restricted rows are checked.
+    ///
+    /// Call it before you write, if your transactions do not include other stores. The check may read from
+    /// the same store, so do not hold a lock for which [`get`](super::ResourceStore::get) waits.
     ///
     /// # Errors
     /// `VALIDATION_INVALID_VALUE` for the field, and the errors of the other stores.

@@ -16,16 +16,17 @@ use crate::value::ValueKind;
 
 /// Adds ready operations to an adapter.
 pub trait WithResources {
-    /// Adds the ready operations of the resource in a store: those that `#[resource(operations)]` above the
-    /// resource names, and `query_relationships` if the resource has fields marked `references`. An operation that is
-    /// added in another way under the same name replaces the ready one.
+    /// Adds the ready operations of the resource in a store: the ones in `#[resource(operations)]` above the
+    /// resource, and `query_relationships` if the resource has fields marked `references`.
+    ///
+    /// To replace a ready operation, add your own operation with the same name.
     #[must_use]
     fn resource<S: ResourceStore>(self, store: S) -> Self
     where
         S::Resource: ReadyOperations<S>;
 
-    /// Adds the ready operations of the resources in up to sixteen stores. `query_relationships` follows the references
-    /// between all of them.
+    /// Adds the ready operations of the resources in up to sixteen stores. `query_relationships` follows the
+    /// references between all of them.
     ///
     /// ```
     /// use mcp_aql::prelude::*;
@@ -51,7 +52,7 @@ pub trait WithResources {
     ///     /// Number of the order.
     ///     #[resource(id)]
     ///     order_id: u32,
-    ///     /// Customer who has ordered.
+    ///     /// Customer who ordered.
     ///     #[resource(references = "customer")]
     ///     customer_id: u32,
     /// }
@@ -106,7 +107,7 @@ pub trait ResourceStores: StoreTypes {
     fn add_to(self, builder: AdapterBuilder) -> (AdapterBuilder, Vec<Arc<dyn StoredRecords>>);
 }
 
-/// The kind and the name of an element.
+/// Returns the kind and the name of an example element.
 fn example_element<R: Record>() -> (String, String) {
     let singular = R::NAMES.singular;
     let schema = R::model().schema();
@@ -118,7 +119,7 @@ fn example_element<R: Record>() -> (String, String) {
     (singular.to_owned(), name)
 }
 
-/// The problems of operations that set fields which their store computes.
+/// Returns the problems of operations that set fields computed by their store.
 fn settable_fields<'a>(
     computed: &[String],
     operations: impl Iterator<Item = &'a OperationSpec>,
@@ -165,7 +166,7 @@ macro_rules! tuple_of_stores {
                 self,
                 mut builder: AdapterBuilder,
             ) -> (AdapterBuilder, Vec<Arc<dyn StoredRecords>>) {
-                // All stores of the adapter, also those of other calls.
+                // All stores of the adapter, including those added by other calls of this method.
                 let targets = builder.state_of_part::<ReferenceTargets>();
                 #[expect(non_snake_case, reason = "a variable has the name of its type")]
                 let ($($store,)+) = self;

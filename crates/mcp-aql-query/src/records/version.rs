@@ -5,7 +5,7 @@ use mcp_aql_core::internal::operation::Call;
 use mcp_aql_core::internal::schema::ParameterSpec;
 use mcp_aql_core::{OperationError, ParamGroup};
 
-/// The type of a field `_version` or `_etag`, which every change of the resource sets.
+/// The type of a field `_version` or `_etag`. Every change of the resource sets it.
 ///
 /// Source: MCP-AQL §9.3.2 (REQ-CON-02).
 #[diagnostic::on_unimplemented(
@@ -14,7 +14,7 @@ use mcp_aql_core::{OperationError, ParamGroup};
     note = "a version is a whole number such as `u64`, or a `DateTime<Utc>`; implement `Version` for a type of your own"
 )]
 pub trait Version {
-    /// Changes the version.
+    /// Sets the next version.
     fn advance(&mut self);
 }
 
@@ -32,13 +32,13 @@ numbers!(u32, u64, i32, i64);
 
 impl Version for DateTime<Utc> {
     fn advance(&mut self) {
-        // Two changes may be faster than the clock.
+        // Two changes can happen within one tick of the clock.
         let next = self.checked_add_signed(chrono::TimeDelta::microseconds(1));
         *self = Utc::now().max(next.unwrap_or(DateTime::<Utc>::MIN_UTC));
     }
 }
 
-/// Stands for the parameter `if_match` of a resource without a version.
+/// The parameter `if_match` of a resource without a version: no parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoVersion;
 

@@ -56,7 +56,7 @@ pub enum EdgeDirection {
     Incoming,
 }
 
-/// The direction of the relationships that a walk follows.
+/// The direction in which a query follows relationships.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TraversalDirection {
@@ -74,7 +74,8 @@ impl ElementRef {
         Self { element_type: element_type.into(), element_name: element_name.into() }
     }
 
-    /// The node id in a graph: `task:t-7`. Unambiguous, since kinds contain no colon.
+    /// Returns the node id in a graph, such as `task:t-7`. Ids are unambiguous, because kinds contain no
+    /// colon.
     pub fn id(&self) -> String {
         format!("{}:{}", self.element_type, self.element_name)
     }
@@ -88,10 +89,10 @@ impl Edge {
 }
 
 impl TraversalDirection {
-    /// Every direction, as introspection lists them.
+    /// Every direction, in the order of introspection.
     pub(super) const ALL: [Self; 3] = [Self::Incoming, Self::Outgoing, Self::Both];
 
-    /// The name in JSON.
+    /// Returns the name in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Incoming => "incoming",
@@ -100,7 +101,7 @@ impl TraversalDirection {
         }
     }
 
-    /// The sides to follow.
+    /// Returns the sides to follow.
     pub const fn edge_directions(self) -> &'static [EdgeDirection] {
         match self {
             Self::Incoming => &[EdgeDirection::Incoming],

@@ -93,7 +93,7 @@ pub struct GraphEdge {
     pub relationship: String,
 }
 
-/// A section of the result that `include` names.
+/// A section of the result. Callers select sections with `include`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(super) enum Section {
     #[serde(rename = "root")]
@@ -137,7 +137,7 @@ impl RelationshipGraph {
     }
 }
 
-/// The root and the ends of these relationships, without duplicates, in the order of the walk.
+/// Returns the root and the ends of these relationships, without duplicates, in the order of the walk.
 fn nodes(root: &ElementRef, steps: &[Step]) -> Vec<GraphNode> {
     let ends = steps.iter().flat_map(|step| [&step.near, &step.far]);
     let mut known = HashSet::new();

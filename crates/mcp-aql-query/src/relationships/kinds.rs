@@ -3,7 +3,7 @@
 use crate::resource::Resource;
 use crate::resource_spec::RelationshipType;
 
-/// A type that declares kinds of relationships: each resource, and the stores of several.
+/// A type that declares kinds of relationships: each resource, and tuples of stores.
 pub trait RelationshipKinds: 'static {
     /// Returns the kinds.
     fn relationship_kinds() -> Vec<RelationshipType>;

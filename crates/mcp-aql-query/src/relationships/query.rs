@@ -20,12 +20,13 @@ use crate::entry::{QueryArgument, QueryParams, QueryTable};
 use crate::options::QueryOptions;
 use crate::read::{QueryFaults, read_map};
 
-/// A query for the elements that are related to a root element: the parameters `root`, `direction`,
-/// `relationship`, `depth`, `include`, `first` and `after` of an operation.
+/// A query for the elements related to a root element.
 ///
-/// `T` declares the kinds of relationships. The protocol predefines `uses`, `extends`,
-/// `references`, `triggers` and `composes`. [`run`](Self::run) answers the query from any source of
-/// relationships:
+/// Declare it as an argument of a READ operation. The operation then has the parameters `root`, `direction`,
+/// `relationship`, `depth`, `include`, `first` and `after`. `T` declares the kinds of relationships. The
+/// protocol predefines `uses`, `extends`, `references`, `triggers` and `composes`.
+///
+/// Answer the query with [`run`](Self::run) from any source of relationships:
 ///
 /// ```
 /// use mcp_aql::prelude::*;
@@ -37,7 +38,7 @@ use crate::read::{QueryFaults, read_map};
 /// #[derive(Serialize, JsonSchema, Resource)]
 /// #[resource(relationships(references = "Quotes another book."))]
 /// struct Book {
-///     /// Its title.
+///     /// Title.
 ///     #[resource(id)]
 ///     title: String,
 /// }
@@ -87,35 +88,37 @@ pub struct RelationshipQuery<T> {
 }
 
 impl<T> RelationshipQuery<T> {
-    /// The maximum number of elements that a walk visits, including the root.
+    /// Maximum number of elements that a walk visits, including the root.
     pub const MAX_NODES: usize = 10_000;
 
-    /// The number of relationships that a walk follows for each element that it may visit.
+    /// Number of relationships that a walk follows per element that it may visit.
     const EDGES_PER_NODE: usize = 10;
 
-    /// The element where the walk starts.
+    /// Returns the element where the walk starts.
     pub fn root(&self) -> &ElementRef {
         &self.root
     }
 
-    /// The direction of the relationships that the walk follows.
+    /// Returns the direction in which the walk follows relationships.
     pub fn direction(&self) -> TraversalDirection {
         self.direction
     }
 
-    /// The only kind of relationship that the walk follows, or `None` for all kinds.
+    /// Returns the only kind of relationship that the walk follows, or `None` for all kinds.
     pub fn relationship(&self) -> Option<&str> {
         self.relationship.as_deref()
     }
 
-    /// The maximum distance from the root, in steps.
+    /// Returns the maximum distance from the root, in steps.
     pub fn depth(&self) -> usize {
         self.depth
     }
 
-    /// Lowers the maximum number of elements that the walk visits, including the root, from
-    /// [`MAX_NODES`](Self::MAX_NODES). The walk follows up to ten times as many relationships. If
-    /// the limit ends the walk, the reply has a `VALIDATION_TRUNCATED_WARNING`.
+    /// Lowers the maximum number of elements that the walk visits, including the root. The default is
+    /// [`MAX_NODES`](Self::MAX_NODES).
+    ///
+    /// The walk follows up to ten times as many relationships. If the limit ends the walk, the reply contains
+    /// a `VALIDATION_TRUNCATED_WARNING`.
     #[must_use]
     pub fn visit_at_most(mut self, nodes: usize) -> Self {
         self.max_nodes = nodes.clamp(1, Self::MAX_NODES);
@@ -124,13 +127,18 @@ impl<T> RelationshipQuery<T> {
 
     /// Walks breadth-first and returns the requested page.
     ///
-    /// Every relationship is returned once, including those that close a cycle, where the walk does
-    /// not continue. The order is by depth, then by the element at which the walk encountered the
-    /// relationship, then outgoing before incoming, then by kind and by the other end; texts are
-    /// compared by bytes. A page starts after the last relationship of the previous page, even if
-    /// relationships were added or removed meanwhile.
+    /// Every relationship is returned once. This includes relationships that close a cycle, where the walk
+    /// does not continue. They are sorted:
     ///
-    /// A walk ends as soon as its page is full. The cost of a page depends on the part of the walk
+    /// 1. by depth,
+    /// 2. by the element at which the walk encountered the relationship,
+    /// 3. outgoing before incoming,
+    /// 4. by kind, then by the other end.
+    ///
+    /// Strings are compared by bytes. A page starts after the last relationship of the previous page, even if
+    /// relationships were added or removed in between.
+    ///
+    /// The walk ends when the page is full. The cost of a page therefore depends on the part of the walk
     /// before it, and `totalCount` is not available.
     ///
     /// # Errors
@@ -182,7 +190,7 @@ impl<T> RelationshipQuery<T> {
 }
 
 impl<T: RelationshipKinds> RelationshipQuery<T> {
-    /// Parses a query outside of an operation, for instance in a test.
+    /// Parses a query outside of an operation, for example in a test.
     ///
     /// # Errors
     /// The error that a client would receive for the same parameters.
@@ -241,14 +249,14 @@ const INVALID_CURSOR: &str = "is no cursor of this query: give 'endCursor' of on
                          with the same 'root', 'direction', 'relationship' and 'depth'";
 
 impl<T> RelationshipQuery<T> {
-    /// The purpose to which cursors are bound.
+    /// Returns the purpose to which cursors are bound.
     fn purpose(&self) -> String {
         let Self { root, direction, relationship, depth, .. } = self;
         serde_json::json!(["relationships", root, direction.as_str(), relationship, depth])
             .to_string()
     }
 
-    /// Decodes a cursor, if it belongs to this query.
+    /// Decodes a cursor. Returns `None` if it does not belong to this query.
     fn open(&self, text: &str) -> Option<Step> {
         step_cursor::unpack(&self.key.open(&self.purpose(), text)?)
     }

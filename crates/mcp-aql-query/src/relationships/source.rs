@@ -7,8 +7,9 @@ use mcp_aql_core::OperationError;
 
 use super::element::{Edge, EdgeDirection, ElementRef};
 
-/// A source of relationships. The walk queries it level by level, so a database answers each level
-/// with a single statement.
+/// A source of relationships.
+///
+/// The walk queries it level by level, so you can answer each level with a single statement of a database.
 ///
 /// ```
 /// use mcp_aql::query::{Edge, EdgeRequest, EdgeDirection};
@@ -40,22 +41,21 @@ use super::element::{Edge, EdgeDirection, ElementRef};
     note = "implement `RelationshipSource` for it, or hand over a `Vec<Edge>`"
 )]
 pub trait RelationshipSource: Sync {
-    /// The error of the source.
+    /// Error of the source.
     type Error: Into<OperationError> + Send;
 
     /// Returns the relationships of these elements.
     ///
-    /// Their order does not matter, and duplicates are removed: the walk sorts them. If there are
-    /// more than [`limit`](EdgeRequest::limit), return the first ones by the requested element, then by
-    /// kind, then by the other end. Pages are consistent as long as the same ones are returned each
-    /// time.
+    /// The walk sorts the relationships and removes duplicates, so you can return them in any order. If there
+    /// are more than [`limit`](EdgeRequest::limit), return the first ones by the requested element, then by
+    /// kind, then by the other end. Pages are only consistent if you return the same ones each time.
     fn edges(
         &self,
         at: EdgeRequest<'_>,
     ) -> impl Future<Output = Result<Vec<Edge>, Self::Error>> + Send;
 
-    /// Checks that a walk may start at this element. By default every element is valid; return
-    /// `NOT_FOUND_RESOURCE` for one that does not exist.
+    /// Checks that a walk may start at this element. By default, every element is valid. Return
+    /// `NOT_FOUND_RESOURCE` for a missing one.
     fn check_root(
         &self,
         root: &ElementRef,
@@ -65,24 +65,24 @@ pub trait RelationshipSource: Sync {
     }
 }
 
-/// The relationships that a walk requests.
+/// The relationships requested by a walk.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct EdgeRequest<'a> {
-    /// The elements, sorted and without duplicates: at least one, and at most
-    /// [`MAX_NODES`](Self::MAX_NODES).
+    /// The elements, sorted and without duplicates. There are at least one and at most
+    /// [`MAX_NODES`](Self::MAX_NODES) of them.
     pub nodes: &'a [ElementRef],
-    /// Outgoing: relationships whose source is one of `nodes`. Incoming: those whose target is.
+    /// If outgoing, the source of the relationships is one of `nodes`. If incoming, the target is.
     pub direction: EdgeDirection,
-    /// The only kind to return.
+    /// The only kind to return, or `None` for all kinds.
     pub relationship: Option<&'a str>,
     /// The maximum number of relationships needed.
     pub limit: usize,
 }
 
 impl<'a> EdgeRequest<'a> {
-    /// The maximum number of elements per request: a statement with two variables per element stays
-    /// within the limits of common databases.
+    /// Maximum number of elements per request. A statement with two variables per element stays within the
+    /// limits of common databases.
     pub const MAX_NODES: usize = 1_000;
 
     pub(super) fn new(
@@ -94,7 +94,7 @@ impl<'a> EdgeRequest<'a> {
         Self { nodes, direction, relationship, limit }
     }
 
-    /// Whether this relationship is one of those requested.
+    /// Returns `true` if this relationship was requested.
     pub fn matches(&self, edge: &Edge) -> bool {
         let near = match self.direction {
             EdgeDirection::Outgoing => &edge.source,

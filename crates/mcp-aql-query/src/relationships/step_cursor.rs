@@ -5,7 +5,7 @@ use super::walk::Step;
 use crate::cursor;
 use crate::value::Scalar;
 
-/// Encodes a place after this step.
+/// Encodes the position after this step.
 pub(super) fn pack(step: &Step) -> Vec<u8> {
     let text = |text: &String| Scalar::from(text.clone());
     cursor::pack(&[

@@ -1,4 +1,4 @@
-//! The parameters of a relationship query and their description for introspection.
+//! Describes the parameters of a relationship query for introspection.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,12 @@ use crate::resource_spec::RelationshipType;
 /// The type of `root` in introspection.
 const ROOT: &str = "RelationshipRoot";
 
-/// The maximum depth of a walk.
+/// Returns the maximum depth of a walk.
 pub(super) fn max_depth(options: &QueryOptions) -> usize {
     options.max_depth.max(1)
 }
 
-/// The table of a relationship query, with this element in its example.
+/// Returns the table of a relationship query, with this element in its example.
 pub(super) fn of(
     element: (String, String),
     relationships: &[RelationshipType],
@@ -94,7 +94,7 @@ fn parameters(relationships: &[RelationshipType], options: &QueryOptions) -> Vec
     ]
 }
 
-/// The description of `relationship`, with the meaning of each kind (REQ-REL-05).
+/// Returns the description of `relationship`, with the meaning of each kind (REQ-REL-05).
 fn kinds(relationships: &[RelationshipType]) -> String {
     let mut text = "Follow only relationships of this kind.".to_owned();
     for kind in relationships {
@@ -121,14 +121,14 @@ fn optional(name: &'static str, description: &str, shape: Shape) -> QueryParamet
     }
 }
 
-/// The shape of one of these texts.
+/// Returns the shape of one of these strings.
 fn choice(names: Vec<&'static str>) -> Shape {
     let mut shape = Shape::of(Kind::String);
     shape.checks.allowed = names.into_iter().map(Value::from).collect();
     shape
 }
 
-/// The shape of an integer in this range.
+/// Returns the shape of an integer in this range.
 fn whole(least: usize, most: Option<usize>) -> Shape {
     let bound = |number| i128::try_from(number).ok().map(Bound::Int);
     let mut shape = Shape::of(Kind::Integer);
@@ -179,7 +179,11 @@ fn root_type() -> Members {
     details
 }
 
-/// The parameters of an example call.
+/// Returns the parameters of an example call, for example:
+///
+/// ```json
+/// { "root": { "element_type": "task", "element_name": "task-1" }, "direction": "both", "depth": 2 }
+/// ```
 fn example(
     (kind, name): &(String, String),
     relationships: &[RelationshipType],

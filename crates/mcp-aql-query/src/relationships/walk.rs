@@ -1,5 +1,7 @@
-//! The walk along relationships: breadth-first, following each relationship and entering each
-//! element once, so that cycles end.
+//! The walk along relationships.
+//!
+//! The walk is breadth-first. It follows each relationship once and enters each element once, so that it ends
+//! even in cycles.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -13,24 +15,24 @@ pub(super) struct Walk<'a> {
     pub(super) root: &'a ElementRef,
     pub(super) direction: TraversalDirection,
     pub(super) relationship: Option<&'a str>,
-    /// The maximum distance from the root, in steps.
+    /// Maximum distance from the root, in steps.
     pub(super) depth: usize,
-    /// The maximum number of elements visited, including the root.
+    /// Maximum number of elements visited, including the root.
     pub(super) max_nodes: usize,
-    /// The maximum number of relationships followed.
+    /// Maximum number of relationships followed.
     pub(super) max_edges: usize,
 }
 
-/// A relationship as the walk encountered it.
+/// A relationship in the direction in which the walk encountered it.
 ///
-/// The order of the fields is the order of the walk: by distance from the root, then by the near
-/// element, the side, the kind and the far element; texts are compared by bytes. It depends only on
-/// the relationships, so it is the same for every page.
+/// The order of the fields is the order of the walk: by distance from the root, then by the near element, the
+/// side, the kind and the far element. Strings are compared by bytes. The order depends only on the
+/// relationships, so it is the same for every page.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Step {
     /// 1 for a relationship of the root.
     pub(super) depth: usize,
-    /// The element at which it was encountered.
+    /// The element at which the walk encountered the relationship.
     pub(super) near: ElementRef,
     pub(super) side: EdgeDirection,
     pub(super) relationship: String,
@@ -41,9 +43,9 @@ pub(super) struct Step {
 /// The limit that ended a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WalkLimit {
-    /// The section that is cut off, as `include` names it.
+    /// The truncated section, by its name in `include`.
     pub(super) field: &'static str,
-    /// The number of items found; there may be more.
+    /// The number of items found. There may be more.
     pub(super) found: usize,
     /// The number of items returned.
     pub(super) kept: usize,
@@ -52,8 +54,9 @@ pub(super) struct WalkLimit {
 }
 
 impl Walk<'_> {
-    /// Calls `take` with every step in order until it breaks. With a limit, the steps are a prefix
-    /// of those without one, if the source returns the first relationships.
+    /// Calls `take` with every step in order until it breaks.
+    ///
+    /// A limit only removes steps at the end, if the source returns the first relationships.
     pub(super) async fn run<S: RelationshipSource + ?Sized>(
         &self,
         source: &S,
@@ -84,6 +87,7 @@ impl Walk<'_> {
                         return Ok(None);
                     }
                 }
+                // The source has omitted relationships of these elements, so the following steps are unknown.
                 if more {
                     return Ok(Some(self.too_many_edges(followed, 1)));
                 }
@@ -91,13 +95,15 @@ impl Walk<'_> {
             if next.is_empty() {
                 break;
             }
+            // The steps of a level are in the order of their near elements.
             next.sort_unstable();
             level = next;
         }
         Ok(None)
     }
 
-    /// The sorted steps from these elements, and whether the source has more of them.
+    /// Returns the sorted steps from these elements. The second value is `true` if the source has more of
+    /// them.
     async fn steps<S: RelationshipSource + ?Sized>(
         &self,
         source: &S,
@@ -105,8 +111,8 @@ impl Walk<'_> {
         depth: usize,
         visited: &HashMap<ElementRef, usize>,
     ) -> Result<(Vec<Step>, bool), S::Error> {
-        // One more than the limit, to detect further ones. The remaining number would be too low:
-        // in both directions a source repeats relationships that were followed from the other end.
+        // Request one more than the limit, to detect further relationships. The remaining number would be too
+        // low: in both directions, a source repeats relationships that were followed from the other end.
         let limit = self.max_edges.saturating_add(1);
         let mut steps = Vec::new();
         let mut more = false;
@@ -114,7 +120,7 @@ impl Walk<'_> {
             let at = EdgeRequest::new(nodes, *side, self.relationship, limit);
             let edges = source.edges(at).await?;
             more |= edges.len() >= limit;
-            // Relationships that were not requested are ignored.
+            // Ignore relationships outside of the request.
             let asked = edges.into_iter().filter(|edge| at.matches(edge));
             steps.extend(
                 asked
@@ -127,8 +133,10 @@ impl Walk<'_> {
         Ok((steps, more))
     }
 
-    /// In both directions every relationship is found at both of its ends. It is followed from the
-    /// one that comes first.
+    /// Returns `true` if the walk has followed this relationship from its other end.
+    ///
+    /// In both directions, every relationship is found at both of its ends. It is followed from the end that
+    /// comes first in the walk.
     fn was_met(&self, step: &Step, visited: &HashMap<ElementRef, usize>) -> bool {
         if self.direction != TraversalDirection::Both {
             return false;
@@ -180,7 +188,7 @@ impl Step {
         Self { depth, near, side, relationship: edge.relationship, far }
     }
 
-    /// The source and the target of the relationship.
+    /// Returns the source and the target of the relationship.
     pub(super) fn ends(&self) -> (&ElementRef, &ElementRef) {
         match self.side {
             EdgeDirection::Outgoing => (&self.near, &self.far),

@@ -1,4 +1,4 @@
-//! Columns whose type is not the one that the field's type suggests.
+//! Columns whose type differs from the default for their field.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use super::dialect::{Dialect, Form, Operand};
 use crate::field_info::FieldInfo;
 use crate::value::Scalar;
 
-/// The type of a column, as [`SqlTable::column_type`](super::SqlTable::column_type) names it.
+/// The type of a column, set with [`SqlTable::column_type`](super::SqlTable::column_type).
 #[derive(Debug, Clone)]
 pub(super) enum SqlType {
-    /// An identifier with an index that only its own type uses.
+    /// `uuid`. It is compared as such, because a comparison of strings would not use its index.
     Uuid,
-    /// An instant without a time zone, in UTC, in PostgreSQL.
+    /// A PostgreSQL timestamp without a time zone, in UTC.
     Timestamp,
-    /// An instant in UTC as the text that SQLite's functions write: `2031-05-06 07:00:00`.
+    /// An instant in UTC in the format of SQLite's functions: `2031-05-06 07:00:00`.
     Datetime,
-    /// An array with this type.
+    /// An array of this type.
     Array(Arc<str>),
-    /// A type with this name whose values are converted to text and back.
+    /// Any other type. Its values are converted to strings and back.
     Text(Arc<str>),
 }
 
@@ -35,10 +35,10 @@ impl SqlType {
         }
     }
 
-    /// Converts the column to the type that the field's type suggests.
+    /// Converts the column to the default type for the field.
     pub(super) fn read(&self, column: Expr) -> Expr {
         match self {
-            // Its seconds since 1970 are those of UTC.
+            // Its seconds since 1970 are those of UTC, so no conversion is necessary.
             Self::Timestamp => column,
             Self::Datetime => {
                 Expr::cust_with_expr("(rtrim(replace(?, ' ', 'T'), 'Z') || 'Z')", column)
@@ -48,8 +48,10 @@ impl SqlType {
         }
     }
 
-    /// Converts a value to the type of the column, which refuses it as it refuses the literal of a plain INSERT: an
-    /// explicit cast would shorten or pad the value to the length of the type.
+    /// Converts a value to the type of the column.
+    ///
+    /// The conversion goes through a JSON record, so that the database rejects the same values as in a plain
+    /// INSERT. An explicit cast would shorten or pad the value to the length of the type.
     pub(super) fn write(&self, value: Expr) -> Expr {
         match self {
             Self::Timestamp => in_utc(value),
@@ -78,12 +80,13 @@ impl SqlType {
         }
     }
 
-    /// Whether a database has columns of the type.
+    /// Returns `true` if the dialect's databases have columns of this type.
     pub(super) fn is_of(&self, dialect: Dialect) -> bool {
         (dialect == Dialect::Sqlite) == matches!(self, Self::Datetime)
     }
 
-    /// Whether the column itself is compared for equality, so that its indexes serve and all forms of a value are equal.
+    /// Returns `true` if the column itself is compared for equality. The comparison then uses its indexes,
+    /// and all forms of a value are equal.
     pub(super) fn is_compared(&self, form: Form) -> bool {
         match self {
             Self::Uuid => form == Form::Text,
@@ -92,12 +95,12 @@ impl SqlType {
         }
     }
 
-    /// Whether the column itself is compared for its order.
+    /// Returns `true` if the column itself is compared for its order.
     pub(super) fn is_ordered(&self, form: Form) -> bool {
         form == Form::Text && self.order() == Some(TypeOrder::Own)
     }
 
-    /// The order of the values, if PostgreSQL compares them in a way of its own.
+    /// Returns the order of the values, if the type has an equality of its own.
     fn order(&self) -> Option<TypeOrder> {
         let Self::Text(name) = self else { return None };
         let name = without_length(name);
@@ -106,7 +109,7 @@ impl SqlType {
         order(&OWN_ORDER, TypeOrder::Own).or_else(|| order(&ORDERED_BY_TEXT, TypeOrder::Text))
     }
 
-    /// Converts a bound to the type of the column, without its length, which would round it.
+    /// Converts a bound to the type of the column without its length, because the length would round it.
     fn bound(&self, value: Expr) -> Expr {
         match self {
             Self::Text(name) => value.cast_as(Alias::new(without_length(name))),
@@ -114,24 +117,27 @@ impl SqlType {
         }
     }
 
-    /// Returns `true` if a text is converted to a value of the type, and may not be the form of any.
+    /// Returns `true` if strings are converted to values of the type. The conversion may fail.
     pub(super) const fn is_converted(&self) -> bool {
         matches!(self, Self::Uuid | Self::Text(_))
     }
 
-    /// Returns `true` if PostgreSQL reports a malformed text of the type as it reports a malformed statement.
+    /// Returns `true` if PostgreSQL reports a malformed value of the type with the same errors as a malformed
+    /// statement.
     pub(super) fn is_parsed(&self) -> bool {
         const TYPES: [&str; 5] = ["hstore", "jsonpath", "lquery", "ltree", "ltxtquery"];
         matches!(self, Self::Text(name) if name.starts_with("reg") || TYPES.contains(&&**name))
     }
 
-    /// The text of a value in the form in which the column [shows](Self::read) it.
+    /// Returns the canonical string of a value, as the [read](Self::read) column contains it.
     pub(super) fn canonical(&self, value: Expr) -> Expr {
         self.write(value).cast_as(Alias::new("text"))
     }
 
-    /// The condition that the array in a column has the entries of a list, which is given as JSON. Both are compared as JSON
-    /// in one form, or in the type of the entries if that has an equality of its own.
+    /// Returns the condition that the array in a column has the entries of a JSON list.
+    ///
+    /// If the type of the entries has an equality of its own, the arrays are compared. Otherwise both are
+    /// compared as JSON.
     pub(super) fn contains(&self, column: &Expr, list: Expr) -> Option<Expr> {
         let Self::Array(name) = self else { return None };
         let entries = Self::Text(name.trim_end_matches("[]").into());
@@ -142,7 +148,7 @@ impl SqlType {
         })
     }
 
-    /// The name of the type, if it does not have a value for each text.
+    /// Returns the name of the type for messages, if not every string is a value of the type.
     pub(super) fn name_to_callers(&self) -> Option<&str> {
         match self {
             Self::Uuid => Some("uuid"),
@@ -151,7 +157,8 @@ impl SqlType {
         }
     }
 
-    /// Returns the operand of a comparison with the column itself, or `None` if the column cannot contain the value.
+    /// Returns the operand of a comparison with the column itself, or `None` if the column cannot contain the
+    /// value.
     pub(super) fn equal(&self, value: &Scalar, info: &FieldInfo, form: Form) -> Option<Expr> {
         let Scalar::Text(text) = value else { return None };
         if matches!(self, Self::Uuid) {
@@ -166,11 +173,11 @@ impl SqlType {
     }
 }
 
-/// How values of a type are ordered.
+/// The order of the values of a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TypeOrder {
     Own,
-    /// As their texts, because the type has no smallest value of several.
+    /// The order of their string forms, because PostgreSQL has no `min` for the type.
     Text,
 }
 
@@ -204,7 +211,7 @@ const OWN_ORDER: [&str; 26] = [
     "float8",
 ];
 
-/// The types whose values have several texts, and no smallest one.
+/// The types whose values have several string forms but no `min`.
 const ORDERED_BY_TEXT: [&str; 15] = [
     "macaddr",
     "macaddr8",
@@ -227,7 +234,7 @@ fn in_utc(value: Expr) -> Expr {
     Expr::cust_with_expr("($1 AT TIME ZONE 'UTC')", value)
 }
 
-/// The name of a type without its length: `time without time zone` for `time(3) without time zone`.
+/// Returns the name of a type without its length: `time without time zone` for `time(3) without time zone`.
 fn without_length(name: &str) -> String {
     let name = name.to_ascii_lowercase();
     let (before, after) = name.split_once('(').unwrap_or((&name, ""));
@@ -235,7 +242,8 @@ fn without_length(name: &str) -> String {
     format!("{}{after}", before.trim_end())
 }
 
-/// The digits of a UUID in any form that PostgreSQL accepts: with capitals, in braces, with other hyphens or none.
+/// Returns the digits of a UUID in any form that PostgreSQL accepts: with capitals, in braces, with other
+/// hyphens or none.
 fn uuid(text: &str) -> Option<String> {
     let inner = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
     let digits: String = inner.unwrap_or(text).chars().filter(|letter| *letter != '-').collect();

@@ -1,8 +1,11 @@
-//! Conditions on rows, as SQL.
+//! Renders conditions on rows as SQL.
 //!
-//! In SQL a comparison with a missing value is neither true nor false. Directly below `WHERE`,
-//! `AND` and `OR` it counts as false. `NOT` is written `IS NOT TRUE`, so that it counts as false
-//! there too.
+//! In SQL, a comparison with a missing value is neither true nor false. Directly below `WHERE`, `AND` and
+//! `OR` it counts as false. `NOT` is rendered as `IS NOT TRUE`, so that it counts as false there too:
+//!
+//! ```sql
+//! WHERE ("status" = 'open') AND ("owner" = 'ada') IS NOT TRUE
+//! ```
 
 use std::cmp::Ordering;
 
@@ -19,7 +22,7 @@ use crate::value::{Scalar, ValueKind};
 /// The alias of a list's entries inside a condition.
 const ENTRY: &str = "entry";
 
-/// Joins conditions into a balanced tree, since databases limit the depth of expressions.
+/// Joins conditions into a balanced tree, because databases limit the depth of expressions.
 pub(super) fn joined(mut parts: Vec<Expr>, all: bool) -> Expr {
     while parts.len() > 1 {
         let mut halves = Vec::with_capacity(parts.len().div_ceil(2));
@@ -36,13 +39,13 @@ pub(super) fn joined(mut parts: Vec<Expr>, all: bool) -> Expr {
     parts.pop().unwrap_or_else(|| truth(all))
 }
 
-/// The condition that a value exists.
+/// Returns the condition that a value exists.
 fn there(column: Expr) -> Expr {
     column.is_not_null()
 }
 
 impl Context<'_> {
-    /// The condition of a filter.
+    /// Returns the condition of a filter.
     pub(super) fn condition(&self, filter: &Filter) -> Result<Expr, SqlError> {
         let each = |parts: &[Filter]| {
             parts.iter().map(|part| self.condition(part)).collect::<Result<Vec<_>, _>>()
@@ -55,7 +58,8 @@ impl Context<'_> {
         })
     }
 
-    /// A weaker condition, which holds for at least the rows that the filter accepts.
+    /// Returns a weaker condition: it holds for all rows that the filter accepts, and maybe for others.
+    /// Returns `None` if there is no such condition.
     pub(super) fn rough_condition(&self, filter: &Filter) -> Option<Expr> {
         match filter {
             Filter::All(parts) => {
@@ -67,7 +71,7 @@ impl Context<'_> {
         }
     }
 
-    /// The condition of a test.
+    /// Returns the condition of a test.
     fn test(&self, source: &Source, test: &Test) -> Expr {
         let dialect = self.dialect();
         if source.info.list {
@@ -83,7 +87,7 @@ impl Context<'_> {
         scalar(dialect, source, test)
     }
 
-    /// The condition that one of the terms occurs in one of the fields, and the score of a row.
+    /// Returns the condition that one of the terms occurs in one of the fields, and the score of a row.
     pub(super) fn words(&self, text: &TextQuery) -> Result<(Expr, Expr), SqlError> {
         let dialect = self.dialect();
         let unmapped = || SqlError::Unmapped { path: "query".to_owned() };
@@ -120,7 +124,7 @@ impl Context<'_> {
     }
 }
 
-/// The condition that a document exists and is neither a JSON null nor an empty list.
+/// Returns the condition that a document exists and is neither a JSON null nor an empty list.
 fn exists(dialect: Dialect, document: Expr, empty: &'static str) -> Expr {
     let kind = match dialect {
         Dialect::Sqlite => "json_type",
@@ -130,7 +134,8 @@ fn exists(dialect: Dialect, document: Expr, empty: &'static str) -> Expr {
 }
 
 impl Dialect {
-    /// The document in a column. In SQLite, any other text in it would make the statement fail.
+    /// Returns the document in a column, or `NULL` if the column does not contain valid JSON. In SQLite,
+    /// invalid JSON would make the statement fail.
     pub(super) fn document(self, column: Expr) -> Expr {
         if self == Self::Postgres {
             return column;
@@ -140,7 +145,7 @@ impl Dialect {
     }
 }
 
-/// The document if it is a list. Any other document has no entries.
+/// Returns the document if it is a list. Other documents have no entries.
 fn list(dialect: Dialect, document: Expr) -> Expr {
     match dialect {
         Dialect::Sqlite => dialect.document(document),
@@ -151,7 +156,7 @@ fn list(dialect: Dialect, document: Expr) -> Expr {
     }
 }
 
-/// The condition that an entry of a list passes a test.
+/// Returns the condition that an entry of a list passes a test.
 fn entries(dialect: Dialect, source: &Source, test: &Test) -> Expr {
     let document = source.column.clone();
     let form = Form::in_json(source.info.kind);
@@ -163,7 +168,7 @@ fn entries(dialect: Dialect, source: &Source, test: &Test) -> Expr {
             };
             return Expr::from(function(length).arg(list(dialect, document))).gt(number(0));
         }
-        // Supported by PostgreSQL's indexes.
+        // PostgreSQL's indexes support containment.
         (Dialect::Postgres, Test::Equals(value)) => return contains(dialect, source, value),
         (Dialect::Postgres, Test::AnyOf(values)) => {
             let each = values.iter().map(|value| contains(dialect, source, value)).collect();
@@ -186,13 +191,13 @@ fn entries(dialect: Dialect, source: &Source, test: &Test) -> Expr {
     Expr::exists(select)
 }
 
-/// The condition that a list contains this entry, by the comparison of PostgreSQL's `jsonb`.
+/// Returns the condition that a list contains this entry, by the comparison of PostgreSQL's `jsonb`.
 fn contains(dialect: Dialect, source: &Source, value: &Scalar) -> Expr {
     // The entries are parts of a document, even if the list itself is a column.
     let entry = Source { inside: true, ..source.clone() };
     let text = match entry.rounded(value) {
         Scalar::Text(text) if !dialect.holds(&text) => None,
-        // Too large for the list's numbers; in JSON it would be null.
+        // The number is too large for the list's numbers. In JSON it would become null.
         Scalar::Float(value) if !value.is_finite() => None,
         value => serde_json::to_string(&[value]).ok(),
     };
@@ -205,7 +210,7 @@ fn contains(dialect: Dialect, source: &Source, value: &Scalar) -> Expr {
     }
 }
 
-/// The condition of a test of one value.
+/// Returns the condition of a test of one value.
 fn scalar(dialect: Dialect, source: &Source, test: &Test) -> Expr {
     let exact = |value: &Scalar| source.equal(dialect, value);
     let text = source.form == Form::Text || source.form == Form::Choice;
@@ -258,7 +263,8 @@ fn scalar(dialect: Dialect, source: &Source, test: &Test) -> Expr {
     }
 }
 
-/// A condition on the order of a value, which no value has that the field's type does not allow. An index still serves.
+/// Restricts a condition on the order of a value to values that the field's type allows. The database can
+/// still use an index.
 fn only_allowed(dialect: Dialect, source: &Source, condition: Expr) -> Expr {
     match source.is_allowed(dialect) {
         Some(is_allowed) => condition.and(is_allowed),
@@ -266,7 +272,7 @@ fn only_allowed(dialect: Dialect, source: &Source, condition: Expr) -> Expr {
     }
 }
 
-/// The condition that a choice ranks before or after another, as a list of names.
+/// Returns the condition that a choice ranks before or after another one, as a list of names.
 fn ranked(
     dialect: Dialect,
     source: &Source,
@@ -287,7 +293,12 @@ fn ranked(
     source.same(dialect).is_in(names)
 }
 
-/// The condition that a text starts with a prefix: a range of texts, which an index can find.
+/// Returns the condition that a string starts with a prefix. It is a range, because an index can find a
+/// range.
+///
+/// ```sql
+/// "title" >= 'Em' AND "title" < 'En'
+/// ```
 fn starts_with(text: &Expr, start: &str) -> Expr {
     if start.is_empty() {
         return there(text.clone());
@@ -299,7 +310,7 @@ fn starts_with(text: &Expr, start: &str) -> Expr {
     }
 }
 
-/// The smallest text, by bytes, after all texts with this prefix.
+/// Returns the smallest string, by bytes, after all strings with this prefix.
 fn behind(start: &str) -> Option<String> {
     let mut text = start.to_owned();
     while let Some(last) = text.pop() {
@@ -312,7 +323,7 @@ fn behind(start: &str) -> Option<String> {
 }
 
 impl Source {
-    /// A text or choice as it is compared by bytes.
+    /// Returns a string or choice with a collation for comparisons by bytes.
     fn as_text(&self, dialect: Dialect) -> Expr {
         dialect.ordered(self.column.clone(), Form::Text)
     }

@@ -1,4 +1,4 @@
-//! The storage of a resource's fields in a table.
+//! Determines where and how a resource's fields are stored in a table.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,7 +15,7 @@ use crate::model::ResourceSchema;
 use crate::plan::FieldIndex;
 use crate::value::Scalar;
 
-/// An expression of the author's.
+/// An expression written by the author of the adapter.
 pub(super) type Expression = Box<dyn Fn(&Now) -> Expr + Send + Sync>;
 
 /// The author's description of a table.
@@ -45,8 +45,7 @@ impl fmt::Debug for Mapping {
     }
 }
 
-/// The time of a query, for expressions that depend on it. It is the same in all statements of a
-/// query.
+/// The time of a query, for expressions that depend on it. All statements of a query see the same time.
 #[derive(Debug, Clone, Copy)]
 pub struct Now {
     pub(super) dialect: Dialect,
@@ -54,19 +53,20 @@ pub struct Now {
 }
 
 impl Now {
-    /// The moment.
+    /// Returns the instant.
     pub fn instant(&self) -> DateTime<Utc> {
         self.instant
     }
 
-    /// The time as a parameter, to be compared with a column of this storage format.
-    /// [`Storage::Text`] is compared without its end: `rtrim(created_at, 'Z0.')`.
+    /// Returns the time as a parameter, to be compared with a column of this storage format.
+    ///
+    /// Compare a column of [`Storage::Text`] without the end of its value: `rtrim(created_at, 'Z0.')`.
     pub fn to_expr(&self, storage: Storage) -> Expr {
         let form = Form::of(crate::ValueKind::Instant, false, storage);
         self.operand(&Scalar::Instant(self.instant), form)
     }
 
-    /// Today in UTC as a parameter, to be compared with a column of this storage format.
+    /// Returns the current date in UTC as a parameter, to be compared with a column of this storage format.
     pub fn today(&self, storage: Storage) -> Expr {
         let form = Form::of(crate::ValueKind::Date, false, storage);
         self.operand(&Scalar::Date(self.instant.date_naive()), form)
@@ -86,7 +86,7 @@ pub(super) struct Context<'a> {
     pub(super) mapping: &'a Mapping,
     pub(super) table: &'static ResourceSchema,
     pub(super) now: Now,
-    /// The column with the number of a row, if several rows may have no identifier.
+    /// The column with the internal row number, if several rows may have no identifier.
     pub(super) row_number: Option<&'static str>,
 }
 
@@ -96,13 +96,13 @@ pub(super) struct Source {
     pub(super) info: &'static FieldInfo,
     pub(super) column: Expr,
     pub(super) form: Form,
-    /// Whether the field is a part of a JSON document.
+    /// If `true`, the field is a part of a JSON document.
     pub(super) inside: bool,
-    /// The column itself, if its type is not the one that the field's type suggests.
+    /// The column itself, if its type differs from the default for the field.
     pub(super) typed: Option<(Expr, SqlType)>,
 }
 
-/// The form in which a row contains a field.
+/// The form of a field in the rows of a result.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StoredForm {
     pub(super) info: &'static FieldInfo,
@@ -111,12 +111,12 @@ pub(super) struct StoredForm {
 }
 
 impl Source {
-    /// The form in which a row contains the field.
+    /// Returns the form of the field in the rows of a result.
     pub(super) const fn stored(&self, dialect: Dialect) -> StoredForm {
         StoredForm { info: self.info, form: self.form, dialect }
     }
 
-    /// The field as it is ordered.
+    /// Returns the expression that orders rows by the field.
     pub(super) fn ordered(&self, dialect: Dialect) -> Expr {
         match &self.typed {
             Some((column, kind)) if kind.is_ordered(self.form) => return column.clone(),
@@ -125,7 +125,8 @@ impl Source {
             }
             _ => {}
         }
-        // The names and their number belong to the type, so they are part of the statement.
+        // The names and their number belong to the type. They are therefore part of the statement, not
+        // parameters.
         let mut rank = CaseStatement::new();
         for (place, name) in (0..).zip(&self.info.choices) {
             let same = dialect.same(self.column.clone(), self.form);
@@ -135,24 +136,25 @@ impl Source {
         if self.info.choices.is_empty() {
             return dialect.same(self.column.clone(), self.form);
         }
-        // An unknown name ranks after the known ones.
+        // Unknown names rank after the known ones.
         let unknown = i64::try_from(self.info.choices.len()).unwrap_or(i64::MAX);
         let there = self.column.clone().is_not_null();
         rank = rank.case(there, super::dialect::number(unknown));
         Expr::Case(Box::new(rank))
     }
 
-    /// The field as it is compared for equality.
+    /// Returns the expression for comparisons of equality.
     pub(super) fn same(&self, dialect: Dialect) -> Expr {
         match &self.typed {
             Some((column, kind)) if kind.is_compared(self.form) => column.clone(),
-            // A key of SQLite that ignores case is one key in any case.
+            // SQLite compares a key with `COLLATE NOCASE` without case. The comparison must agree with it.
             None if self.info.id && self.form == Form::Text => self.column.clone(),
             _ => dialect.same(self.column.clone(), self.form),
         }
     }
 
-    /// A value to compare with the field for [equality](Self::same), if the column can contain it.
+    /// Returns the operand of a comparison for [equality](Self::same), or `None` if the column cannot contain
+    /// the value.
     pub(super) fn equal(&self, dialect: Dialect, value: &Scalar) -> Option<Expr> {
         match &self.typed {
             Some((_, kind)) if kind.is_compared(self.form) => {
@@ -171,7 +173,7 @@ impl Source {
         }
     }
 
-    /// The field as it is selected.
+    /// Returns the expression for the list of selected columns.
     pub(super) fn shown(&self, dialect: Dialect) -> Expr {
         match (&self.typed, self.is_allowed(dialect)) {
             // The conversion of an instant would change any other value.
@@ -183,7 +185,7 @@ impl Source {
         }
     }
 
-    /// A value to compare with the field's [order](Self::ordered).
+    /// Returns the operand of a comparison with the field's [order](Self::ordered).
     pub(super) fn place_of(&self, dialect: Dialect, value: &Scalar) -> Operand {
         match value {
             Scalar::Stored(value) if self.form == Form::Choice => self.place_of(dialect, value),
@@ -196,11 +198,11 @@ impl Source {
         }
     }
 
-    /// A value to compare with the field.
+    /// Returns the operand of a comparison with the field.
     pub(super) fn operand(&self, dialect: Dialect, value: &Scalar) -> Operand {
         let operand = dialect.operand(&self.rounded(value), self.form);
         match operand {
-            // Compared with a `double precision`, an index on a `real` would not be used.
+            // In a comparison with a `double precision`, PostgreSQL would not use an index on a `real`.
             Operand::Exact(value) if self.is_real(dialect) => {
                 Operand::Exact(value.cast_as(Alias::new("real")))
             }
@@ -218,8 +220,8 @@ impl Source {
             && !self.inside
     }
 
-    /// Rounds the value as the field stores it: a 32-bit number is stored exactly in a column, and
-    /// in its decimal spelling in a document.
+    /// Rounds a value to the precision of the field. A column stores a 32-bit number exactly, a document its
+    /// decimal form.
     pub(super) fn rounded(&self, value: &Scalar) -> Scalar {
         match value {
             #[expect(clippy::cast_possible_truncation, reason = "so memory compares it")]
@@ -237,7 +239,7 @@ impl<'a> Context<'a> {
         self.mapping.dialect
     }
 
-    /// The table reference for `FROM`.
+    /// Returns the table reference for `FROM`.
     pub(super) fn from(&self) -> TableRef {
         match &self.mapping.schema {
             Some(schema) => (Alias::new(schema), Alias::new(&self.mapping.table)).into(),
@@ -245,18 +247,18 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// A column of the table.
+    /// Returns a column of the table.
     pub(super) fn column(&self, name: &str) -> Expr {
         Expr::col((Alias::new(&self.mapping.table), Alias::new(name)))
     }
 
-    /// The storage form of a field's values.
+    /// Returns the storage form of a field's values.
     pub(super) fn form(&self, info: &FieldInfo) -> Form {
         let storage = self.mapping.storage.get(&info.path).copied();
         Form::of(info.kind, info.list, storage.unwrap_or(self.dialect().storage()))
     }
 
-    /// The storage of the field with this index.
+    /// Returns the storage of the field with this index.
     pub(super) fn source(&self, place: FieldIndex) -> Result<Source, SqlError> {
         let unmapped = |path: &str| SqlError::Unmapped { path: path.to_owned() };
         let info = self.table.field(place).ok_or_else(|| unmapped("?"))?;
@@ -274,7 +276,7 @@ impl<'a> Context<'a> {
         if !path.contains('.') {
             return Some(self.source_in(info, self.column(path)));
         }
-        // Part of the innermost document around it.
+        // The field is a part of the innermost document around it.
         let names: Vec<_> = path.split('.').collect();
         for depth in (1..names.len()).rev() {
             let (outer, inner) = names.split_at(depth);
@@ -291,7 +293,7 @@ impl<'a> Context<'a> {
         None
     }
 
-    /// The storage of a field in a column of its own.
+    /// Returns the storage of a field in a column of its own.
     fn source_in(&self, info: &'static FieldInfo, column: Expr) -> Source {
         let typed = self.mapping.types.get(&info.path).map(|kind| (column.clone(), kind.clone()));
         let column = match &typed {
@@ -301,7 +303,7 @@ impl<'a> Context<'a> {
         Source { info, column, form: self.form(info), inside: false, typed }
     }
 
-    /// The author's expression for a path.
+    /// Returns the author's expression for a path.
     fn own(&self, path: &str) -> Option<Expr> {
         if let Some(expression) = self.mapping.expressions.get(path) {
             return Some(expression(&self.now));
@@ -309,7 +311,7 @@ impl<'a> Context<'a> {
         self.mapping.columns.get(path).map(|name| self.column(name))
     }
 
-    /// The author's conditions.
+    /// Returns the author's conditions.
     pub(super) fn scope(&self) -> impl Iterator<Item = Expr> + use<'a> {
         let now = self.now;
         self.mapping.scope.iter().map(move |condition| condition(&now))
@@ -317,7 +319,7 @@ impl<'a> Context<'a> {
 }
 
 impl Mapping {
-    /// Whether a member of the row is stored with a column for each of its own members.
+    /// Returns `true` if a member of the row has no column itself, but its own members have one each.
     pub(super) fn is_spread(&self, member: &str) -> bool {
         let inside =
             |path: &String| path.strip_prefix(member).is_some_and(|rest| rest.starts_with('.'));

@@ -1,27 +1,34 @@
-//! The traits that connect a driver.
+//! The traits to implement for a database driver.
 
 use std::future::Future;
 
 use super::{DatabaseError, Dialect, SqlValue, Statement};
 
-/// A database, for [`SqlStore`](super::SqlStore): what connects a driver.
+/// A database driver for [`SqlStore`](super::SqlStore).
 ///
-/// `RusqliteDatabase` (feature `rusqlite`) and `PostgresDatabase` (feature `tokio-postgres`) implement it, and so do
-/// `SqlxSqlite` and `SqlxPostgres` of the crate `mcp-aql-sqlx`.
+/// You only need to implement it for a driver without a ready implementation. `RusqliteDatabase` (feature
+/// `sqlite`), `PostgresDatabase` (feature `postgres`), and `SqlxSqlite` and `SqlxPostgres` (crate
+/// `mcp-aql-sqlx`) are ready.
 pub trait Database: Send + Sync + 'static {
-    /// The dialect of the database.
+    /// Dialect of the database.
     const DIALECT: Dialect;
 
-    /// A transaction. One that is dropped without [`commit`](Transaction::commit) changes nothing.
+    /// Type of the transactions. If one is dropped without [`commit`](Transaction::commit), it changes
+    /// nothing.
     type Transaction: Transaction;
 
-    /// Returns a number that is equal for values of the same database, such as the address of what its clones share. A
-    /// transaction of one of them also checks references to stores over the others.
+    /// Returns a number that identifies the database. It is equal for clones, so use for example the address
+    /// of a shared allocation.
+    ///
+    /// A transaction of a store also checks references to other stores with the same identity.
     fn identity(&self) -> usize;
 
-    /// Begins a transaction. All statements of a READ transaction must see the same state: any transaction of SQLite,
-    /// `REPEATABLE READ` in PostgreSQL. Of two WRITE transactions that change the same record, the second must wait:
-    /// `BEGIN IMMEDIATE` in SQLite, any transaction of PostgreSQL.
+    /// Begins a transaction.
+    ///
+    /// - All statements of a READ transaction must see the same state. In SQLite, every transaction does. In
+    ///   PostgreSQL, use `REPEATABLE READ`.
+    /// - If two WRITE transactions change the same record, the second must wait. In SQLite, use `BEGIN
+    ///   IMMEDIATE`. In PostgreSQL, every transaction waits.
     ///
     /// # Errors
     /// The error of the driver.

@@ -1,4 +1,4 @@
-//! The errors of databases, and what callers see of them.
+//! Classifies the errors of databases, and determines the part of them that callers see.
 
 use std::error::Error;
 use std::fmt;
@@ -6,25 +6,28 @@ use std::fmt;
 use mcp_aql_core::OperationError;
 use mcp_aql_protocol::ErrorCode;
 
-/// An error of a database. Every error and every message converts into `Other` with `?`, so that this type itself is not
-/// a [`std::error::Error`].
+/// An error of a database.
+///
+/// Return errors of your driver with `?`: every error and every message converts into `Other`. For this
+/// reason, the type does not implement [`std::error::Error`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum DatabaseError {
-    /// A unique column has the value already.
+    /// A unique column already contains the value.
     Unique(Violation),
-    /// A foreign key refers to no row, or a row to be deleted is still referred to.
+    /// A foreign key refers to a missing row, or a row to be deleted is still referenced.
     Reference(Violation),
     /// A value violates a CHECK constraint or NOT NULL, or its column cannot contain it.
     Value(Violation),
-    /// The database does not let the adapter do this: its user has no permission, or the database is read-only.
+    /// The adapter lacks a permission: its user is not allowed to run the statement, or the database is
+    /// read-only.
     Denied(Box<dyn Error + Send + Sync>),
-    /// Other calls or programs hold a lock or all connections, or the database cannot be reached. Nothing has changed, and
-    /// a later attempt may succeed.
+    /// The database cannot be reached, or others hold a lock or all connections. Nothing has changed, and a
+    /// later attempt may succeed.
     Busy(Box<dyn Error + Send + Sync>),
-    /// The answer to a COMMIT is missing, so that the changes may have happened or not.
+    /// The result of a COMMIT is unknown, so the changes may have happened or not.
     Unknown(Box<dyn Error + Send + Sync>),
-    /// Any other error, which callers see as `INTERNAL_ERROR`.
+    /// Any other error. Callers receive `INTERNAL_ERROR`.
     Other(Box<dyn Error + Send + Sync>),
 }
 
@@ -34,7 +37,7 @@ pub struct Violation {
     pub(super) columns: Vec<String>,
     pub(super) constraint: Option<String>,
     pub(super) defect: Defect,
-    /// The type of the only column, if it does not have the value.
+    /// The type of the only column, if the value is not valid for it.
     pub(super) type_name: Option<String>,
     cause: Box<dyn Error + Send + Sync>,
 }
@@ -46,19 +49,20 @@ pub(super) enum Defect {
     Rule,
     /// The value is missing.
     Missing,
-    /// The text is not the form of any value of the type.
+    /// The string is not valid for the type.
     Malformed,
-    /// The text is malformed, as that of a type such as `ltree`, or a rule of the database has failed by itself, such as a
-    /// policy that reads a setting without a value. The database reports both in the same way.
+    /// Either of two causes that PostgreSQL reports with the same code: the string is malformed for a type
+    /// such as `ltree`, or a rule of the database failed by itself. An example of the latter is a policy that
+    /// reads an unset setting.
     Unclear,
     /// The value is too large for a limit of the database.
     TooLarge,
-    /// The encoding of the database lacks a character, which may be known.
+    /// The encoding of the database lacks a character. The character is included if it is known.
     Character(Option<char>),
 }
 
 impl Violation {
-    /// A rule that the database does not name.
+    /// Creates the violation of a rule without a name.
     pub fn new(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self {
             columns: Vec::new(),
@@ -74,27 +78,27 @@ impl Violation {
     }
 }
 
-/// The message of the database, for a log.
+/// Writes the message of the database, for a log.
 impl fmt::Display for Violation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.cause.fmt(formatter)
     }
 }
 
-/// The report of PostgreSQL on a violation.
+/// The parts of PostgreSQL's report on a violation.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PostgresReport<'a> {
-    /// The code, `SQLSTATE`.
+    /// The code (`SQLSTATE`).
     pub code: &'a str,
-    /// The message: `invalid input syntax for type inet: "x"`
+    /// The message, for example `invalid input syntax for type inet: "x"`.
     pub message: &'a str,
     /// The name of the constraint.
     pub constraint: Option<&'a str>,
     /// The name of the column.
     pub column: Option<&'a str>,
-    /// The detail: `Key (email)=(ada@example.org) already exists.`
+    /// The detail, for example `Key (email)=(ada@example.org) already exists.`
     pub detail: Option<&'a str>,
-    /// If `true`, the report has a position: the error is in the text of the statement, and not in a value.
+    /// If `true`, the report has a position: the error is in the SQL of the statement, not in a value.
     pub has_position: bool,
 }
 
@@ -115,7 +119,7 @@ impl From<DatabaseError> for OperationError {
     }
 }
 
-/// The error for a call that the database does not allow to the adapter.
+/// Returns the error for a statement that the adapter may not run.
 fn denied(cause: Box<dyn Error + Send + Sync>) -> OperationError {
     let message = "The database does not let this adapter do that: it is read-only, or the adapter's user has no \
                    permission for it. This call has changed nothing: send other values, or ask those who maintain the \
@@ -124,7 +128,7 @@ fn denied(cause: Box<dyn Error + Send + Sync>) -> OperationError {
     OperationError::new(ErrorCode::PermissionDenied, message)
 }
 
-/// The error for a call that has waited for others until its time was over, or for a database that is not reached.
+/// Returns the error for a timeout, or for an unreachable database.
 fn busy(cause: Box<dyn Error + Send + Sync>) -> OperationError {
     let message = "The database is busy or cannot be reached. This call has changed nothing: make it again in a \
                    few seconds";
@@ -134,7 +138,7 @@ fn busy(cause: Box<dyn Error + Send + Sync>) -> OperationError {
         .with_cause(cause)
 }
 
-/// The error for a call whose changes may have happened.
+/// Returns the error for a change with an unknown outcome.
 fn unknown(cause: Box<dyn Error + Send + Sync>) -> OperationError {
     let message = "The database has not confirmed the change, which may have happened nevertheless: read the record \
                    before you make the call again";
@@ -160,7 +164,7 @@ impl DatabaseError {
         } else if rule == "CHECK" {
             violation.constraint = Some(subject.to_owned());
         } else if let (sqlite::DATA_TYPE, Some((_, column))) = (code, message.rsplit_once('.')) {
-            // "cannot store TEXT value in INTEGER column t.size"
+            // For example "cannot store TEXT value in INTEGER column t.size".
             violation.columns = vec![column.to_owned()];
         }
         violation.defect = match code {
@@ -172,7 +176,7 @@ impl DatabaseError {
         match (code, code & 0xff) {
             (sqlite::UNIQUE | sqlite::PRIMARY_KEY | sqlite::ROW_ID, _) => Self::Unique(violation),
             (sqlite::FOREIGN_KEY, _) => Self::Reference(violation),
-            // `ON DELETE RESTRICT` is a trigger.
+            // SQLite implements `ON DELETE RESTRICT` as a trigger.
             (sqlite::TRIGGER, _) if message.starts_with("FOREIGN KEY") => {
                 Self::Reference(violation)
             }
@@ -212,14 +216,15 @@ impl DatabaseError {
             ("23505" | "23P01", _) => Self::Unique(violation),
             ("23503" | "23001", _) => Self::Reference(violation),
             ("42501" | "25006", _) => Self::Denied(violation.cause),
-            // The server does not know whether the transaction has ended.
+            // The server does not know the outcome of the transaction.
             ("08007" | "40003", _) => Self::Unknown(violation.cause),
-            // Values that their column cannot contain, rules of tables, views and triggers, and limits of the program.
+            // Values that their column cannot contain, rules of tables, views and triggers, and limits of the
+            // program.
             ("40002" | "P0001", _) | (_, "22" | "23" | "44") => Self::Value(violation),
             _ if violation.defect != Defect::Rule => Self::Value(violation),
             ("08P01" | "57P04", _) => Self::Other(violation.cause),
-            // Connections, conflicts between transactions, locks, time limits, a server that stops or starts, and one
-            // without memory or free connections.
+            // Connections, conflicts between transactions, locks, timeouts, a server that stops or starts,
+            // and a server without memory or free connections.
             (
                 "25P03" | "25P04" | "53200" | "53300" | "55006" | "55P03" | "57014" | "57P01"
                 | "57P02" | "57P03" | "57P05",
@@ -242,24 +247,24 @@ impl DatabaseError {
     }
 }
 
-/// Returns the defect of a value that PostgreSQL reports.
+/// Returns the defect of a value according to PostgreSQL's report.
 fn defect(report: PostgresReport<'_>) -> Defect {
     match report.code {
         "23502" => Defect::Missing,
         "22001" => Defect::TooLarge,
         "22021" | "22P05" => Defect::Character(character_in(report.message)),
         "22000" | "22003" | "22007" | "22008" | "22015" | "22P02" | "22P03" => Defect::Malformed,
-        // XML.
+        // Invalid XML.
         "2200L" | "2200M" | "2200N" | "2200S" | "2200T" => Defect::Malformed,
         "54000" => Defect::TooLarge,
-        // The text of a value of a type such as `hstore`, `ltree`, `jsonpath` or `regclass`. The same errors in the text
-        // of a statement have a position.
+        // A value of a type such as `hstore`, `ltree`, `jsonpath` or `regclass`. In the SQL of a statement,
+        // the same errors have a position.
         "3F000" | "42601" | "42602" | "42622" | "42704" | "42725" | "42809" | "42883" | "42P01"
             if !report.has_position =>
         {
             Defect::Unclear
         }
-        // PostgreSQL 15 and earlier, of a `hstore`.
+        // PostgreSQL 15 and earlier, for an `hstore`.
         "XX000"
             if ["Syntax error near", "Unexpected end of string"]
                 .iter()
@@ -271,7 +276,12 @@ fn defect(report: PostgresReport<'_>) -> Defect {
     }
 }
 
-/// The character in a message of PostgreSQL in any language: `byte sequence 0xe2 0x82 0xac in encoding "UTF8"`.
+/// Returns the character in a message of PostgreSQL. It works in any language, because it only reads the
+/// bytes:
+///
+/// ```text
+/// byte sequence 0xe2 0x82 0xac in encoding "UTF8" → €
+/// ```
 fn character_in(message: &str) -> Option<char> {
     let words = message.split(|letter: char| !letter.is_ascii_alphanumeric());
     let bytes: Option<Vec<_>> = words
@@ -281,14 +291,15 @@ fn character_in(message: &str) -> Option<char> {
     String::from_utf8(bytes?).ok()?.chars().next()
 }
 
-/// The columns in a detail of PostgreSQL, in any language: `Key (a, b)=(1, 2) already exists.`
+/// Returns the columns in a detail of PostgreSQL in any language, for example `Key (a, b)=(1, 2) already
+/// exists.`
 fn columns_of_key(detail: &str) -> Vec<String> {
     let names = detail.split_once('(').and_then(|(_, rest)| rest.split_once(")=("));
     let Some((names, _)) = names else { return Vec::new() };
     names.split(", ").map(|name| name.trim_matches('"').to_owned()).collect()
 }
 
-/// The codes of SQLite.
+/// Result codes of SQLite.
 mod sqlite {
     pub(super) const PERMISSION: i32 = 3;
     pub(super) const BUSY: i32 = 5;
@@ -341,7 +352,7 @@ mod tests {
         assert!(matches!(restrict, DatabaseError::Reference(_)));
     }
 
-    /// The name of a kind of error, and what is wrong with a value.
+    /// Returns the name of an error's kind, and the defect of the value.
     fn kind(error: &DatabaseError) -> (&'static str, Defect) {
         match error {
             DatabaseError::Unique(found) => ("unique", found.defect),
@@ -357,17 +368,17 @@ mod tests {
     #[test]
     fn result_codes_of_sqlite_have_a_kind() {
         for (codes, expected) in [
-            // Constraints of every kind, and values without a place.
+            // Constraints of every kind, and values without a column.
             (&[19, 275, 531, 1_043, 1_811, 2_323, 2_835, 3_091][..], ("value", Defect::Rule)),
             (&[1_299], ("value", Defect::Missing)),
             (&[18], ("value", Defect::TooLarge)),
             (&[20], ("value", Defect::Malformed)),
             (&[1_555, 2_067, 2_579], ("unique", Defect::Rule)),
             (&[787], ("reference", Defect::Rule)),
-            // A file, a folder or a connection that is read-only.
+            // A read-only file, folder or connection.
             (&[3, 8, 264, 520, 776, 1_032, 1_288, 1_544, 23], ("denied", Defect::Rule)),
             (&[5, 261, 517, 773, 6, 262, 518, 7, 9, 15, 17], ("busy", Defect::Rule)),
-            // A statement that is wrong, a disk that is full or fails, and a damaged file.
+            // A wrong statement, a full or failing disk, and a damaged file.
             (&[1, 2, 10, 266, 11, 12, 13, 14, 16, 21, 22, 24, 25, 26], ("other", Defect::Rule)),
         ] {
             for &code in codes {
@@ -394,7 +405,7 @@ mod tests {
             ("08000 08001 08003 08004 08006 40000 40001 40P01 25P03", ("busy", Defect::Rule)),
             ("53200 53300 55006 55P03 57014 57P01 57P02 57P03", ("busy", Defect::Rule)),
             ("08007 40003", ("unknown", Defect::Rule)),
-            // Only those who maintain the adapter or the database can correct these.
+            // These can only be corrected by the maintainers of the adapter or the database.
             ("08P01 0A000 21000 25000 25001 25P02 28000 28P01", ("other", Defect::Rule)),
             ("42703 42804 428C9 42P07 42P17 53000 53100 53400", ("other", Defect::Rule)),
             (

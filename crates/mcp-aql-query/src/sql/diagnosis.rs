@@ -1,4 +1,4 @@
-//! Finds the columns that an error of a database is about, where the error does not name them.
+//! Finds the columns that caused an error, if the database does not name them.
 
 use sea_query::{ExprTrait as _, Query};
 use serde::Serialize;
@@ -14,7 +14,7 @@ use super::value::{SqlValue, Statement};
 use super::{DatabaseError, SqlTable};
 use crate::records::Record;
 
-/// The columns of a constraint or of an index, with those in their expressions.
+/// Selects the columns of a constraint or an index, including the columns in their expressions.
 const COLUMNS_OF_CONSTRAINT: &str = "SELECT DISTINCT CAST(a.attname AS text) FROM pg_depend d
         JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
     WHERE a.attnum > 0 AND d.objid IN (
@@ -23,13 +23,14 @@ const COLUMNS_OF_CONSTRAINT: &str = "SELECT DISTINCT CAST(a.attname AS text) FRO
         UNION ALL SELECT i.indexrelid FROM pg_index i JOIN pg_class n ON n.oid = i.indexrelid
             WHERE n.relname = CAST($2 AS text) AND i.indrelid = CAST(CAST($1 AS text) AS regclass))";
 
-/// The columns of a table with their types: `numeric(9,2)`.
+/// Selects the columns of a table with their types, such as `numeric(9,2)`.
 const TYPES: &str =
     "SELECT CAST(attname AS text), format_type(atttypid, atttypmod) FROM pg_attribute
     WHERE attrelid = CAST(CAST($1 AS text) AS regclass) AND attnum > 0 AND NOT attisdropped";
 
 impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
-    /// Adds the columns to the error of a record that the database has refused. The transaction of the record is over.
+    /// Adds the columns to an error of a record. It runs in a new transaction, because the transaction of the
+    /// record has ended.
     pub(super) async fn diagnosed<D: Database>(
         &self,
         database: &D,
@@ -45,7 +46,7 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
         };
         let known = self.fields_of_columns(&violation.columns).len();
         if known == 0 || known < violation.columns.len() {
-            // If the database tells nothing more, the error names no field.
+            // If the database reports nothing more, the error names no field.
             let found = self.find_columns(database, &mut violation, is_reference, record).await;
             violation.columns =
                 found.ok().filter(|columns| !columns.is_empty()).unwrap_or(violation.columns);
@@ -76,7 +77,7 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
                 Some(name) => {
                     let columns = self.columns_of_constraint(&mut transaction, name).await?;
                     match columns.is_empty() {
-                        // The constraint may be that of a domain.
+                        // The constraint may belong to a domain.
                         true => {
                             self.column_without_value(&mut transaction, violation, record).await?
                         }
@@ -86,12 +87,12 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
                 None => self.column_without_value(&mut transaction, violation, record).await?,
             },
         };
-        // The transaction has only read.
+        // The transaction only reads, so an error of its end does not matter.
         let _ = transaction.commit().await;
         Ok(columns)
     }
 
-    /// The columns of the fields whose values have a letter.
+    /// Returns the columns of the fields whose values contain a character.
     fn columns_with(&self, letter: char, record: &R) -> Result<Vec<String>, DatabaseError> {
         let context = self.context(chrono::Utc::now());
         let Value::Object(members) = serde_json::to_value(record)? else { return Ok(Vec::new()) };
@@ -99,7 +100,7 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
         Ok(fields.map(|(name, _)| column_name(&context, name).to_owned()).collect())
     }
 
-    /// The columns in the expression of a CHECK constraint or of a unique index of SQLite.
+    /// Returns the columns in the expression of a CHECK constraint or of a unique index of SQLite.
     async fn columns_of_rule(
         &self,
         transaction: &mut impl Transaction,
@@ -149,7 +150,8 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
         Ok(rows.into_iter().filter_map(column).collect())
     }
 
-    /// The column of PostgreSQL whose type does not have the value of the record. Converts each value by itself.
+    /// Finds the column of PostgreSQL for whose type the value of the record is not valid. It converts each
+    /// value in a statement of its own.
     async fn column_without_value(
         &self,
         transaction: &mut impl Transaction,
@@ -163,12 +165,13 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
                 [SqlValue::Text(name), SqlValue::Text(kind)] if *name == column => Some(kind),
                 _ => None,
             });
-            // A name with these letters would have placeholders.
+            // These characters would be placeholders in the statement.
             let Some(name) = name.filter(|name| !name.contains(['$', '?'])) else { continue };
             let field = self.fields_of_columns(std::slice::from_ref(&column)).pop();
             let known = field.and_then(|field| self.mapping.types.get(&field));
             let conversion = match known {
-                // The statement has converted the value. Once more, a `hstore` would be that of an object of JSON.
+                // The statement has already converted the value. A second conversion would read an `hstore`
+                // from a JSON object.
                 Some(SqlType::Text(_) | SqlType::Array(_) | SqlType::Uuid) => value,
                 _ => SqlType::Text(name.as_str().into()).write(value),
             };
@@ -190,15 +193,20 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
         Ok(Vec::new())
     }
 
-    /// The name of the table with its schema.
+    /// Returns the quoted name of the table with its schema.
     fn path(&self) -> String {
         let schema = self.mapping.schema.as_deref().map(|schema| quoted(schema) + ".");
         schema.unwrap_or_default() + &quoted(&self.mapping.table)
     }
 }
 
-/// The expression of a CHECK constraint with a name in the statement that has created a table of SQLite, up to the end of
-/// the constraint.
+/// Returns the expression of a named CHECK constraint from the statement that created a table of SQLite.
+///
+/// ```text
+/// CREATE TABLE t (size INTEGER, CONSTRAINT small CHECK (size < 10)) → (size < 10
+/// ```
+///
+/// The closing parenthesis is not included.
 fn check_named<'a>(sql: &'a str, name: &str) -> Option<&'a str> {
     let lower = sql.to_ascii_lowercase();
     let name = name.to_ascii_lowercase();

@@ -20,14 +20,15 @@ pub enum Dialect {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Storage {
-    /// As text: a date as `2031-05-06`, an instant in UTC as `DateTime<Utc>` serializes it,
-    /// `2031-05-06T07:00:00Z` with zero, three, six or nine fractional digits.
+    /// As a string: a date as `2031-05-06`, an instant in UTC in the format of `DateTime<Utc>`,
+    /// `2031-05-06T07:00:00Z` with zero, three, six or nine fractional digits. This is the default for
+    /// SQLite.
     ///
-    /// Instants are compared without their `Z` and the zeros at their end, so that all numbers of digits are equal: an
-    /// index must be on `rtrim(created_at, 'Z0.')`. This is the default for SQLite.
+    /// Instants are compared without the `Z` and trailing zeros, so that all numbers of digits are equal. For
+    /// an index on instants, use the expression `rtrim(created_at, 'Z0.')`.
     Text,
-    /// As the database's own `date` and `timestamptz`, with microsecond precision. Only PostgreSQL
-    /// has these types, where they are the default.
+    /// As the types `date` and `timestamptz` of the database, with microsecond precision. Only PostgreSQL has
+    /// these types. They are its default.
     Native,
     /// An instant in seconds since 1970, as an integer.
     UnixSeconds,
@@ -60,7 +61,7 @@ pub(super) enum Form {
 const NANOSECONDS: i128 = 1_000_000_000;
 
 impl Form {
-    /// The form of values of this kind and storage format.
+    /// Returns the form of values of this kind and storage format.
     pub(super) const fn of(kind: ValueKind, list: bool, storage: Storage) -> Self {
         match (kind, storage) {
             _ if list => Self::Json,
@@ -80,18 +81,18 @@ impl Form {
         }
     }
 
-    /// The form inside a JSON document.
+    /// Returns the form inside a JSON document.
     pub(super) const fn in_json(kind: ValueKind) -> Self {
         Self::of(kind, false, Storage::Text)
     }
 }
 
-/// The operand of a comparison, as precisely as the column can represent it.
+/// The operand of a comparison, as close as the column can represent it.
 #[derive(Debug, Clone)]
 pub(super) enum Operand {
     /// The value itself.
     Exact(Expr),
-    /// The column cannot represent the value; this is the largest value below it.
+    /// The largest value below the operand. The column cannot represent the operand itself.
     Above(Expr),
     /// Smaller than all values that the column can represent.
     Smallest,
@@ -99,17 +100,17 @@ pub(super) enum Operand {
     Largest,
 }
 
-/// `TRUE` or `FALSE`.
+/// Returns `TRUE` or `FALSE`.
 pub(super) fn truth(holds: bool) -> Expr {
     Expr::Constant(Bound::Bool(Some(holds)))
 }
 
-/// A text literal of the statement; never text of a request.
+/// Returns a string literal of the statement. It must never come from a request.
 pub(super) fn literal(text: &str) -> Expr {
     Expr::Constant(Bound::String(Some(text.to_owned())))
 }
 
-/// An integer literal of the statement.
+/// Returns an integer literal of the statement.
 pub(super) fn number(number: i64) -> Expr {
     Expr::Constant(Bound::BigInt(Some(number)))
 }
@@ -119,7 +120,7 @@ pub(super) fn function(name: &'static str) -> FunctionCall {
 }
 
 impl Dialect {
-    /// The maximum number of parameters of a statement.
+    /// Returns the maximum number of parameters of a statement.
     pub(super) const fn max_parameters(self) -> usize {
         match self {
             Self::Sqlite => 32_766,
@@ -134,7 +135,7 @@ impl Dialect {
         }
     }
 
-    /// Text, compared by bytes.
+    /// Adds a collation for comparisons by bytes to a string expression.
     fn by_bytes(self, text: Expr) -> Expr {
         let collation = match self {
             Self::Sqlite => "BINARY",
@@ -143,7 +144,7 @@ impl Dialect {
         text.binary(BinOper::Custom("COLLATE"), Expr::col(Alias::new(collation)))
     }
 
-    /// A column as it is ordered. A choice is ordered by its rank.
+    /// Returns the expression that orders rows by a column. A choice is ordered by its rank elsewhere.
     pub(super) fn ordered(self, column: Expr, form: Form) -> Expr {
         match form {
             Form::InstantText => {
@@ -156,8 +157,10 @@ impl Dialect {
         }
     }
 
-    /// A column as it is compared for equality. PostgreSQL compares by bytes unless the collation
-    /// is nondeterministic, and uses its indexes only if the statement names no collation.
+    /// Returns the expression that compares a column for equality.
+    ///
+    /// PostgreSQL compares by bytes unless the collation is nondeterministic. No collation is specified for
+    /// it, because PostgreSQL would not use its indexes otherwise.
     pub(super) fn same(self, column: Expr, form: Form) -> Expr {
         match (self, form) {
             (Self::Postgres, Form::Text | Form::Choice | Form::DateText) => column,
@@ -166,11 +169,14 @@ impl Dialect {
         }
     }
 
-    /// A column as it is selected. PostgreSQL converts it to text, which never fails and loses nothing: its numbers may
-    /// be larger and more precise than those of the field, and its dates may be infinite.
+    /// Returns the expression that selects a column.
+    ///
+    /// PostgreSQL converts the column to a string. This conversion never fails and loses nothing: PostgreSQL's
+    /// numbers may be larger and more precise than those of the field, and its dates may be infinite.
     pub(super) fn shown(self, column: Expr, form: Form) -> Expr {
         let as_text = |value: Expr| value.cast_as(Alias::new("text"));
-        // Numbers do not depend on the session's date format. What is beyond the calendar of the field remains text.
+        // Numbers do not depend on the session's date format. Dates outside of the field's calendar keep
+        // their string form.
         let number_or_text = |column: Expr, count: Expr| {
             let is_finite = Expr::from(function("isfinite").arg(column.clone()));
             let is_number = is_finite.and(column.clone().lt(literal("262000-01-01")));
@@ -192,8 +198,10 @@ impl Dialect {
         }
     }
 
-    /// The number to add up. PostgreSQL's own sums of numbers depend on the type of the column, and SQLite fails if the sum
-    /// of whole numbers, which another program may have stored, exceeds 64 bits.
+    /// Returns the number to add up, as a float.
+    ///
+    /// PostgreSQL's own sums of numbers depend on the type of the column. In SQLite, the sum of integers
+    /// stored by another program fails if it exceeds 64 bits.
     pub(super) fn summed(self, column: Expr) -> Expr {
         let name = match self {
             Self::Sqlite => "real",
@@ -202,7 +210,7 @@ impl Dialect {
         column.cast_as(Alias::new(name))
     }
 
-    /// A value to compare with a column.
+    /// Converts a value to the operand of a comparison with a column.
     pub(super) fn operand(self, value: &Scalar, form: Form) -> Operand {
         match (value, form) {
             (Scalar::Bool(value), _) => Operand::Exact(Expr::val(*value)),
@@ -218,7 +226,7 @@ impl Dialect {
             },
             (Scalar::Float(value), _) => Operand::Exact(Expr::val(*value)),
             (Scalar::Text(text), _) => match (self, text.split_once('\0')) {
-                // PostgreSQL's texts cannot contain this character, which sorts before all others.
+                // Strings of PostgreSQL cannot contain this character. It sorts before all others.
                 (Self::Postgres, Some((before, _))) => Operand::Above(Expr::val(before)),
                 _ => Operand::Exact(Expr::val(text.as_ref())),
             },
@@ -251,7 +259,7 @@ impl Dialect {
         }
     }
 
-    /// PostgreSQL's dates start with the year -4713.
+    /// Converts a date. PostgreSQL's dates start with the year -4713.
     fn native_date(self, date: NaiveDate) -> Operand {
         if date.year() < -4_700 {
             return Operand::Smallest;
@@ -261,7 +269,7 @@ impl Dialect {
         Operand::Exact(literal("1970-01-01").cast_as(Alias::new("date")).add(days))
     }
 
-    /// PostgreSQL stores microseconds, and has its own notation for years before 1.
+    /// Converts an instant. PostgreSQL stores microseconds, and has its own notation for years before 1.
     fn native_instant(self, instant: &DateTime<Utc>) -> Operand {
         let all = nanoseconds(instant);
         let micros = i64::try_from(all.div_euclid(1_000)).ok();
@@ -283,7 +291,12 @@ impl Dialect {
         if all.rem_euclid(1_000) == 0 { Operand::Exact(value) } else { Operand::Above(value) }
     }
 
-    /// The value at a path inside a JSON document.
+    /// Returns the value at a path inside a JSON document.
+    ///
+    /// ```sql
+    /// json_extract("metadata", '$.owner')  -- SQLite
+    /// "metadata" #>> '{owner}'             -- PostgreSQL
+    /// ```
     pub(super) fn in_json(self, document: Expr, path: &[&str], form: Form) -> Expr {
         match self {
             Self::Sqlite => {
@@ -307,7 +320,7 @@ impl Dialect {
                 };
                 let text = document.binary(BinOper::Custom("#>>"), path);
                 let Some(expected) = expected else { return text };
-                // A document may contain anything.
+                // A document may contain values of any type.
                 let kind = Expr::from(function("jsonb_typeof").arg(part));
                 let value = self.read_text(text, form);
                 Expr::Case(Box::new(CaseStatement::new().case(kind.eq(literal(expected)), value)))
@@ -315,11 +328,11 @@ impl Dialect {
         }
     }
 
-    /// Converts a value of a JSON document, which PostgreSQL returns as text.
+    /// Converts a value of a JSON document. PostgreSQL returns it as a string.
     pub(super) fn read_text(self, text: Expr, form: Form) -> Expr {
         let name = match (self, form) {
             (Self::Postgres, Form::Boolean) => "boolean",
-            // It may be larger than an integer, or have a fraction.
+            // The number may exceed the range of integers, or have a fraction.
             (Self::Postgres, Form::Integer) => "numeric",
             (Self::Postgres, Form::Number) => "double precision",
             _ => return text,
@@ -327,8 +340,8 @@ impl Dialect {
         text.cast_as(Alias::new(name))
     }
 
-    /// Whether a column's text contains this part. Both databases return its position, counting
-    /// from 1.
+    /// Returns the condition that a column contains a string. Both databases return the position of the
+    /// string, starting with 1.
     pub(super) fn has(self, text: Expr, part: &str) -> Expr {
         self.place_of(text, part).gt(number(0))
     }
@@ -338,12 +351,12 @@ impl Dialect {
             Self::Sqlite => "instr",
             Self::Postgres => "strpos",
         };
-        // PostgreSQL finds no part by a nondeterministic collation.
+        // PostgreSQL cannot search for a substring with a nondeterministic collation.
         let text = if self == Self::Postgres { self.by_bytes(text) } else { text };
         Expr::from(function(name).arg(text).arg(Expr::val(part)))
     }
 
-    /// Whether the database can store this text.
+    /// Returns `true` if the database can store this string.
     pub(super) fn holds(self, text: &str) -> bool {
         self == Self::Sqlite || !text.contains('\0')
     }
@@ -353,7 +366,7 @@ fn nanoseconds(instant: &DateTime<Utc>) -> i128 {
     i128::from(instant.timestamp()) * NANOSECONDS + i128::from(instant.timestamp_subsec_nanos())
 }
 
-/// A member's name in SQLite's JSON paths.
+/// Returns a member's name in SQLite's JSON paths.
 fn sqlite_label(name: &str) -> String {
     let plain = |each: char| each.is_ascii_alphanumeric() || each == '_';
     if name.chars().all(plain) && !name.is_empty() {
@@ -363,7 +376,7 @@ fn sqlite_label(name: &str) -> String {
     }
 }
 
-/// A member's name in PostgreSQL's JSON paths, which are lists of text.
+/// Returns a member's name in PostgreSQL's JSON paths. These paths are arrays of strings.
 fn postgres_label(name: &str) -> String {
     let plain = |each: char| each.is_ascii_alphanumeric() || each == '_';
     if name.chars().all(plain) && !name.is_empty() && !name.eq_ignore_ascii_case("null") {
@@ -373,12 +386,13 @@ fn postgres_label(name: &str) -> String {
     }
 }
 
-/// Formats an instant for comparisons with stored strings: equal for every number of fractional digits, and in the order
-/// of time.
+/// Formats an instant for comparisons with stored strings. The result is the same for every number of
+/// fractional digits, and sorts by time.
 pub(super) fn ordered_instant_text(instant: &DateTime<Utc>) -> String {
     let text = instant_text(instant);
     text.trim_end_matches(INSTANT_END).to_owned()
 }
 
-/// The characters at the end of a stored instant that do not change its order: `Z`, trailing zeros and the decimal point.
+/// The characters at the end of a stored instant without influence on its order: `Z`, trailing zeros and the
+/// decimal point.
 pub(super) const INSTANT_END: [char; 3] = ['Z', '0', '.'];

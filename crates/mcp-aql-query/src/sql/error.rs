@@ -5,16 +5,16 @@ use mcp_aql_core::internal::error::IntoOperationError;
 
 /// The reason why a query failed, apart from the database's own errors.
 ///
-/// Converts into an [`OperationError`] with `INTERNAL_ERROR`, unless the request caused it.
+/// The error converts into an [`OperationError`](struct@OperationError) with `INTERNAL_ERROR`, unless the request caused it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SqlError {
-    /// The table's description is invalid. Call [`SqlTable::check`](super::SqlTable::check) in a
-    /// test.
+    /// The table's description is invalid. Call [`SqlTable::check`](super::SqlTable::check) in a test to find
+    /// such errors early.
     #[error("the table is described wrongly: {}", .0.join("; "))]
     Table(Vec<String>),
-    /// The plan needs a field that has no SQL, contrary to the table's
-    /// [`capabilities`](super::SqlTable::capabilities).
+    /// The plan needs a field without SQL, although the table's
+    /// [`capabilities`](super::SqlTable::capabilities) exclude it.
     #[error("there is no SQL for `{path}`")]
     Unmapped {
         /// The field, or `query` for text search.
@@ -23,13 +23,13 @@ pub enum SqlError {
     /// A statement has more parameters than the database supports.
     #[error("the request compares with more than {limit} values")]
     TooManyValues {
-        /// The maximum number of parameters.
+        /// Maximum number of parameters.
         limit: usize,
     },
-    /// An expression of the author's binds a value of an unsupported type.
+    /// Your expression binds a value of an unsupported type.
     #[error("an expression binds a value {kind}: bind text, numbers and booleans")]
     Value {
-        /// The kind of the value.
+        /// Kind of the value.
         kind: &'static str,
     },
     /// The database returned another type than the table's description specifies.
@@ -48,7 +48,7 @@ pub enum SqlError {
     /// `finish` was called before all statements were executed.
     #[error("a statement was left out")]
     Unfinished,
-    /// The request is too large, for instance because of too many groups.
+    /// The request is too large, for example because it produces too many groups.
     #[error(transparent)]
     Request(#[from] OperationError),
 }

@@ -1,4 +1,4 @@
-//! Finds the reference that SQLite has refused: its error does not name it.
+//! Finds the reference that SQLite has rejected, because SQLite's error does not contain it.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,11 @@ use super::value::{SqlValue, Statement};
 use super::{DatabaseError, SqlTable};
 use crate::records::Record;
 
-/// A foreign key: the other table, and pairs of an own column and one of the other table.
+/// A foreign key: the other table, and pairs of an own column and a column of the other table.
 type ForeignKey = (String, Vec<(String, String)>);
 
-/// The columns of the foreign keys of a table. Without a column, a key refers to the primary key of the other table.
+/// Selects the columns of the foreign keys of a table. If the other column is not specified, it is the
+/// primary key of the other table.
 const KEYS: &str = "SELECT id, \"table\", \"from\", coalesce(\"to\",
         (SELECT name FROM pragma_table_info(key.\"table\") WHERE pk = key.seq + 1))
     FROM pragma_foreign_key_list(?) AS key";
@@ -40,7 +41,7 @@ impl<R: Record + Serialize> SqlTable<R> {
                 values.extend(path.and_then(|path| sql_value(record.get(path)?)));
                 conditions.push(format!("{} = ?", quoted(other)));
             }
-            // A reference with a missing part refers to nothing.
+            // SQL does not check a composite reference if one of its columns is missing.
             if values.len() < pairs.len() {
                 continue;
             }
@@ -57,7 +58,7 @@ impl<R: Record + Serialize> SqlTable<R> {
     }
 }
 
-/// The keys in the rows of `pragma_foreign_key_list`.
+/// Groups the rows of `pragma_foreign_key_list` by key.
 fn foreign_keys(rows: Vec<Vec<SqlValue>>) -> impl Iterator<Item = ForeignKey> {
     let mut keys = BTreeMap::<i64, ForeignKey>::new();
     for row in rows {

@@ -1,6 +1,7 @@
-//! Comparisons with values that another program has stored, and that the type of the field may not allow.
+//! Comparisons with stored values that the field's type does not allow.
 //!
-//! Such a value is missing for a query, as it is in memory: no filter finds it by its order, and no aggregate counts it.
+//! Other programs can store such values. A query treats them as missing, as in memory: no filter finds them
+//! by their order, and no aggregate counts them.
 
 use sea_query::{Alias, CaseStatement, Expr, ExprTrait as _};
 
@@ -9,7 +10,7 @@ use super::dialect::{Dialect, Form, literal};
 use crate::value::Scalar;
 
 impl Source {
-    /// An expression of the field, which is missing for a value that the field's type does not allow.
+    /// Replaces the result of an expression by `NULL` if the field's type does not allow the stored value.
     pub(super) fn if_allowed(&self, dialect: Dialect, expression: Expr) -> Expr {
         match self.is_allowed(dialect) {
             Some(is_allowed) => {
@@ -19,11 +20,12 @@ impl Source {
         }
     }
 
-    /// The condition that the field's type allows the stored value, or `None` if the database knows no other.
+    /// Returns the condition that the field's type allows the stored value, or `None` if the column can only
+    /// contain allowed values.
     pub(super) fn is_allowed(&self, dialect: Dialect) -> Option<Expr> {
         match dialect {
             Dialect::Sqlite => self.is_allowed_in_sqlite(),
-            // `NaN` and the infinities minus themselves are `NaN`, which is larger than 0.
+            // For `NaN` and infinities, the difference is `NaN`. PostgreSQL treats `NaN` as larger than 0.
             Dialect::Postgres => {
                 let may_be_infinite =
                     self.form == Form::Number && !self.inside && self.typed.is_none();
@@ -32,7 +34,7 @@ impl Source {
         }
     }
 
-    /// SQLite has values of each type in a column of any.
+    /// A column of SQLite can contain values of every type.
     fn is_allowed_in_sqlite(&self) -> Option<Expr> {
         Some(match self.form {
             Form::Boolean | Form::Unix(_) => self.with_column("(typeof(?) = 'integer')", 1),
@@ -45,7 +47,8 @@ impl Source {
             }
             Form::Text | Form::Choice => self.with_column("(typeof(?) = 'text')", 1),
             Form::DateText => self.with_column("(? = date(?))", 2),
-            // With an offset, it would be compared as another text.
+            // An instant with an offset is not allowed, because the comparison of strings would sort it
+            // incorrectly.
             Form::InstantText => self.with_column(
                 "(? GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]*' \
                  AND substr(?, 20) NOT GLOB '*[^.0-9Z]*' AND datetime(?) IS NOT NULL)",
@@ -55,18 +58,18 @@ impl Source {
         })
     }
 
-    /// SQL with the column at each of its places.
+    /// Returns SQL with the column at each placeholder.
     fn with_column(&self, sql: &'static str, places: usize) -> Expr {
         Expr::cust_with_exprs(sql, vec![self.column.clone(); places])
     }
 }
 
 impl Dialect {
-    /// A value of a cursor, exactly as the column contains it.
+    /// Returns a value of a cursor, exactly as the column contains it.
     pub(super) fn stored_operand(self, value: &Scalar, form: Form) -> Expr {
         match (self, value, form) {
-            // A literal gets the type of the column, whichever of PostgreSQL's numbers or times it is. The texts of their
-            // values cannot end one.
+            // PostgreSQL converts a literal to the type of the column, for every type of numbers and times.
+            // The strings of such values contain no character that could end the literal.
             (
                 Self::Postgres,
                 Scalar::Text(text),

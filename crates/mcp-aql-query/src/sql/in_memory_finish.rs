@@ -1,4 +1,4 @@
-//! The in-memory processing of rows that the database cannot process completely.
+//! Processes rows in memory, if the database cannot process them completely.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ type PageResult<T> = Result<Page<SqlRecord<T>>, SqlError>;
 pub(super) struct InMemoryFinish<T: 'static> {
     /// Displays a row.
     pub(super) show: fn(RowMembers, &Arc<Selection>) -> Result<SqlRecord<T>, SqlError>,
-    /// Executes the whole plan in memory. The last argument is whether all rows satisfy its filter.
+    /// Executes the whole plan in memory. The last argument is `true` if all rows satisfy the plan's filter.
     pub(super) answer: fn(&Plan, Vec<RowMembers>, bool) -> PageResult<T>,
 }
 
@@ -58,7 +58,7 @@ fn show<T: Resource + Serialize + DeserializeOwned>(
     let row = Value::Object(members);
     match read::<T>(&row) {
         Ok(row) => shown(&DisplayedRow { row: &row, view: Some(&view_of(Arc::clone(selection))) }),
-        // Nothing can be computed from a row with a value of another type.
+        // Computed fields need the whole row, so a row with a value of another type has none.
         Err(_) => {
             shown(&Projected { value: &row, projection: &selection.projection, computed: None })
         }
@@ -72,7 +72,7 @@ fn answer<T: Resource + Serialize + DeserializeOwned>(
 ) -> PageResult<T> {
     let rows = rows.into_iter().map(Value::Object).filter_map(|row| {
         let read = read::<T>(&row).ok();
-        // A warning about any other row could reveal one that does not exist for the caller.
+        // Do not warn about rows that do not satisfy the filter, because they may not exist for the caller.
         if read.is_none() && filters {
             omit(plan, T::model().schema(), &row);
         }
@@ -92,7 +92,7 @@ fn answer<T: Resource + Serialize + DeserializeOwned>(
     ))
 }
 
-/// Records that a row cannot be part of the reply.
+/// Reports that a row cannot be part of the reply.
 fn omit(plan: &Plan, schema: &ResourceSchema, row: &Value) {
     let SortBy::Field(id) = plan.sort.last().map_or(SortBy::Score, |key| key.by) else { return };
     let id = schema.field(id).and_then(|field| row.get(&field.path));

@@ -1,4 +1,4 @@
-//! The conversion of a database's rows: the columns of a statement, and the members that they form.
+//! Converts the rows of a statement to the members of records.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// The index of the column of a field, which is added if necessary.
+    /// Returns the index of the column of a field. The column is added if necessary.
     pub(super) fn add(&mut self, context: &Context<'_>, source: &Source) -> usize {
         let path = &source.info.path;
         if let Some((_, column)) = self.known.iter().find(|(known, _)| known == path) {
@@ -38,10 +38,10 @@ impl Columns {
         self.push(source.shown(context.dialect()))
     }
 
-    /// The index of the column with the value by which the database sorts, which is added if necessary.
+    /// Returns the index of the column by which the database sorts. The column is added if necessary.
     pub(super) fn add_sorted(&mut self, context: &Context<'_>, source: &Source) -> usize {
         match source.form {
-            // The texts of instants are compared in another form.
+            // Instants stored as strings are compared in another form.
             Form::InstantText => self.push(source.ordered(context.dialect())),
             _ => self.add(context, source),
         }
@@ -85,10 +85,10 @@ enum MemberSource {
 /// One value of a record.
 #[derive(Debug, Clone)]
 pub(super) enum Cell {
-    /// Omitted.
+    /// The member is omitted.
     Omitted,
     Plain(Scalar),
-    /// A 32-bit number, which has a shorter spelling.
+    /// A 32-bit number. Its JSON form is shorter than that of the same `f64`.
     Single(f32),
     Document(Box<RawValue>),
     Part(Value),
@@ -96,7 +96,7 @@ pub(super) enum Cell {
 }
 
 impl Layout {
-    /// The layout of rows with a selection, or with all stored fields.
+    /// Returns the layout of rows with a selection, or with all stored fields.
     pub(super) fn of<T: Resource>(
         context: &Context<'_>,
         selection: Option<&Selection>,
@@ -115,20 +115,20 @@ impl Layout {
             let name = source.info.path.split_once('.').map_or("", |(_, name)| name).to_owned();
             computed.push(Member::with(context, name, source, Projection::All, columns));
         }
-        // In the order of a map.
+        // Sorted like the keys of a map, as in the in-memory executor.
         computed.sort_by(|left, right| left.name.cmp(&right.name));
         let open = selection.and_then(|selection| selection.open.clone());
         Ok(Self { members, computed, open })
     }
 
-    /// The members of a row with their cells, for serialization.
+    /// Returns the members of a row with their cells, for serialization.
     pub(super) fn object<'a>(&'a self, cells: &'a [Cell], computed: &'a [Cell]) -> Object<'a> {
         let computed = Some((self.computed.as_slice(), computed));
         Object { members: &self.members, cells, computed }
     }
 
-    /// Converts a row into the cells of the members and those of the computed fields. `odd` collects the fields whose
-    /// values have another type.
+    /// Converts a row into the cells of the members and of the computed fields. `odd` collects the fields
+    /// whose values have another type.
     pub(super) fn cells(
         &self,
         row: &[SqlValue],
@@ -145,7 +145,7 @@ impl Layout {
 }
 
 impl Member {
-    /// The member at a path, or `None` if the table does not contain it.
+    /// Returns the member at a path, or `None` if the table does not contain it.
     fn of(
         context: &Context<'_>,
         name: &str,
@@ -190,7 +190,7 @@ impl Member {
         Self { name, info, shown }
     }
 
-    /// The value of a row. A value that the field's type does not allow is omitted.
+    /// Converts one value of a row. A value that the field's type does not allow is omitted.
     fn cell(&self, row: &[SqlValue], odd: &mut OddFields) -> Result<Cell, SqlError> {
         let cell = match &self.shown {
             MemberSource::Plain { column, stored } => {
@@ -235,19 +235,21 @@ impl Member {
         })
     }
 
-    /// Whether a missing value omits the member. A field that is omitted although it is not
-    /// declared optional is a different case, unless its type allows anything.
+    /// Returns `true` if a missing value omits the member, as `skip_serializing_if = "Option::is_none"` does.
+    ///
+    /// If the field is not optional, the author omits it under another condition, unless its type allows
+    /// anything.
     fn leaves_out_nothing(&self) -> bool {
         let anything = self.info.kind == ValueKind::Json && !self.info.list;
         self.info.may_be_omitted && (self.info.nullable || anything)
     }
 
-    /// Whether an empty list or map omits the member, as [`Vec::is_empty`] does.
+    /// Returns `true` if an empty list or map omits the member, as [`Vec::is_empty`] does.
     fn leaves_out_empty(&self) -> bool {
         self.info.may_be_omitted && !self.info.nullable
     }
 
-    /// The part of a document that is shown, or `None` if the column contains something else.
+    /// Returns the displayed part of a document, or `None` if the column contains something else.
     fn document(
         &self,
         value: Option<&SqlValue>,
@@ -255,7 +257,7 @@ impl Member {
     ) -> Result<Option<Cell>, SqlError> {
         let text = match value {
             Some(SqlValue::Text(text)) => text,
-            // A list that is never missing.
+            // A list field without `Option` has no JSON form for `NULL` other than the empty list.
             Some(SqlValue::Null) if self.info.list && !self.info.optional => "[]",
             Some(SqlValue::Null) => return Ok(Some(Cell::Plain(Scalar::Null))),
             Some(_) => return Ok(None),
@@ -276,7 +278,7 @@ impl Member {
         }
         if !matches!(projection, Projection::Members(_)) {
             if matches!(projection, Projection::Open(_)) {
-                // Marks the open paths that exist. The document itself is returned as stored.
+                // Mark the existing open paths. The document itself is returned as stored.
                 let whole = Projected { value: &value, projection, computed: None };
                 serde_json::to_value(whole).map_err(SqlError::Row)?;
             }
@@ -290,16 +292,17 @@ impl Member {
     }
 }
 
-/// The maximum number of levels of a stored document, so that it fits into every reply.
+/// Maximum number of levels of a stored document. A deeper one might not fit into every reply.
 const MAX_DOCUMENT_DEPTH: usize = 100;
 
-/// Parses a stored document. JSON that no value can hold is valid for a database: `1e400`, a lone surrogate, any depth.
+/// Parses a stored document. Some valid documents of databases are rejected, because no value can hold them:
+/// `1e400`, a lone surrogate, or too many levels.
 fn document_of(text: &str) -> Option<Value> {
     let value = serde_json::from_str(text).ok()?;
     is_within(&value, MAX_DOCUMENT_DEPTH).then_some(value)
 }
 
-/// Returns `true` if a value has this number of levels or fewer.
+/// Returns `true` if a value has at most this number of levels.
 fn is_within(value: &Value, levels: usize) -> bool {
     let inside = |value: &Value| is_within(value, levels.saturating_sub(1));
     match value {

@@ -1,5 +1,6 @@
-//! Collections in SQLite and PostgreSQL: a query becomes parameterized statements, and the database
-//! filters, searches, sorts, pages and aggregates.
+//! Collections in SQLite and PostgreSQL.
+//!
+//! A query becomes parameterized statements. The database filters, searches, sorts, pages and aggregates.
 
 mod column_type;
 mod condition;
@@ -52,7 +53,7 @@ pub use drivers::*;
 pub use error::SqlError;
 pub use record::SqlRecord;
 pub use record_change::RecordChange;
-/// The builder for custom expressions.
+/// The builder for your own SQL expressions.
 pub use sea_query;
 pub use steps::Steps;
 pub use store::SqlStore;
@@ -76,9 +77,9 @@ use sea_query::Expr;
 pub struct SqlTable<T: 'static> {
     mapping: Mapping,
     finish: Option<InMemoryFinish<T>>,
-    /// The problems of the mapping, once they were determined.
+    /// The problems of the mapping, determined on first use.
     problems: OnceLock<Vec<String>>,
-    /// The name of the number of a row, if it breaks ties, once a store has determined it.
+    /// The name of the internal row number, if it breaks ties. It is set when a store has determined it.
     row_number: OnceLock<Option<&'static str>>,
 }
 
@@ -94,8 +95,8 @@ impl<T> fmt::Debug for SqlTable<T> {
 }
 
 impl<T: Resource> SqlTable<T> {
-    /// Describes the table with this name. Each field of `T` is in the column of its JSON name by
-    /// default.
+    /// Describes the table with this name. By default, each field of `T` is stored in a column with its JSON
+    /// name.
     pub fn new(dialect: Dialect, table: impl Into<String>) -> Self {
         Self {
             mapping: Mapping {
@@ -122,16 +123,18 @@ impl<T: Resource> SqlTable<T> {
         self
     }
 
-    /// Sets the column of a field that has another name. A nested field, `metadata.owner`, is read
-    /// from the JSON document of the field around it, unless this sets its own column.
+    /// Sets the column of a field with another name.
+    ///
+    /// A nested field such as `metadata.owner` is read from the JSON document of the field around it. Call
+    /// this method to read it from a column of its own.
     #[must_use]
     pub fn column(mut self, path: impl Into<String>, column: impl Into<String>) -> Self {
         self.mapping.columns.insert(path.into(), column.into());
         self
     }
 
-    /// Sets the column with the [folded](crate::fold_text) text of a searchable field, or with
-    /// the joined folded texts of a list. Text search reads this column.
+    /// Sets the column used for text search in a field. It contains the [folded](crate::fold_text) string of
+    /// the field, or the joined folded strings of a list.
     #[must_use]
     pub fn search_column(mut self, path: impl Into<String>, column: impl Into<String>) -> Self {
         self.mapping.folded.insert(path.into(), column.into());
@@ -145,17 +148,34 @@ impl<T: Resource> SqlTable<T> {
         self
     }
 
-    /// Sets the type of a column, if the field's type suggests another one. In PostgreSQL: an enum, `uuid`, `citext` or
-    /// any other type that is converted to text and back; an array, `text[]`, for a list; `timestamp`, in UTC, for an
-    /// instant. In SQLite: `datetime`, an instant in UTC as its functions write it, `2031-05-06 07:00:00`.
+    /// Sets the type of a column, if it is not the default for the field.
+    ///
+    /// | database | types |
+    /// |---|---|
+    /// | PostgreSQL | an enum, `uuid`, `citext` or any other type that converts to a string and back |
+    /// | | an array such as `text[]`, for a list |
+    /// | | `timestamp` in UTC, for an instant |
+    /// | SQLite | `datetime`, for an instant in UTC in the format of SQLite's functions, `2031-05-06 07:00:00` |
     #[must_use]
     pub fn column_type(mut self, path: impl Into<String>, name: &str) -> Self {
         self.mapping.types.insert(path.into(), SqlType::of(name));
         self
     }
 
-    /// Sets the SQL expression of a computed field, or of a field without a column. Its result must
-    /// have the field's type: a boolean, an integer, text.
+    /// Sets the SQL expression of a computed field, or of a field without a column. Its result must have the
+    /// type of the field, for example boolean, integer or string.
+    ///
+    /// ```
+    /// use mcp_aql::query::Resource;
+    /// use mcp_aql::query::sql::sea_query::{Expr, ExprTrait as _};
+    /// use mcp_aql::query::sql::{SqlTable, Storage};
+    ///
+    /// fn with_is_overdue<T: Resource>(table: SqlTable<T>) -> SqlTable<T> {
+    ///     table.expression("_computed.is_overdue", |now| {
+    ///         Expr::col("due_at").lt(now.to_expr(Storage::UnixMillis))
+    ///     })
+    /// }
+    /// ```
     #[must_use]
     pub fn expression(
         mut self,
@@ -166,21 +186,32 @@ impl<T: Resource> SqlTable<T> {
         self
     }
 
-    /// Adds a condition that applies to all rows, counts and aggregates (REQ-AGG-06), for instance
-    /// to hide rows that were deleted softly. Conditions that depend on the caller belong to
-    /// [`SqlQuery::scope`].
+    /// Adds a condition for all rows, counts and aggregates (REQ-AGG-06), for example to hide soft-deleted
+    /// rows.
+    ///
+    /// Use [`SqlQuery::scope`] for conditions that depend on the caller.
+    ///
+    /// ```
+    /// use mcp_aql::query::Resource;
+    /// use mcp_aql::query::sql::SqlTable;
+    /// use mcp_aql::query::sql::sea_query::{Expr, ExprTrait as _};
+    ///
+    /// fn without_deleted<T: Resource>(table: SqlTable<T>) -> SqlTable<T> {
+    ///     table.scope(|_now| Expr::col("is_deleted").eq(0_i64))
+    /// }
+    /// ```
     #[must_use]
     pub fn scope(mut self, condition: impl Fn(&Now) -> Expr + Send + Sync + 'static) -> Self {
         self.mapping.scope.push(Box::new(condition));
         self
     }
 
-    /// Processes in memory the parts without SQL: computed fields without an
-    /// [`expression`](Self::expression), and search without [`search_column`](Self::search_column).
+    /// Processes the parts of a query without SQL in memory: computed fields without an
+    /// [`expression`](Self::expression), and search without a [`search_column`](Self::search_column).
     ///
-    /// Selecting a computed field loads the whole row instead of some columns. Filtering, sorting,
-    /// searching and aggregating without SQL loads all rows that the rest of the filter accepts.
-    /// Without this option, [`capabilities`](Self::capabilities) excludes these fields.
+    /// Consider the cost: to select a computed field, the whole row is loaded instead of some columns. To
+    /// filter, sort, search or aggregate without SQL, all rows that satisfy the rest of the filter are
+    /// loaded. Without this option, [`capabilities`](Self::capabilities) exclude these fields.
     #[must_use]
     pub fn in_memory_fallback(mut self) -> Self
     where
@@ -190,8 +221,9 @@ impl<T: Resource> SqlTable<T> {
         self
     }
 
-    /// The query capabilities of this table: the `backend` of an operation's `#[query(…)]`. It
-    /// includes the problems that [`check`](Self::check) finds, for `build()` to report.
+    /// Returns the query capabilities of this table. Use them as `backend` of an operation's `#[query(…)]`.
+    ///
+    /// They include the problems found by [`check`](Self::check), so that `build()` reports them.
     pub fn capabilities(&self) -> Capabilities {
         let mut capabilities =
             self.problems().iter().fold(Capabilities::all(), Capabilities::with_build_error);
@@ -222,7 +254,7 @@ impl<T: Resource> SqlTable<T> {
         if problems.is_empty() { Ok(()) } else { Err(SqlError::Table(problems.to_vec())) }
     }
 
-    /// The problems of the description.
+    /// Returns the problems of the description.
     pub(crate) fn problems(&self) -> &[String] {
         self.problems.get_or_init(|| self.find_problems())
     }
@@ -309,8 +341,7 @@ impl<T: Resource> SqlTable<T> {
         self.query(query).run(execute)
     }
 
-    /// Answers a query. `execute` runs each statement. The future is `Send` if those of `execute`
-    /// are.
+    /// Answers a query. `execute` runs each statement. The future is `Send` if the futures of `execute` are.
     ///
     /// # Errors
     /// The errors of `execute`, and [`SqlError`].
@@ -339,8 +370,8 @@ impl<T: Resource> SqlTable<T> {
 
 /// One query of a table.
 ///
-/// Executes one statement for rows, one for the count if pages report it, and one for each field
-/// by which aggregates group. To make page, count and aggregates consistent, execute them in one
+/// A query executes one statement for rows, one for the count if pages report it, and one for each field by
+/// which aggregates group. If the page, count and aggregates must be consistent, execute them in one
 /// transaction with a single snapshot: any transaction in SQLite, `REPEATABLE READ` in PostgreSQL.
 pub struct SqlQuery<'a, T: 'static> {
     table: &'a SqlTable<T>,
@@ -356,22 +387,38 @@ impl<T> fmt::Debug for SqlQuery<'_, T> {
 }
 
 impl<'a, T: Resource> SqlQuery<'a, T> {
-    /// Adds a condition to this query, for instance on the tenant. Rows that do not satisfy it are
-    /// never returned, counted or aggregated, regardless of the request.
+    /// Adds a condition to this query, for example on the tenant. Rows that do not satisfy it are never
+    /// returned, counted or aggregated, regardless of the request.
+    ///
+    /// ```
+    /// use mcp_aql::query::sql::sea_query::{Expr, ExprTrait as _};
+    /// use mcp_aql::query::sql::{SqlError, SqlTable, Steps};
+    /// use mcp_aql::query::{CollectionQuery, Resource};
+    ///
+    /// /// Starts a query for the rows of one tenant.
+    /// fn of_tenant<'a, T: Resource>(
+    ///     table: &'a SqlTable<T>,
+    ///     query: &'a CollectionQuery<T>,
+    ///     tenant: &str,
+    /// ) -> Result<Steps<'a, T>, SqlError> {
+    ///     table.query(query).scope(Expr::col("tenant").eq(tenant)).steps()
+    /// }
+    /// ```
     #[must_use]
     pub fn scope(mut self, condition: Expr) -> Self {
         self.scope.push(condition);
         self
     }
 
-    /// Sets the time of the query; the default is the current time.
+    /// Sets the time of the query. The default is the current time.
     #[must_use]
     pub fn at(mut self, now: DateTime<Utc>) -> Self {
         self.now = now;
         self
     }
 
-    /// Converts the query into statements.
+    /// Converts the query into statements. Use this to run the statements yourself; [`run`](Self::run) and
+    /// [`run_async`](Self::run_async) do it for you.
     ///
     /// # Errors
     /// If the query has no SQL, or exceeds a limit.
@@ -396,7 +443,7 @@ impl<'a, T: Resource> SqlQuery<'a, T> {
         Ok(steps.finish()?)
     }
 
-    /// Answers the query. `execute` runs each statement. The future is `Send` if those of `execute`
+    /// Answers the query. `execute` runs each statement. The future is `Send` if the futures of `execute`
     /// are.
     ///
     /// # Errors

@@ -14,17 +14,17 @@ use crate::value::ValueKind;
 /// The table in which SQLite keeps the highest number of each column with `AUTOINCREMENT`.
 const SEQUENCES: &str = "sqlite_sequence";
 
-/// The table in which SQLite describes all others.
+/// The table in which SQLite describes all other tables.
 const MASTER: &str = "sqlite_master";
 
 impl<R: Record> SqlTable<R> {
-    /// Whether records are identified by UUIDs.
+    /// Returns `true` if records are identified by UUIDs.
     pub(super) fn has_uuids(&self) -> bool {
         matches!(self.mapping.types.get(R::ID.name), Some(SqlType::Uuid))
     }
 
-    /// The statement that counts the tables with the highest numbers of deleted records, which SQLite keeps for
-    /// columns with `AUTOINCREMENT`.
+    /// Returns the statement that checks whether the database has the table `sqlite_sequence`. SQLite only
+    /// creates this table for columns with `AUTOINCREMENT`.
     pub(super) fn count_of_sequences(&self) -> Result<Option<Statement>, SqlError> {
         let context = self.context(chrono::Utc::now());
         if context.dialect() != Dialect::Sqlite {
@@ -40,8 +40,9 @@ impl<R: Record> SqlTable<R> {
         Statement::of(context.dialect(), &select).map(Some)
     }
 
-    /// The statement for the number of a new record, or `None` if records are identified by texts. In SQLite, it
-    /// reads the numbers of deleted records if `has_sequences`.
+    /// Returns the statement for the number of a new record, or `None` if records are identified by strings.
+    ///
+    /// In SQLite, the numbers of deleted records are excluded if `has_sequences` is `true`.
     pub(super) fn next_number(&self, has_sequences: bool) -> Result<Option<Statement>, SqlError> {
         let context = self.context(chrono::Utc::now());
         let info = identifier::<R>(&context)?;
@@ -72,8 +73,10 @@ impl<R: Record> SqlTable<R> {
     }
 }
 
-/// The highest number of SQLite after which the next one is free, also in a table with the largest number of all, with
-/// texts or with negative numbers only.
+/// Returns the expression for the highest number of SQLite whose successor is free.
+///
+/// The expression also works in a table with the largest possible number, with strings, or with negative
+/// numbers only.
 fn highest_of_sqlite(context: &Context<'_>, column: &str, has_sequences: bool) -> String {
     let (column, table) = (quoted(column), quoted(&context.mapping.table));
     let schema = context.mapping.schema.as_deref().map(|schema| quoted(schema) + ".");
@@ -90,7 +93,8 @@ fn highest_of_sqlite(context: &Context<'_>, column: &str, has_sequences: bool) -
         }
         false => "0".to_owned(),
     };
-    // SQLite finds the largest value in the index, and only looks for a free number if there is none after it.
+    // SQLite finds the largest value in the index. It only searches for a free number if the largest value
+    // has no successor.
     let highest = format!(
         "SELECT CASE WHEN typeof(highest) = 'integer' AND highest {below} THEN highest ELSE ({stored}) END FROM \
          (SELECT max({column}) AS highest FROM {schema}{table})"
@@ -98,7 +102,7 @@ fn highest_of_sqlite(context: &Context<'_>, column: &str, has_sequences: bool) -
     format!("max(CAST(ifnull(({highest}), 0) AS INTEGER), ifnull(({kept}), 0), 0)")
 }
 
-/// The number in a statement's only row.
+/// Returns the number in a statement's only row.
 pub(super) fn first_number(rows: &[Vec<SqlValue>]) -> Option<u64> {
     match rows.first()?.first()? {
         SqlValue::Int(number) => u64::try_from(*number).ok(),

@@ -1,4 +1,4 @@
-//! The order of rows, and the conditions that a row comes after a place in it.
+//! The order of rows, and the conditions that a row comes after a cursor.
 
 use sea_query::{Expr, ExprTrait as _, NullOrdering, Order, SelectStatement};
 
@@ -18,17 +18,20 @@ fn puts_missing_first(dialect: Dialect, descending: bool) -> bool {
 /// One sort key, in the direction of the search.
 #[derive(Debug, Clone)]
 pub(super) struct Key {
-    /// The expression that is compared.
+    /// The expression to compare.
     ordered: Expr,
-    /// The kind of operands that it is compared with.
+    /// The kind of operands for comparisons with the expression.
     place: Place,
     descending: bool,
-    /// If `true`, rows may have no value: other programs may have stored NULL even where the field is not optional.
+    /// If `true`, rows may have no value. Other programs may have stored NULL even if the field is not
+    /// optional.
     may_miss: bool,
-    /// If `true`, the field is optional. Numbers may always lack a value, since `NaN`, for example, is stored as NULL.
+    /// If `true`, the field is optional. Every numeric field is, because for example `NaN` is stored as NULL.
     optional: bool,
-    /// If `true`, rows without a value come first: of an optional field, if the order is reversed; of another, if the
-    /// database puts them there, so that its indexes serve.
+    /// If `true`, rows without a value come first.
+    ///
+    /// For an optional field, this is the case if the order is reversed. For other fields, it is the default
+    /// of the database, so that the database can use its indexes.
     missing_first: bool,
 }
 
@@ -36,11 +39,11 @@ pub(super) struct Key {
 enum Place {
     Field(Box<Source>),
     Score,
-    /// The number of the row, after all fields.
+    /// The internal row number, after all fields.
     RowNumber,
 }
 
-/// The keys of a plan's order, reversed if the last rows are wanted.
+/// Returns the keys of a plan's order. It is reversed if the last rows are requested.
 pub(super) fn keys(
     context: &Context<'_>,
     plan: &Plan,
@@ -85,18 +88,26 @@ pub(super) fn keys(
     Ok(keys)
 }
 
-/// A range of the order, and the keys whose values differ in it.
+/// A range of the order, and the keys whose values differ within the range.
 pub(super) struct OrderRange {
     /// The condition that a row is in the range.
     pub(super) condition: Expr,
-    /// The index of the first key that differs.
+    /// The index of the first key with different values.
     pub(super) from: usize,
 }
 
-/// The rows after a place, as consecutive ranges that an index can find: first the rows that differ
-/// from the place in the last key only, finally those that differ in the first key. A single
-/// condition with `OR` would make a database scan all rows that tie with the place. That is cheaper
-/// than a second statement only if ties are rare.
+/// Returns the rows after a cursor, as consecutive ranges for an index.
+///
+/// The first range contains the rows that differ from the cursor in the last key only, and the last range
+/// those that differ in the first key. For example, after the cursor (3, 7) in the order `priority, task_id`:
+///
+/// ```sql
+/// WHERE priority = 3 AND task_id > 7
+/// WHERE priority > 3
+/// ```
+///
+/// With a single condition that contains `OR`, a database would scan all rows that tie with the cursor. This
+/// is cheaper than a second statement only if ties are rare.
 pub(super) fn behind(dialect: Dialect, keys: &[Key], place: &[Scalar]) -> Vec<OrderRange> {
     if let Some(ranges) = as_tuple(dialect, keys, place) {
         return ranges;
@@ -109,7 +120,8 @@ pub(super) fn behind(dialect: Dialect, keys: &[Key], place: &[Scalar]) -> Vec<Or
         && first.is_mostly_unique()
         && let Some(bound) = first.not_before(dialect, value)
     {
-        // These ranges exclude rows without a value, which come after all others.
+        // These ranges exclude rows without a value. Such rows come after all others, in a range of their
+        // own.
         let mut present = keys.to_vec();
         if let Some(first) = present.first_mut() {
             first.may_miss = false;
@@ -136,7 +148,7 @@ pub(super) fn behind(dialect: Dialect, keys: &[Key], place: &[Scalar]) -> Vec<Or
     stretches
 }
 
-/// The same rows as one condition.
+/// Returns the same rows as one condition.
 fn nested(dialect: Dialect, keys: &[Key], place: &[Scalar]) -> Expr {
     let mut rest: Option<Expr> = None;
     for (key, value) in keys.iter().zip(place).rev() {
@@ -150,8 +162,10 @@ fn nested(dialect: Dialect, keys: &[Key], place: &[Scalar]) -> Expr {
     rest.unwrap_or_else(|| truth(true))
 }
 
-/// The same rows as one tuple comparison, if no key is optional and all have a single direction, and those without a
-/// value. SQLite uses an index for the first key only, unless the others are plain columns.
+/// Returns the same rows as one tuple comparison, followed by the rows without a value. Returns `None` if a
+/// key is optional or the directions differ.
+///
+/// SQLite is excluded, because it uses an index for the first key only, unless the others are plain columns.
 fn as_tuple(dialect: Dialect, keys: &[Key], place: &[Scalar]) -> Option<Vec<OrderRange>> {
     if dialect == Dialect::Sqlite {
         return None;
@@ -177,7 +191,7 @@ fn as_tuple(dialect: Dialect, keys: &[Key], place: &[Scalar]) -> Option<Vec<Orde
 }
 
 impl Key {
-    /// Returns `true` if rows without a value may come after those with one.
+    /// Returns `true` if rows without a value may come after rows with a value.
     const fn comes_before_missing(&self) -> bool {
         self.may_miss && !self.missing_first
     }
@@ -196,7 +210,7 @@ impl Key {
         }
     }
 
-    /// The condition that a row has this value, or `None` if no row can have it.
+    /// Returns the condition that a row has this value, or `None` if no row can have it.
     fn same_as(&self, dialect: Dialect, value: &Scalar) -> Option<Expr> {
         if value.is_null() {
             return Some(self.ordered.clone().is_null());
@@ -207,8 +221,8 @@ impl Key {
         }
     }
 
-    /// The conditions that a row comes after this value, in order, each with whether the value is
-    /// missing then.
+    /// Returns the conditions that a row comes after this value, in order. The boolean is `true` if such rows
+    /// have no value.
     fn strictly_behind(&self, dialect: Dialect, value: &Scalar) -> Vec<(Expr, bool)> {
         let column = self.ordered.clone();
         if value.is_null() {
@@ -226,7 +240,7 @@ impl Key {
         condition.map(|condition| (condition, false)).into_iter().chain(missing).collect()
     }
 
-    /// Whether few rows share a value, as with instants and measurements.
+    /// Returns `true` if few rows share a value, as with instants and measurements.
     fn is_mostly_unique(&self) -> bool {
         match &self.place {
             Place::Field(source) => {
@@ -236,7 +250,7 @@ impl Key {
         }
     }
 
-    /// The condition that a row comes at this value or after it, which an index can evaluate.
+    /// Returns the condition that a row comes at this value or after it, in a form for indexes.
     fn not_before(&self, dialect: Dialect, value: &Scalar) -> Option<Expr> {
         let column = self.ordered.clone();
         match self.operand(dialect, value) {
@@ -246,11 +260,11 @@ impl Key {
         }
     }
 
-    /// Adds the key to a statement. Defaults of the database are omitted, since indexes are only
-    /// used if the order is written exactly as theirs.
+    /// Adds the key to a statement.
     ///
-    /// The score is referenced by its column number, counted from 0: any name could be the name of
-    /// a column.
+    /// Defaults of the database are omitted, because an index is only used if the order is written exactly as
+    /// in the index. The score is referenced by its column number, because any name could be the name of a
+    /// column. `score` is counted from 0.
     pub(super) fn add_to(&self, dialect: Dialect, score: usize, select: &mut SelectStatement) {
         let order = if self.descending { Order::Desc } else { Order::Asc };
         let by = match self.place {
@@ -267,7 +281,8 @@ impl Key {
         }
     }
 
-    /// Adds the key to the columns of a statement. Returns its index, and the form of a field, or `None` for the score.
+    /// Adds the key to the columns of a statement. Returns its index and the form of its field, or `None` for
+    /// the score.
     pub(super) fn add_column(
         &self,
         context: &Context<'_>,

@@ -1,4 +1,4 @@
-//! Rows as a database returns them.
+//! Rows as returned by a database.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,7 +17,7 @@ use crate::odd_values::OddFields;
 
 /// A row of a table with the selected fields.
 ///
-/// Serializes like a `T` with the same fields, and introspection describes it as a `T`.
+/// A row serializes like a `T` with the same fields, and its JSON schema is the one of `T`.
 pub struct SqlRecord<T> {
     content: Content,
     row: PhantomData<fn() -> T>,
@@ -27,7 +27,7 @@ pub struct SqlRecord<T> {
 enum Content {
     /// The values of the database.
     Cells { layout: Arc<Layout>, cells: Vec<Cell>, computed: Vec<Cell> },
-    /// The JSON of a row that was processed in memory.
+    /// The JSON of a row processed in memory.
     Shown(Box<RawValue>),
 }
 
@@ -46,12 +46,12 @@ impl<T> SqlRecord<T> {
         Ok(Self::of(Content::Cells { layout: Arc::clone(layout), cells, computed }))
     }
 
-    /// A row that was processed in memory.
+    /// Creates a row processed in memory.
     pub(super) const fn shown(json: Box<RawValue>) -> Self {
         Self::of(Content::Shown(json))
     }
 
-    /// The value of a member, such as `title`, or `None` if it is not selected.
+    /// Returns the value of a member such as `title`, or `None` if it is not selected.
     pub fn get(&self, member: &str) -> Option<Value> {
         match self.to_json() {
             Value::Object(mut members) => members.remove(member),
@@ -65,7 +65,7 @@ impl<T> SqlRecord<T> {
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// The members, for deserializing a whole row.
+    /// Returns the members, to deserialize a whole row.
     pub(super) fn into_members(self) -> Result<Map<String, Value>, SqlError> {
         serde_json::to_value(self).and_then(serde_json::from_value).map_err(SqlError::Row)
     }

@@ -1,10 +1,10 @@
-//! Changes of records, for statements that belong to them.
+//! The changes of records for which a store runs additional statements.
 
 use mcp_aql_core::{Context, OperationError};
 
 use super::Statement;
 
-/// Returns the statements that belong to a change.
+/// Returns the additional statements of a change.
 pub(super) type FurtherStatements<R> =
     dyn Fn(&Context, RecordChange<'_, R>) -> Result<Vec<Statement>, OperationError> + Send + Sync;
 
@@ -14,14 +14,14 @@ pub(super) type FurtherStatements<R> =
 pub enum RecordChange<'a, R> {
     /// The record is new.
     Created(&'a R),
-    /// The record has changed.
+    /// The record was changed.
     Updated {
         /// The record before the change.
         old: &'a R,
         /// The record after the change.
         new: &'a R,
     },
-    /// The record is deleted.
+    /// The record was deleted.
     Deleted(&'a R),
 }
 

@@ -1,4 +1,4 @@
-//! Whether a record exists for the caller.
+//! Checks that a record exists for the caller.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use super::value::{SqlValue, Statement};
 use crate::plan::Filter;
 use crate::records::{Record, RowFilter, StoreCall};
 
-/// A statement that finds a record which exists for the caller.
+/// A statement that finds a record of the caller.
 pub(super) struct RecordLookup {
     statement: Statement,
     accepts: Accepts,
-    /// Whether an error is about the identifier, which no record has then.
+    /// Returns `true` if an error was caused by the identifier. No record has this identifier then.
     is_no_identifier: Box<dyn Fn(&DatabaseError) -> bool + Send>,
 }
 
-/// Whether the rows of a lookup show that the record exists.
+/// Returns `true` if the rows of a lookup show that the record exists.
 type Accepts = Box<dyn FnOnce(Vec<Vec<SqlValue>>) -> Result<bool, OperationError> + Send>;
 
 impl fmt::Debug for RecordLookup {
@@ -33,7 +33,7 @@ impl fmt::Debug for RecordLookup {
 }
 
 impl RecordLookup {
-    /// Returns whether the record exists.
+    /// Returns `true` if the record exists.
     pub(super) async fn run<T: Transaction>(
         self,
         transaction: &mut T,
@@ -47,13 +47,14 @@ impl RecordLookup {
 }
 
 impl<R: Record> StoredRecord<R> {
-    /// Whether the record exists for the callers of a row filter. If it has a value that cannot be compared, it does not.
+    /// Returns `true` if the record exists for the caller of a row filter. It does not if it contains a value
+    /// that cannot be compared.
     pub(super) fn is_seen(&self, rows: &RowFilter<R>) -> Result<bool, OperationError> {
         Ok(self.unreadable.is_empty() && rows.matches(&self.record)?)
     }
 
-    /// Refuses to let rules of the author decide by values that only stand for unreadable ones. An update that sets
-    /// nothing but fields with such values corrects them.
+    /// Returns an error if rules of the author would have to decide by placeholders for unreadable values.
+    /// The caller can correct these values with an update that sets nothing else.
     pub(super) fn check_readable(&self, call: &StoreCall<'_, R>) -> Result<(), OperationError> {
         let is_corrected = call.all_given().is_some_and(|given| {
             !given.is_empty() && given.keys().all(|field| self.unreadable.contains(field))
@@ -100,7 +101,7 @@ impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
         Ok(exists.then_some(found))
     }
 
-    /// Reads a record that exists for the caller, in a transaction of its own.
+    /// Reads a record that exists for the caller, in a separate transaction.
     pub(super) async fn load(
         &self,
         call: &StoreCall<'_, R>,
@@ -112,7 +113,7 @@ impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
         Ok(stored)
     }
 
-    /// The statement that finds a record. A row filter without SQL is compared in memory.
+    /// Returns the statement that finds a record. A row filter without SQL is evaluated in memory.
     pub(super) fn lookup_record(
         &self,
         call: &StoreCall<'_, R>,
@@ -136,8 +137,10 @@ impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
         Ok(RecordLookup { statement, accepts, is_no_identifier })
     }
 
-    /// Returns `true` if the table still has a record after its deletion. A trigger may skip the deletion or insert the
-    /// record again; one that the table's own conditions hide counts as deleted.
+    /// Returns `true` if the table still contains a record after its deletion.
+    ///
+    /// A trigger may skip the deletion or insert the record again. A record hidden by the table's own
+    /// conditions counts as deleted.
     pub(super) async fn is_kept(
         &self,
         transaction: &mut D::Transaction,
@@ -149,7 +152,7 @@ impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
         }
     }
 
-    /// Refuses a record, as it is stored, that its own caller could not see.
+    /// Rejects a stored record that its own caller could not see.
     pub(super) async fn check_stays(
         &self,
         transaction: &mut D::Transaction,
@@ -165,7 +168,7 @@ impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
         }
     }
 
-    /// Refuses a record that refers to one which does not exist for the caller.
+    /// Rejects a record with a reference to a record that does not exist for the caller.
     pub(super) async fn check_references(
         &self,
         transaction: &mut D::Transaction,

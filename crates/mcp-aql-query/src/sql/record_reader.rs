@@ -1,4 +1,4 @@
-//! Converts a row into a record, also one with values that the type of the record does not allow.
+//! Converts a row into a record, including rows with values that the record's type does not allow.
 
 use std::sync::Arc;
 
@@ -19,24 +19,24 @@ use crate::value::ValueKind;
 /// The conversion of a row into a record.
 pub(super) struct RecordReader {
     layout: Arc<Layout>,
-    /// Whether the statement applies the filter completely.
+    /// If `true`, the statement applies the filter completely.
     pub(super) filters: bool,
 }
 
-/// A record as it is stored.
+/// A record as stored.
 #[derive(Debug, Clone)]
 pub(super) struct StoredRecord<R> {
     pub(super) record: R,
-    /// The row, which also shows values that the record cannot have.
+    /// The row. It also contains values that the record's type cannot hold.
     pub(super) row: SqlRecord<R>,
-    /// The fields whose stored values have another type. The record has empty values in their place.
+    /// The fields whose stored values have another type. The record contains placeholders for them.
     pub(super) unreadable: Vec<String>,
-    /// Those of them that the call sets.
+    /// The unreadable fields that the call sets.
     pub(super) replaced: Vec<String>,
 }
 
 impl<R> StoredRecord<R> {
-    /// The fields whose values have another type after a change of the record, which has written them.
+    /// Returns the fields to which the current change has written values of another type.
     pub(super) fn odd_after(&self, old: Option<&Self>) -> Vec<String> {
         let is_left = |field: &&String| {
             old.is_some_and(|old| old.unreadable.contains(field) && !old.replaced.contains(field))
@@ -53,7 +53,8 @@ impl RecordReader {
         Ok((columns.expressions, Self { layout, filters: true }))
     }
 
-    /// Converts the only row of a statement. `given` are the fields that an update sets, in JSON.
+    /// Converts the only row of a statement. `given` contains the JSON values of the fields that an update
+    /// sets.
     pub(super) fn read<R: Record + DeserializeOwned>(
         &self,
         rows: Vec<Vec<SqlValue>>,
@@ -74,8 +75,8 @@ impl RecordReader {
     }
 }
 
-/// Reads a record with values that its type does not allow: another value stands for each of them, so that the record
-/// can be corrected or deleted. Returns the names of these fields, too.
+/// Reads a record with values that its type does not allow, so that the record can be corrected or deleted.
+/// Each such value is replaced by a placeholder. Returns the names of these fields, too.
 fn repaired<R: Record + DeserializeOwned>(
     mut members: Map<String, Value>,
     given: Option<&Map<String, Value>>,
@@ -96,7 +97,7 @@ fn repaired<R: Record + DeserializeOwned>(
             let read = read_members::<R>(members);
             read.err().and_then(|fault| faulty_field::<R>(&fault)).as_ref() != Some(&field)
         });
-        // An update must not store members that nobody has set.
+        // An update must not store members that the caller did not set.
         let accepted = match given {
             None => accepted.or_else(|| completed::<R>(&members, &field)),
             Some(_) => accepted,
@@ -113,7 +114,7 @@ fn read_members<R: DeserializeOwned>(members: Map<String, Value>) -> Result<R, M
     serde_path_to_error::deserialize(Value::Object(members))
 }
 
-/// The field whose value is missing or has another type.
+/// Returns the field with a missing value or a value of another type.
 fn faulty_field<R: Record>(fault: &MemberFault) -> Option<String> {
     let message = fault.inner().to_string();
     let name = match fault.path().iter().next() {
@@ -123,10 +124,12 @@ fn faulty_field<R: Record>(fault: &MemberFault) -> Option<String> {
     R::RESOURCE.fields.iter().any(|field| field.name == name).then(|| name.to_owned())
 }
 
-/// The maximum number of steps that complete an object.
+/// Maximum number of steps to complete an object.
 const MAX_STEPS: usize = 200;
 
-/// Makes an object that stands for a document, with an empty value for each member that its type requires.
+/// Creates a placeholder object for a document, with an empty value for each member that its type requires.
+///
+/// One kind of empty value after another is tried until the record deserializes.
 fn completed<R: Record + DeserializeOwned>(
     members: &Map<String, Value>,
     field: &str,
@@ -148,7 +151,7 @@ fn completed<R: Record + DeserializeOwned>(
     None
 }
 
-/// The place of a fault as a JSON pointer.
+/// Returns the position of an error as a JSON pointer.
 fn pointer(fault: &MemberFault) -> Option<String> {
     let mut pointer = String::new();
     for segment in fault.path() {
@@ -159,7 +162,7 @@ fn pointer(fault: &MemberFault) -> Option<String> {
     Some(pointer)
 }
 
-/// The empty value of the next kind.
+/// Returns the empty value of the next kind.
 fn next_empty(value: &Value) -> Option<Value> {
     Some(match value {
         Value::Null => json!(false),
@@ -173,10 +176,11 @@ fn next_empty(value: &Value) -> Option<Value> {
     })
 }
 
-/// The values that may stand for an unreadable one: an empty one, or else the one that the call sets.
+/// Returns the possible placeholders for an unreadable value: an empty value, or otherwise the value that the
+/// call sets.
 fn stand_ins<R: Record>(field: &str, stored: Option<&Value>, given: Option<&Value>) -> Vec<Value> {
     if let (Some(Value::Object(_)), Some(Value::Object(_))) = (stored, given) {
-        // The members that the call does not set remain, so that nothing else may stand for the object.
+        // The call sets only some members. The other members must remain, so there is no other placeholder.
         let mut whole = stored.cloned().unwrap_or_default();
         merge_json(&mut whole, given.cloned().unwrap_or_default());
         return vec![whole];

@@ -24,8 +24,10 @@ use crate::value::{Scalar, ValueKind, instant_text};
 pub(super) type ColumnAssignment = (String, Expr);
 
 impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
-    /// The statement for a record that satisfies a filter, as far as it has SQL. The statement may lock the record until
-    /// the end of the transaction. Returns the conversion of its row as well.
+    /// Returns the statement for a record that satisfies a filter, and the conversion of its row.
+    ///
+    /// Without SQL for the filter, the statement omits it. If `locked`, the record is locked until the end of
+    /// the transaction.
     pub(super) fn select_record(
         &self,
         id: &R::Id,
@@ -56,7 +58,8 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
         Ok((statement, reader))
     }
 
-    /// The statement that finds a record which satisfies a filter, or `None` if the filter has no SQL.
+    /// Returns the statement that finds a record by its identifier and a filter, or `None` if the filter has
+    /// no SQL.
     pub(super) fn find_record(
         &self,
         id: &R::Id,
@@ -76,7 +79,7 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
         Statement::of(context.dialect(), &select).map(Some)
     }
 
-    /// The fields that are expressions of the table.
+    /// Returns the fields stored as expressions of the table.
     pub(super) fn expression_fields(&self) -> Vec<String> {
         let paths = self.mapping.expressions.keys();
         let mut fields: Vec<_> = paths
@@ -87,7 +90,7 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
         fields
     }
 
-    /// The statement that adds a record and returns it as it is stored.
+    /// Returns the statement that adds a record and returns the stored row.
     pub(super) fn insert_record(&self, record: &R) -> Result<(Statement, RecordReader), SqlError> {
         let context = self.context(chrono::Utc::now());
         let (stored, reader) = RecordReader::of::<R>(&context)?;
@@ -101,20 +104,21 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
         if context.dialect() == Dialect::Postgres
             && let Some(at) = place_of_values(&statement.sql)
         {
-            // A column that is `GENERATED ALWAYS AS IDENTITY` accepts its own next number only like this.
+            // Otherwise a column with `GENERATED ALWAYS AS IDENTITY` would reject the number, although it
+            // comes from the column's own sequence.
             statement.sql.insert_str(at, " OVERRIDING SYSTEM VALUE");
         }
         Ok((statement, reader))
     }
 
-    /// The columns of a record with their values, in their order.
+    /// Returns the columns of a record with their values, in their order.
     pub(super) fn written_values(&self, record: &R) -> Result<Vec<ColumnAssignment>, SqlError> {
         let context = self.context(chrono::Utc::now());
         written::<R>(&context, &members(record)?, None)
     }
 
-    /// The statement that writes the changed columns of a record and returns it as it is stored, or `None` if nothing
-    /// has changed.
+    /// Returns the statement that writes the changed columns of a record and returns the stored row, or
+    /// `None` if nothing has changed.
     pub(super) fn update_record(
         &self,
         old: &StoredRecord<R>,
@@ -136,7 +140,7 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
         Ok(Some((Statement::of(context.dialect(), &update)?, reader)))
     }
 
-    /// The statement that deletes a record.
+    /// Returns the statement that deletes a record.
     pub(super) fn delete_record(&self, id: &R::Id) -> Result<Statement, SqlError> {
         let context = self.context(chrono::Utc::now());
         let mut delete = Query::delete();
@@ -147,7 +151,7 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
         Statement::of(context.dialect(), &delete)
     }
 
-    /// The faults of a table that keeps records.
+    /// Returns the problems of a table as a store of records.
     pub(super) fn record_problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         for name in R::WRITE_ONLY {
@@ -167,7 +171,7 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
     }
 }
 
-/// The members of a record in JSON.
+/// Returns the members of a record in JSON.
 fn members<R: Serialize>(record: &R) -> Result<Map<String, Value>, SqlError> {
     match serde_json::to_value(record).map_err(SqlError::Row)? {
         Value::Object(members) => Ok(members),
@@ -175,14 +179,14 @@ fn members<R: Serialize>(record: &R) -> Result<Map<String, Value>, SqlError> {
     }
 }
 
-/// The field that identifies the resource.
+/// Returns the field that identifies the resource.
 pub(super) fn identifier<R: Record>(context: &Context<'_>) -> Result<&'static FieldInfo, SqlError> {
     let place = context.table.index_of(R::ID.name);
     let info = place.and_then(|place| context.table.field(place));
     info.ok_or_else(|| SqlError::Unmapped { path: R::ID.name.to_owned() })
 }
 
-/// The conditions on the row of a record: its identifier, and those of the table.
+/// Returns the conditions on the row of a record: its identifier, and the conditions of the table.
 fn conditions<R: Record>(context: &Context<'_>, id: &R::Id) -> Result<Vec<Expr>, SqlError> {
     let info = identifier::<R>(context)?;
     let unmapped = || SqlError::Unmapped { path: info.path.clone() };
@@ -199,7 +203,8 @@ fn conditions<R: Record>(context: &Context<'_>, id: &R::Id) -> Result<Vec<Expr>,
     Ok(context.scope().chain([same]).collect())
 }
 
-/// The columns of a record, or those that differ from an earlier state, and those of replaced fields.
+/// Returns the columns to write. With an earlier state, these are the columns with a different value and
+/// those of replaced fields.
 fn written<R: Record>(
     context: &Context<'_>,
     members: &Map<String, Value>,
@@ -229,7 +234,7 @@ fn write(
     let unmapped = || SqlError::Unmapped { path: path.to_owned() };
     let place = context.table.index_of(path);
     let info = place.and_then(|place| context.table.field(place)).ok_or_else(unmapped)?;
-    // The database computes it.
+    // The database computes the column.
     if context.mapping.expressions.contains_key(path) {
         return Ok(());
     }
@@ -248,7 +253,7 @@ fn write(
     let empty = Value::Array(Vec::new());
     let whole = if value.is_null() && info.list && !info.optional { &empty } else { value };
     let written = match context.mapping.types.get(path) {
-        // A field of any JSON has the value `null` of JSON.
+        // A field of any JSON stores `null` as JSON, not as NULL.
         None if whole.is_null() && info.kind == ValueKind::Json && !info.optional => {
             stored(context, info, whole)?
         }
@@ -267,7 +272,7 @@ pub(super) fn column_name<'a>(context: &'a Context<'_>, path: &'a str) -> &'a st
     context.mapping.columns.get(path).map_or(path, String::as_str)
 }
 
-/// The folded texts of a value, for the column that text search reads.
+/// Returns the folded strings of a value, for the column used by text search.
 fn folded(value: &Value) -> Expr {
     match value {
         Value::String(text) => Expr::val(fold_text(text)),
@@ -278,7 +283,7 @@ fn folded(value: &Value) -> Expr {
     }
 }
 
-/// A value that exists, as its column stores it.
+/// Returns a value in the form in which its column stores it.
 fn stored(context: &Context<'_>, info: &FieldInfo, value: &Value) -> Result<Expr, SqlError> {
     let dialect = context.dialect();
     let form = context.form(info);
@@ -333,8 +338,10 @@ fn stored(context: &Context<'_>, info: &FieldInfo, value: &Value) -> Result<Expr
     })
 }
 
-/// A number for a column of any numeric type. PostgreSQL rounds a `double precision` to 15 digits when it writes it into a
-/// `numeric`, but converts a `numeric` exactly. It has no negative zero, though.
+/// Returns a number for a column of any numeric type.
+///
+/// PostgreSQL rounds a `double precision` to 15 digits when it writes it into a `numeric`. A `numeric` is
+/// converted exactly, but has no negative zero.
 fn exact_number(dialect: Dialect, number: f64) -> Expr {
     if dialect == Dialect::Sqlite || number == 0.0 {
         return Expr::val(number);
@@ -342,7 +349,7 @@ fn exact_number(dialect: Dialect, number: f64) -> Expr {
     Expr::val(format!("{number:e}")).cast_as(Alias::new("numeric"))
 }
 
-/// The value that a column stores: the operand, or the largest value below it.
+/// Returns the value that a column stores: the operand, or the largest value below it.
 fn written_operand(operand: Operand) -> Option<Expr> {
     match operand {
         Operand::Exact(value) | Operand::Above(value) => Some(value),
@@ -350,7 +357,12 @@ fn written_operand(operand: Operand) -> Option<Expr> {
     }
 }
 
-/// The end of the list of columns in a statement that inserts. A name in quotation marks may contain anything.
+/// Returns the end of the list of columns in an INSERT. Quoted names are skipped, because they may contain
+/// any characters.
+///
+/// ```sql
+/// INSERT INTO "tasks" ("title", "due")| VALUES ($1, $2)
+/// ```
 fn place_of_values(sql: &str) -> Option<usize> {
     let mut is_quoted = false;
     sql.char_indices().find_map(|(at, letter)| {
@@ -360,7 +372,7 @@ fn place_of_values(sql: &str) -> Option<usize> {
     })
 }
 
-/// A name in quotation marks.
+/// Returns a quoted name.
 pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

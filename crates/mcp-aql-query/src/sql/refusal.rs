@@ -1,4 +1,4 @@
-//! The errors of values that a database refuses.
+//! Builds the errors for values that a database rejects.
 
 use mcp_aql_core::OperationError;
 use mcp_aql_protocol::ErrorCode;
@@ -11,10 +11,10 @@ use crate::plan::{Filter, Plan};
 use crate::records::Record;
 use crate::resource::Resource;
 
-/// A refusal of a change, before it is reported to a caller.
+/// Builds the errors for a rejected change.
 pub(super) struct Refusal<'a, R: 'static> {
     pub(super) table: &'a SqlTable<R>,
-    /// The text before the name of a field: `input.` in an update.
+    /// The prefix of a field's name: `input.` in an update.
     pub(super) place: &'static str,
     /// Returns `true` for a field that callers of the operation can set.
     pub(super) can_set: fn(&str) -> bool,
@@ -26,7 +26,7 @@ impl<R: Record> Refusal<'_, R> {
         (self.can_set)(path.split('.').next().unwrap_or(path))
     }
 
-    /// The error for a record that cannot be written.
+    /// Returns the error for a record that cannot be written.
     pub(super) fn of_change(&self, error: DatabaseError) -> OperationError {
         match error {
             DatabaseError::Unique(violation) => self.of_unique(violation),
@@ -36,7 +36,7 @@ impl<R: Record> Refusal<'_, R> {
         }
     }
 
-    /// The error for a record that cannot be deleted.
+    /// Returns the error for a record that cannot be deleted.
     pub(super) fn of_deletion(&self, error: DatabaseError, record: &R) -> OperationError {
         let DatabaseError::Reference(violation) = error else { return self.of_change(error) };
         let singular = R::NAMES.singular;
@@ -47,7 +47,7 @@ impl<R: Record> Refusal<'_, R> {
             .with_detail("resource_id", record.id().to_string())
     }
 
-    /// The error for a record of which the database has written no row.
+    /// Returns the error for a record without a written row.
     pub(super) fn of_no_row(&self) -> OperationError {
         let singular = R::NAMES.singular;
         let message = format!(
@@ -58,13 +58,15 @@ impl<R: Record> Refusal<'_, R> {
             .with_detail("resource_type", singular)
     }
 
-    /// Refuses a record if the database has stored other values in these fields than those that were written: a column of
-    /// SQLite makes a number of a text such as `1e3`, or a text of a number.
+    /// Rejects a record if the database has changed the values of these fields.
+    ///
+    /// A column of SQLite converts a string such as `1e3` to a number, or a number to a string, depending on
+    /// its type.
     pub(super) fn check_kept(&self, changed: &[String]) -> Result<(), OperationError> {
         if changed.is_empty() || self.table.dialect() == Dialect::Postgres {
             return Ok(());
         }
-        // The database computes these, and the statement has not written them.
+        // The database computes these columns, so the statement has not written them.
         let computed = &self.table.mapping.expressions;
         let written = changed.iter().filter(|path| !computed.contains_key(*path));
         let written: Vec<_> = written.collect();
@@ -84,7 +86,7 @@ impl<R: Record> Refusal<'_, R> {
             .with_fields(OperationError::new(ErrorCode::ValidationInvalidValue, message), &fields))
     }
 
-    /// The error for a record that still exists after its deletion.
+    /// Returns the error for a record that still exists after its deletion.
     pub(super) fn of_kept(&self, record: &R) -> OperationError {
         let singular = R::NAMES.singular;
         let message = format!(
@@ -112,14 +114,14 @@ impl<R: Record> Refusal<'_, R> {
         }
     }
 
-    /// The fields that the violation is about and callers can set, as parameters.
+    /// Returns the fields of the violation that callers can set, as parameters.
     fn fields(&self, violation: &Violation) -> Vec<String> {
         let fields = self.table.fields_of_columns(&violation.columns).into_iter();
         let fields = fields.filter(|field| self.can_set(field));
         fields.map(|field| format!("{}{field}", self.place)).collect()
     }
 
-    /// Returns `true` if the violation is about fields, none of which callers can set.
+    /// Returns `true` if the violation is about fields, but callers can set none of them.
     fn is_about_others(&self, violation: &Violation) -> bool {
         let fields = self.table.fields_of_columns(&violation.columns);
         !fields.is_empty() && !fields.iter().any(|field| self.can_set(field))
@@ -245,7 +247,7 @@ fn unknown_character(letter: Option<char>) -> String {
     format!("the character{}, which the encoding of the database lacks", letter.unwrap_or_default())
 }
 
-/// The text of a rule without invisible characters, at most 200 characters.
+/// Returns at most 200 characters of a rule, without invisible ones.
 fn printable(rule: &str) -> String {
     mcp_aql_text::visible(rule).chars().take(200).collect()
 }
@@ -255,7 +257,8 @@ fn listed(fields: &[String]) -> String {
 }
 
 impl<R: Record> SqlTable<R> {
-    /// Returns `true` if an error of a lookup is about the identifier, which the type of its column does not have.
+    /// Returns `true` if a lookup failed because the identifier is not valid for the type of its column. No
+    /// record has this identifier then.
     pub(super) fn has_no_such_identifier(&self, error: &DatabaseError) -> bool {
         let DatabaseError::Value(violation) = error else { return false };
         let kind = self.mapping.types.get(R::ID.name);
@@ -269,7 +272,7 @@ impl<R: Record> SqlTable<R> {
 }
 
 impl<T: Resource> SqlTable<T> {
-    /// The error for a query that the database refuses.
+    /// Returns the error for a query that the database rejects.
     pub(super) fn refused_query(&self, error: DatabaseError, plan: &Plan) -> OperationError {
         let DatabaseError::Value(violation) = error else { return error.into() };
         let mut fields = Vec::new();
@@ -303,7 +306,7 @@ impl<T: Resource> SqlTable<T> {
             .with_cause(violation.into_cause())
     }
 
-    /// Adds the fields of a caller's filter whose columns do not have a value for each text.
+    /// Adds the fields of a caller's filter whose column types do not allow every string.
     fn filtered_types(
         &self,
         filter: &Filter,
@@ -326,14 +329,14 @@ impl<T: Resource> SqlTable<T> {
         }
     }
 
-    /// The fields in columns of a type that does not have a value for each text, with its name.
+    /// Returns the fields whose column types do not allow every string, with the names of these types.
     fn typed_fields(&self) -> impl Iterator<Item = (&str, &str)> {
         let is_postgres = self.dialect() == Dialect::Postgres;
         let types = self.mapping.types.iter().filter(move |_| is_postgres);
         types.filter_map(|(path, kind)| Some((path.as_str(), kind.name_to_callers()?)))
     }
 
-    /// The fields in columns with these names.
+    /// Returns the fields in columns with these names.
     pub(super) fn fields_of_columns(&self, columns: &[String]) -> Vec<String> {
         let field = |column: &String| {
             let named = self.mapping.columns.iter().find(|(_, known)| *known == column);

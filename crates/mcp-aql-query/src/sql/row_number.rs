@@ -1,4 +1,4 @@
-//! The number that SQLite gives each row, which tells rows without an identifier apart.
+//! Finds the name of SQLite's internal row number, used to distinguish rows without an identifier.
 
 use super::database::Transaction;
 use super::dialect::Dialect;
@@ -7,13 +7,15 @@ use super::value::{SqlValue, Statement};
 use super::{DatabaseError, SqlTable};
 use crate::records::Record;
 
-/// The names of the number of a row. A column may have one of them.
+/// The names of the row number. A column of the table can hide one of them.
 const NAMES: [&str; 3] = ["rowid", "_rowid_", "oid"];
 
 impl<R: Record> SqlTable<R> {
-    /// Finds the name of the number of a row, if the table may have several rows without an identifier: a primary key
-    /// of SQLite accepts NULL, except in tables that are `WITHOUT ROWID` and as the number of the row itself. The name
+    /// Finds the name of the row number, if the table may have several rows without an identifier. The name
     /// is found once.
+    ///
+    /// A primary key of SQLite accepts NULL, unless the table is `WITHOUT ROWID` or the key is the row number
+    /// itself.
     pub(super) async fn find_row_number(
         &self,
         transaction: &mut impl Transaction,

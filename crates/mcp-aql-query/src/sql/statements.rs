@@ -41,16 +41,16 @@ pub(super) struct Statements {
     pub(super) queue: VecDeque<(Purpose, Statement)>,
     /// The conversion of rows.
     pub(super) layout: Arc<Layout>,
-    /// The columns of the sort keys and their forms; `None` is the score or the number of the row.
+    /// The columns of the sort keys and their forms. `None` is the score or the row number.
     pub(super) keys: Vec<(usize, Option<StoredForm>)>,
     pub(super) work: WorkSplit,
-    /// Whether all rows satisfy the filter.
+    /// If `true`, all rows satisfy the filter.
     pub(super) filters: bool,
 }
 
 impl Statements {
-    /// Plans the statements so that the database does as much as it can. `finishes` is whether the rest can
-    /// be done in memory.
+    /// Plans the statements so that the database does as much of the work as possible. If `finishes` is
+    /// `true`, the rest can be done in memory.
     pub(super) fn of<T: Resource>(
         context: &Context<'_>,
         plan: &Plan,
@@ -61,6 +61,7 @@ impl Statements {
         scope.extend(context.scope());
         let mut last = Self::divided::<T>(context, plan, &scope, WorkSplit::All);
         if finishes {
+            // Give more of the work to memory only if the plan needs a field without SQL.
             for work in [WorkSplit::AllButShowing, WorkSplit::Rows] {
                 if !matches!(last, Err(SqlError::Unmapped { .. })) {
                     break;
@@ -81,7 +82,7 @@ impl Statements {
         let selection = (work == WorkSplit::All).then_some(&*plan.selection);
         let mut columns = Columns::default();
         let layout = Arc::new(Layout::of::<T>(context, selection, &mut columns)?);
-        // With any other split, a filter without SQL is an error above.
+        // With any other split, a filter without SQL has caused an error above.
         let filters = work != WorkSplit::Rows
             || plan.filter.as_ref().is_none_or(|filter| context.condition(filter).is_ok());
         let statements = Self { queue: VecDeque::new(), layout, keys: Vec::new(), work, filters };
@@ -107,7 +108,7 @@ impl Statements {
     }
 }
 
-/// The conditions of all statements, and the score of a row.
+/// Returns the conditions of all statements, and the score of a row.
 fn conditions(
     context: &Context<'_>,
     plan: &Plan,
@@ -140,7 +141,7 @@ struct StatementPlanner<'a> {
 }
 
 impl StatementPlanner<'_> {
-    /// Adds a statement for the rows that satisfy all conditions, and this one.
+    /// Adds a statement for the rows that satisfy all conditions and `condition`.
     fn add(
         &mut self,
         purpose: Purpose,
@@ -162,12 +163,12 @@ impl StatementPlanner<'_> {
         let (context, plan, dialect) = (self.context, self.plan, self.context.dialect());
         let order = order::keys(context, plan, score.as_ref())?;
         let keys: Vec<_> = order.iter().map(|key| key.add_column(context, &mut columns)).collect();
-        // The score is the column after all others.
+        // The score is the last column.
         let count = columns.expressions.len();
         let scored = keys.iter().any(Option::is_none);
         self.statements.keys = keys.into_iter().map(|key| key.unwrap_or((count, None))).collect();
         let mut select = Query::select();
-        // A statement needs at least one column; the score counts as one.
+        // A statement needs at least one column. The score counts as one.
         if count > 0 || !scored {
             select.exprs(listed(columns));
         }
@@ -184,7 +185,7 @@ impl StatementPlanner<'_> {
             for key in order.iter().skip(first) {
                 key.add_to(dialect, count, &mut select);
             }
-            // An upper bound, which `Steps::next_statement` lowers.
+            // An upper bound. `Steps::next_statement` lowers it to the number of missing rows.
             select.limit(bounded(plan.fetch_count()));
             if plan.window.offset() > 0 {
                 select.offset(bounded(plan.window.offset()));
@@ -195,12 +196,12 @@ impl StatementPlanner<'_> {
     }
 }
 
-/// The columns of a statement, at least one.
+/// Returns the columns of a statement, at least one.
 fn listed(columns: Columns) -> Vec<Expr> {
     if columns.expressions.is_empty() { vec![Expr::cust("1")] } else { columns.expressions }
 }
 
-/// A number of rows as databases accept it.
+/// Clamps a row count to `i64`, the type of SQL's `LIMIT`.
 fn bounded(count: usize) -> u64 {
     const MAX_ROWS: u64 = i64::MAX as u64;
     u64::try_from(count).unwrap_or(MAX_ROWS).min(MAX_ROWS)

@@ -21,7 +21,7 @@ use crate::value::Scalar;
 
 /// A running query: statements to execute in order, and the processing of their rows.
 ///
-/// Performs no I/O, so it works with any driver. [`SqlQuery::run`](super::SqlQuery::run) and
+/// `Steps` performs no I/O, so you can use it with any driver. [`SqlQuery::run`](super::SqlQuery::run) and
 /// [`run_async`](super::SqlQuery::run_async) are loops over it:
 ///
 /// ```
@@ -73,12 +73,12 @@ impl<'a, T: Resource> Steps<'a, T> {
         })
     }
 
-    /// The next statement to execute, or `None` after the last one.
+    /// Returns the next statement to execute, or `None` after the last one.
     pub fn next_statement(&mut self) -> Option<Statement> {
         let missing = self.plan.fetch_count().saturating_sub(self.rows.len());
         loop {
             let (purpose, mut statement) = self.statements.queue.pop_front()?;
-            // Rows after a place may take several statements, but the first ones often suffice.
+            // The rows after a cursor may need several statements, but the first ones often suffice.
             if matches!(purpose, Purpose::Rows) && !self.rows.is_empty() {
                 if missing == 0 {
                     continue;
@@ -92,11 +92,10 @@ impl<'a, T: Resource> Steps<'a, T> {
         }
     }
 
-    /// Processes the rows of the last statement, each with a value for each column.
+    /// Processes the rows of the last statement. Each row has a value for each column.
     ///
     /// # Errors
-    /// If the values do not have the types of the table's description, or there are too many
-    /// groups.
+    /// If the values do not have the types of the table's description, or there are too many groups.
     pub fn push_rows(&mut self, rows: Vec<Vec<SqlValue>>) -> Result<(), SqlError> {
         match self.current.take() {
             Some(Purpose::Rows) => rows.into_iter().try_for_each(|row| self.take_row(row)),
@@ -133,7 +132,7 @@ impl<'a, T: Resource> Steps<'a, T> {
             },
         });
         let mut values = values.collect::<Result<Vec<_>, _>>()?;
-        // The number of the row is only a part of the cursor if it tells rows apart.
+        // The row number is only part of the cursor if it distinguishes rows.
         if values.iter().all(|value| !value.is_null()) {
             values.truncate(self.plan.sort.len());
         }
@@ -153,14 +152,14 @@ impl<'a, T: Resource> Steps<'a, T> {
             }
             _ => self.rows.push((record, values)),
         }
-        // The row after the page only shows that there are more.
+        // The row after the page only shows that more rows follow.
         if self.rows.len() <= self.plan.window.count() {
             self.plan.odd.add(&id.unwrap_or_default(), odd);
         }
         Ok(())
     }
 
-    /// Builds the page.
+    /// Builds the page. Call it after all statements were executed.
     ///
     /// # Errors
     /// If statements were not executed, or processing in memory fails.
@@ -183,7 +182,7 @@ impl<'a, T: Resource> Steps<'a, T> {
     }
 }
 
-/// The text of an identifier, without quotation marks.
+/// Returns an identifier as a string, without quotation marks.
 fn plain_text(id: &Scalar) -> Option<String> {
     match id {
         Scalar::Int(value) => Some(value.to_string()),

@@ -21,13 +21,18 @@ use crate::single::{Fields, SelectedFields};
 
 /// Records in a table of SQLite or PostgreSQL.
 ///
-/// Queries run in the database, see [`SqlTable`]. A change reads the record, lets the author's rules and the check of
-/// the version decide, and writes the changed columns, all in one transaction. Fields that serde skips are not stored.
+/// Queries run in the database; see [`SqlTable`] for the parts of a query that run in memory. A change is one
+/// transaction. It reads the record, calls your rules and the version check, and writes the changed columns.
+/// Fields that serde skips are not stored.
 ///
-/// A new record is numbered by the sequence of its column in PostgreSQL (`bigserial`, `GENERATED … AS IDENTITY`), and
-/// after the highest number in SQLite. There, a column with `AUTOINCREMENT` gives no number twice; without it, the
-/// number of a deleted record may be given again. A `String` gets a random identifier, which is a UUID if the
-/// [type of the column](SqlTable::column_type) is `uuid`.
+/// The identifier of a new record depends on its type:
+///
+/// | identifier | PostgreSQL | SQLite |
+/// |---|---|---|
+/// | a number | from the sequence of its column (`bigserial`, `GENERATED … AS IDENTITY`) | after the highest number |
+/// | a `String` | random; a UUID if the [type of the column](SqlTable::column_type) is `uuid` | random |
+///
+/// SQLite may assign the number of a deleted record again, unless the column has `AUTOINCREMENT`.
 pub struct SqlStore<R: 'static, D> {
     pub(super) table: Arc<SqlTable<R>>,
     pub(super) database: D,
@@ -35,15 +40,17 @@ pub struct SqlStore<R: 'static, D> {
 }
 
 impl<R: Record + DeserializeOwned, D> SqlStore<R, D> {
-    /// Creates a store of the records in a table. What the description of the table cannot express in SQL, such as
-    /// computed fields, is done in memory.
+    /// Creates a store of the records in a table. The parts of a query without SQL, such as computed fields,
+    /// run in memory.
     pub fn new(table: SqlTable<R>, database: D) -> Self {
         Self { table: Arc::new(table.in_memory_fallback()), database, further: None }
     }
 
-    /// Runs further statements after each change, in the same transaction. If `further` or a statement fails, nothing
-    /// changes. In PostgreSQL, `Int` is a `bigint`, `Float` a `double precision` and `Null` a `text`: a column of another
-    /// type needs a conversion, `CAST($1 AS integer)`.
+    /// Runs additional statements after each change, in the same transaction. Use it for example to write a
+    /// history. If `further` or a statement fails, nothing changes.
+    ///
+    /// In PostgreSQL, `Int` is sent as `bigint`, `Float` as `double precision` and `Null` as `text`. Write a
+    /// conversion for a column of another type: `CAST($1 AS integer)`.
     ///
     /// ```
     /// use mcp_aql::prelude::*;
@@ -113,7 +120,7 @@ impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
         Refusal { table: &self.table, place, can_set: call.can_set() }
     }
 
-    /// The error for a record that the database has refused. Its transaction is over.
+    /// Returns the error for a record rejected by the database. Its transaction has ended.
     async fn refused(
         &self,
         call: &StoreCall<'_, R>,
@@ -121,7 +128,8 @@ impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
         record: &R,
         place: &'static str,
     ) -> OperationError {
-        // The reply would tell about a record of another caller. A field that the database computes is not yet known.
+        // Otherwise the reply could reveal values of another caller's record. This check is impossible if the
+        // database computes a field, because its value is not yet known.
         if call.rows().filter().is_ok_and(|filter| filter.is_some())
             && self.table.expression_fields().is_empty()
             && let Err(error) = call.check_stays(record)
@@ -134,10 +142,10 @@ impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
 }
 
 impl<R: Record<Id: NewId> + DeserializeOwned, D: Database> SqlStore<R, D> {
-    /// Makes the identifier of a new record.
+    /// Returns the identifier of a new record.
     async fn new_id(&self, transaction: &mut D::Transaction) -> Result<R::Id, OperationError> {
         if R::CHOSEN_ID {
-            // It is not used.
+            // The caller chooses the identifier, so this one is not used.
             return Ok(R::Id::from_number(R::NAMES.singular, 1));
         }
         if self.table.has_uuids() {
@@ -160,7 +168,8 @@ impl<R: Record<Id: NewId> + DeserializeOwned, D: Database> SqlStore<R, D> {
 }
 
 impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
-    /// Answers a query. The inner error is that of a statement, which a value of the query may have caused.
+    /// Answers a query. The inner error is the error of a statement. It may be caused by a value of the
+    /// query.
     async fn page(
         &self,
         call: &StoreCall<'_, R>,
@@ -182,7 +191,7 @@ impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
 }
 
 impl<R, D: Database> SqlStore<R, D> {
-    /// Runs the further statements of a change.
+    /// Runs the additional statements of a change.
     async fn run_further(
         &self,
         transaction: &mut D::Transaction,
@@ -247,6 +256,7 @@ where
         let rows = match transaction.run(statement).await {
             Ok(rows) => rows,
             Err(error) => {
+                // Finding the reason begins another transaction.
                 drop(transaction);
                 return Err(self.refused(call, error, &record, "").await);
             }
@@ -254,13 +264,14 @@ where
         let stored = reader.read(rows, None).map_err(internal)?;
         let stored = stored.ok_or_else(|| self.refusal(call, "").of_no_row())?;
         self.refusal(call, "").check_kept(&stored.odd_after(None))?;
+        // Check the stored row, because the database may have computed or changed values.
         self.check_stays(&mut transaction, call, &stored).await?;
         let change = RecordChange::Created(&stored.record);
         self.run_further(&mut transaction, call.context(), change).await?;
         after(&stored.record)?;
         match transaction.commit().await {
             Ok(()) => Ok(stored.row),
-            // A deferred constraint.
+            // The COMMIT has checked a deferred constraint.
             Err(error) => Err(self.refused(call, error, &stored.record, "").await),
         }
     }
@@ -324,7 +335,7 @@ where
         old.check_readable(call)?;
         let mut record = old.record.clone();
         change(&mut record)?;
-        // The call may write the identifier in another case, if its column ignores case.
+        // If the column ignores case, the call may contain the identifier in another case.
         if record.id() != old.record.id() {
             return Err(changed_identifier());
         }

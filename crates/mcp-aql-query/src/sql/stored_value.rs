@@ -1,4 +1,4 @@
-//! Converts the values of a database's rows into those of fields.
+//! Converts the values of a database's rows into values of fields.
 
 use chrono::{DateTime, Duration, NaiveDate, Utc};
 use mcp_aql_core::internal::vocab::hex;
@@ -16,7 +16,8 @@ use crate::value::{Scalar, ValueKind};
 pub(super) enum StoredValue {
     /// A value of the field's type.
     Usual(Scalar),
-    /// Another value, which a foreign program may have stored: its text, if the field's type is one of texts.
+    /// The field's type does not allow the value, so probably another program has stored it. Contains the
+    /// value as a string if the field's values are strings in JSON.
     Odd(Option<String>),
 }
 
@@ -34,7 +35,8 @@ impl StoredValue {
         Ok(usual(stored, value).map_or_else(|| Self::Odd(odd_text(stored, value)), Self::Usual))
     }
 
-    /// The value as it is shown. One that the field's type does not allow is missing.
+    /// Returns the displayed value. A value not allowed by the field's type is displayed as a string, or is
+    /// missing.
     pub(super) fn into_shown(self) -> Scalar {
         match self {
             Self::Usual(value) => value,
@@ -43,12 +45,19 @@ impl StoredValue {
     }
 }
 
-/// Converts the database's value of a field for a result that has no row.
+/// Converts the database's value of a field, for a result that belongs to no single row.
 pub(super) fn scalar(stored: StoredForm, value: Option<&SqlValue>) -> Result<Scalar, SqlError> {
     StoredValue::of(stored, value).map(StoredValue::into_shown)
 }
 
-/// Converts the value of a group. One that the field's type does not allow has a name of its own: `"many"`, `x'00ff'`.
+/// Converts the value of a group.
+///
+/// Each value not allowed by the field's type gets a distinct name, because it has a group of its own:
+///
+/// ```text
+/// the string many        → "many"
+/// the bytes 0x00, 0xff   → x'00ff'
+/// ```
 pub(super) fn group_key(stored: StoredForm, value: Option<&SqlValue>) -> Result<Scalar, SqlError> {
     let name = match (StoredValue::of(stored, value)?, value) {
         (StoredValue::Odd(None), Some(SqlValue::Text(text))) => format!("\"{text}\""),
@@ -63,11 +72,12 @@ pub(super) fn group_key(stored: StoredForm, value: Option<&SqlValue>) -> Result<
     Ok(Scalar::from(name))
 }
 
-/// The value by which the database has sorted a row, so exactly that a comparison with it finds the same place.
+/// Returns the value by which the database has sorted a row, for a cursor. It must be exact, because the next
+/// page starts where a comparison with this value leads.
 pub(super) fn sort_value(stored: StoredForm, value: Option<&SqlValue>) -> Result<Scalar, SqlError> {
     let usual = match StoredValue::of(stored, value)? {
         StoredValue::Usual(usual) if is_exact(stored, &usual, value) => return Ok(usual),
-        // Sorted by its rank, which all unknown names share.
+        // The row is sorted by its rank. All unknown names have the same rank.
         StoredValue::Odd(text)
             if stored.form == Form::Choice && !stored.info.choices.is_empty() =>
         {
@@ -89,14 +99,14 @@ fn exact(value: Scalar) -> Scalar {
     Scalar::Stored(Box::new(value))
 }
 
-/// Whether a comparison with the value compares with what is stored.
+/// Returns `true` if a comparison with `usual` has the same result as a comparison with the stored value.
 fn is_exact(stored: StoredForm, usual: &Scalar, value: Option<&SqlValue>) -> bool {
     match (usual, value, stored.form) {
         // Another program may have stored a number with more digits.
         (_, Some(SqlValue::Int(_) | SqlValue::Float(_)), Form::Number) if stored.info.single => {
             false
         }
-        // A column of PostgreSQL may have any of its types of numbers.
+        // A column of PostgreSQL may have any numeric type, also one with more digits than the field.
         (_, Some(SqlValue::Text(_)), Form::Number) => false,
         (Scalar::Int(usual), Some(SqlValue::Text(_)), Form::Integer) => {
             i64::try_from(*usual).is_ok()
@@ -116,10 +126,10 @@ fn is_exact(stored: StoredForm, usual: &Scalar, value: Option<&SqlValue>) -> boo
     }
 }
 
-/// The integers up to here have an exact floating-point number.
+/// All integers up to 2⁵³ have an exact floating-point representation.
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// The value in the field's type.
+/// Returns the value in the field's type, or `None` if the type does not allow it.
 fn usual(stored: StoredForm, value: &SqlValue) -> Option<Scalar> {
     if matches!(value, SqlValue::Null) || stored.form == Form::Json {
         return Some(Scalar::Null);
@@ -174,7 +184,7 @@ fn of_postgres(stored: StoredForm, value: &SqlValue) -> Option<Scalar> {
     }
 }
 
-/// The value of a column that contains text.
+/// Converts the string in a column.
 fn of_text(stored: StoredForm, text: &str) -> Option<Scalar> {
     let choices = &stored.info.choices;
     match stored.form {
@@ -184,13 +194,13 @@ fn of_text(stored: StoredForm, text: &str) -> Option<Scalar> {
             None
         }
         Form::Text | Form::Choice => Some(Scalar::from(text.to_owned())),
-        // Any other form of a date would be compared as another text.
+        // Other forms of a date are not allowed, because a comparison of strings would sort them incorrectly.
         Form::DateText => {
             let date: NaiveDate = text.parse().ok()?;
             (date.to_string() == text).then_some(Scalar::Date(date))
         }
-        // Any other form of an instant, such as one with an offset, would be compared as another text. The text as it is
-        // compared has neither `Z` nor the zeros at the end.
+        // Other forms of an instant, such as one with an offset, are not allowed for the same reason. The
+        // string may be the form used in comparisons, without the `Z` and trailing zeros: `2031-05-06T07:`.
         Form::InstantText => {
             let instant = instant_of(text).or_else(|| instant_of(&format!("{text:0<19}Z")))?;
             let is_compared = ordered_instant_text(&instant) == text.trim_end_matches(INSTANT_END);
@@ -200,14 +210,14 @@ fn of_text(stored: StoredForm, text: &str) -> Option<Scalar> {
     }
 }
 
-/// A number, unless JSON has none for it.
+/// Returns a number, or `None` for `NaN` and the infinities, because JSON cannot represent them.
 fn number(stored: StoredForm, value: f64) -> Option<Scalar> {
     #[expect(clippy::cast_possible_truncation, reason = "the field has 32 bits")]
     let value = if stored.info.single { widened(value as f32) } else { value };
     value.is_finite().then_some(Scalar::Float(value))
 }
 
-/// The instant at this number of units since 1970; `unit` is in nanoseconds.
+/// Returns the instant at this number of units since 1970. `unit` is in nanoseconds.
 fn instant(count: i64, unit: i128) -> Option<Scalar> {
     const SECOND: i128 = 1_000_000_000;
     let all = i128::from(count) * unit;
@@ -216,7 +226,7 @@ fn instant(count: i64, unit: i128) -> Option<Scalar> {
     DateTime::<Utc>::from_timestamp(seconds, nanoseconds).map(Scalar::Instant)
 }
 
-/// The text of a value that has another type than the field, if the field contains texts.
+/// Returns a value of another type as a string, if the field's values are strings in JSON.
 fn odd_text(stored: StoredForm, value: &SqlValue) -> Option<String> {
     let kind = stored.info.kind;
     if !matches!(kind, ValueKind::Text | ValueKind::Choice | ValueKind::Date | ValueKind::Instant) {

@@ -16,7 +16,7 @@ use crate::value::Scalar;
 /// The groups of an aggregate, with the values of its functions.
 pub(super) type GroupValues = Vec<(Scalar, Vec<Scalar>)>;
 
-/// A value that the database computes for each group.
+/// A value computed by the database for each group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Measure {
     Rows,
@@ -27,7 +27,7 @@ enum Measure {
     Max(FieldIndex),
 }
 
-/// The statement of all aggregates with the same `group_by`, or without one.
+/// The statement for all aggregates with the same `group_by`, or without one.
 #[derive(Debug)]
 pub(super) struct SummaryStatement {
     group: Option<StoredForm>,
@@ -39,8 +39,14 @@ pub(super) struct SummaryStatement {
     aggregates: Vec<usize>,
 }
 
-/// The number of columns of a sum. SQLite fails if a sum exceeds 64 bits, so both halves of each
-/// number are added separately.
+/// Returns the number of columns of a sum.
+///
+/// SQLite fails if a sum exceeds 64 bits. The upper and lower 32 bits of each number are therefore summed
+/// separately:
+///
+/// ```sql
+/// SUM("size" >> 32), SUM("size" & 4294967295)
+/// ```
 const fn width(dialect: Dialect, measure: Measure, form: Option<Form>) -> usize {
     match (dialect, measure, form) {
         (Dialect::Sqlite, Measure::Sum(_), Some(Form::Integer)) => 2,
@@ -51,7 +57,8 @@ const fn width(dialect: Dialect, measure: Measure, form: Option<Form>) -> usize 
 const LOW_HALF_MASK: i64 = 0xffff_ffff;
 
 impl SummaryStatement {
-    /// The summaries of a query, without the conditions that all its statements share.
+    /// Returns the statements for the aggregates of a query, without the conditions shared by all its
+    /// statements.
     pub(super) fn all(
         context: &Context<'_>,
         aggregates: &[Aggregate],
@@ -79,7 +86,7 @@ impl SummaryStatement {
         let mut select = Query::select();
         let group = group.map(|place| context.source(place)).transpose()?;
         if let Some(source) = &group {
-            // In the form of comparisons, so that the database forms the same groups as the
+            // Group by the form used in comparisons, so that the database forms the same groups as the
             // in-memory executor.
             let key = match (dialect, source.form) {
                 (Dialect::Sqlite, Form::Text | Form::Choice) => source.same(dialect),
@@ -164,7 +171,11 @@ impl SummaryStatement {
         Ok(())
     }
 
-    /// The results of the aggregates by index: groups and the values of their functions.
+    /// Returns the groups of each aggregate with the values of their functions. The number is the index of the
+    /// aggregate in the query.
+    ///
+    /// # Errors
+    /// If there are more than [`MAX_GROUPS`] groups, or a column contains an unexpected type.
     pub(super) fn read(
         &self,
         dialect: Dialect,
@@ -212,7 +223,7 @@ impl SummaryStatement {
         }
     }
 
-    /// The value of a function, as the in-memory executor computes it.
+    /// Returns the value of a function. It equals the result of the in-memory executor.
     fn value(
         &self,
         dialect: Dialect,
@@ -243,7 +254,7 @@ impl SummaryStatement {
         }
     }
 
-    /// The sum of a field, or `None` without values.
+    /// Returns the sum of a field, or `None` if no row has a value.
     fn sum(
         &self,
         dialect: Dialect,
@@ -279,7 +290,7 @@ impl SummaryStatement {
     }
 }
 
-/// The columns of a sum.
+/// Returns the columns of a sum.
 fn sums(dialect: Dialect, source: &Source) -> Vec<Expr> {
     let column = source.if_allowed(dialect, source.column.clone());
     let sum = |of: Expr| Expr::from(Func::sum(of));
@@ -291,7 +302,7 @@ fn sums(dialect: Dialect, source: &Source) -> Vec<Expr> {
             ]
         }
         (Dialect::Postgres, Form::Integer) => {
-            // The sum is wider than any column of a row.
+            // Read the sum as a string, because it may exceed `bigint`.
             let whole = column.cast_as(Alias::new("bigint"));
             vec![sum(whole).cast_as(Alias::new("text"))]
         }

@@ -27,7 +27,7 @@ fn table(dialect: Dialect) -> SqlTable<Task> {
     SqlTable::new(dialect, "task").column("task_id", "id").search_column("title", "words")
 }
 
-/// The statements of a request for a page in the middle of a table.
+/// Returns the statements of a request for a page in the middle of a table.
 fn statements(dialect: Dialect, request: Value) -> Vec<String> {
     let options = QueryOptions::new().text(TextSearch::Optional);
     let Value::Object(params) = request else { panic!("an object") };
@@ -95,7 +95,7 @@ fn summaries_are_computed_by_the_database() {
         "all": { "count": true, "sum": "priority", "avg": "priority" },
         "by_priority": { "count": true, "group_by": "priority" },
     } });
-    // A value that another program has stored as text or as a fraction is missing.
+    // Other programs may have stored strings or fractions in the column. They count as missing.
     let whole = r#"(CASE WHEN ((typeof("task"."priority") = 'integer' OR (typeof("task"."priority") = 'real' AND "task"."priority" = CAST("task"."priority" AS INTEGER)))) THEN "task"."priority" END)"#;
     assert_eq!(
         statements(Dialect::Sqlite, request.clone()),

@@ -12,13 +12,25 @@ use super::dialect::Dialect;
 
 /// A parameterized database query.
 ///
-/// The text has a placeholder for each value, in order: `?` in SQLite, `$1`, `$2` … in PostgreSQL.
-/// This text depends on the structure of a request and not on its values, so caching prepared statements
-/// is worthwhile. Only the cursor of a row in PostgreSQL may put a value into it: a number or time that the type of the
-/// field does not hold exactly, which is compared in the type of its column. Limit the size of a cache.
+/// The SQL contains a placeholder for each value, in order: `?` in SQLite, and `$1`, `$2` … in PostgreSQL.
+///
+/// You can cache prepared statements, because the SQL depends on the structure of a request and not on its
+/// values. Limit the size of the cache, because there is one exception in PostgreSQL. A cursor with a number
+/// or time that the field's type cannot hold exactly becomes a literal, to be compared in the type of its
+/// column.
+///
+/// ```
+/// use mcp_aql::query::sql::{SqlValue, Statement};
+///
+/// let statement = Statement {
+///     sql: "SELECT title FROM task WHERE priority = ?".to_owned(),
+///     values: vec![SqlValue::Int(1)],
+/// };
+/// # let _ = statement;
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statement {
-    /// The SQL text.
+    /// The SQL with placeholders.
     pub sql: String,
     /// The values of the parameters.
     pub values: Vec<SqlValue>,
@@ -36,28 +48,29 @@ pub struct Statement {
 /// | `Bytes` | `BLOB` | – | – |
 /// | `RawText` | `TEXT` | – | – |
 ///
-/// A driver for PostgreSQL needs no other types: statements declare the type of each parameter, and
-/// convert all results into one of these.
+/// A driver for PostgreSQL needs no other types. Statements declare the type of each parameter, and convert
+/// all results into one of these types.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SqlValue {
     /// No value.
     Null,
-    /// A boolean. In SQLite a row may contain `Int` instead.
+    /// A boolean. In SQLite, a row may contain `Int` instead.
     Bool(bool),
     /// An integer.
     Int(i64),
     /// A floating-point number.
     Float(f64),
-    /// Text.
+    /// A string.
     Text(String),
-    /// Bytes. SQLite has them in a column of any type.
+    /// Bytes. SQLite can store them in a column of any type.
     Bytes(Vec<u8>),
-    /// Text that is not UTF-8, in a row of SQLite. It is never a parameter.
+    /// The bytes of a string with invalid UTF-8, in a row of SQLite. It is never a parameter.
     RawText(Vec<u8>),
 }
 
 impl SqlValue {
-    /// The kind of the value, for an error message. The value itself may be confidential.
+    /// Returns the kind of the value for an error message. The message must not contain the value itself,
+    /// because it may be confidential.
     pub(super) const fn kind(&self) -> &'static str {
         match self {
             Self::Null => "NULL",
@@ -119,8 +132,14 @@ impl Statement {
     }
 }
 
-/// Collects a statement from its builder, and declares the type of each parameter for PostgreSQL,
-/// which would otherwise infer it from the context.
+/// Collects a statement from its builder.
+///
+/// For PostgreSQL, it declares the type of each parameter, because PostgreSQL would otherwise infer another
+/// type from the context:
+///
+/// ```sql
+/// WHERE "size" > CAST($1 AS bigint)
+/// ```
 struct Writer {
     dialect: Dialect,
     sql: String,

@@ -1,4 +1,4 @@
-//! The time for which calls wait for a database.
+//! Timeouts of calls to a database.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -8,11 +8,16 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{AccessMode, DatabaseError};
 
-/// The time for which calls wait for a database before they are refused. The defaults are 5 seconds for a connection, 5 seconds
-/// for a lock, and 30 seconds for a statement.
+/// Timeouts of calls to a database.
 ///
-/// A call that has waited for too long has changed nothing. Its caller reads that the database is busy, and when to try
-/// again. Only if the answer to a COMMIT is missing, the caller reads that the change may have happened.
+/// | timeout | default |
+/// |---|---|
+/// | [`connection`](Self::connection) | 5 seconds |
+/// | [`lock`](Self::lock) | 5 seconds |
+/// | [`statement`](Self::statement) | 30 seconds |
+///
+/// A call that times out changes nothing. Its caller receives an error with the time after which to retry.
+/// The only exception is a COMMIT without an answer. Its error says that the change may have happened.
 ///
 /// ```
 /// use std::time::Duration;
@@ -39,38 +44,40 @@ impl Default for WaitLimits {
     }
 }
 
-/// The time after the limit of a statement for the server's own report of it.
+/// The time to wait for an answer after the timeout of a statement, so that the server can report the timeout
+/// itself.
 const ANSWER_MARGIN: Duration = Duration::from_secs(2);
 
-/// The settings on which the texts of stored values depend.
+/// The settings for the string form of numbers, times and bytes. Statements select most values as strings, so
+/// the form must not depend on the configuration of the server.
 const TEXT_FORMS: &str = "SET LOCAL extra_float_digits = 1; SET LOCAL DateStyle = 'ISO, MDY'; \
                           SET LOCAL IntervalStyle = 'postgres'; SET LOCAL TimeZone = 'UTC'; SET LOCAL bytea_output = 'hex'";
 
 impl WaitLimits {
-    /// Sets how long a call waits for a free connection.
+    /// Sets the timeout for a free connection.
     #[must_use]
     pub const fn connection(self, connection: Duration) -> Self {
         Self { connection, ..self }
     }
 
-    /// Sets how long a statement waits for the lock of a record or of the file.
+    /// Sets the timeout for the lock of a record or of the file.
     #[must_use]
     pub const fn lock(self, lock: Duration) -> Self {
         Self { lock, ..self }
     }
 
-    /// Sets how long a statement runs, including its waits.
+    /// Sets the timeout of a statement, including its waits.
     #[must_use]
     pub const fn statement(self, statement: Duration) -> Self {
         Self { statement, ..self }
     }
 
-    /// The time for which a statement waits for a lock.
+    /// Returns the timeout for a lock.
     pub const fn of_lock(&self) -> Duration {
         self.lock
     }
 
-    /// The time for which a statement runs.
+    /// Returns the timeout of a statement.
     pub const fn of_statement(&self) -> Duration {
         self.statement
     }
@@ -78,31 +85,35 @@ impl WaitLimits {
     /// Waits for a connection.
     ///
     /// # Errors
-    /// [`DatabaseError::Busy`] if none is free in time.
+    /// [`DatabaseError::Busy`] if the timeout expires.
     pub async fn connect<T>(&self, waiting: impl Future<Output = T>) -> Result<T, DatabaseError> {
         let result = tokio::time::timeout(self.connection, waiting).await;
         result.map_err(|_| DatabaseError::Busy("no connection was free in time".into()))
     }
 
-    /// Waits for the answer of a server to a statement, for somewhat longer than the server itself would run it: a server
-    /// that has stopped, or a broken network, reports nothing.
+    /// Waits for the answer of a server to a statement.
+    ///
+    /// The timeout is longer than the server's own, so it only expires if the server has stopped or the
+    /// network is broken.
     ///
     /// # Errors
-    /// [`DatabaseError::Busy`] if there is no answer in time.
+    /// [`DatabaseError::Busy`] if the timeout expires.
     pub async fn answer<T>(&self, waiting: impl Future<Output = T>) -> Result<T, DatabaseError> {
         let limit = self.statement.saturating_add(ANSWER_MARGIN);
         let result = tokio::time::timeout(limit, waiting).await;
         result.map_err(|_| DatabaseError::Busy("the database has not answered in time".into()))
     }
 
-    /// The statement that begins a transaction of PostgreSQL. It also sets the forms of numbers and times in text, which
-    /// a database, a user or an earlier call of the connection may have changed.
+    /// Returns the statement that begins a transaction of PostgreSQL.
+    ///
+    /// The statement also sets the string form of numbers and times, because a database, a user or an earlier
+    /// call on the connection may have changed it.
     pub fn begin_postgres(&self, access: AccessMode) -> String {
         let begin = match access {
             AccessMode::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
             AccessMode::Write => "BEGIN",
         };
-        // 0 would be no limit.
+        // In PostgreSQL, 0 disables a timeout.
         let millis = |limit: Duration| limit.as_millis().clamp(1, i32::MAX as u128);
         format!(
             "{begin}; SET LOCAL lock_timeout = {}; SET LOCAL statement_timeout = {}; {TEXT_FORMS}",
@@ -112,18 +123,18 @@ impl WaitLimits {
     }
 }
 
-/// The connections of a pool that may write at the same time. Writers wait for each other's locks; the rest of the pool
-/// remains for those who read.
+/// Limits the connections of a pool that write at the same time. Writers wait for each other's locks, so the
+/// rest of the pool stays available for reading.
 #[derive(Debug, Clone)]
 pub struct Writers(Arc<Semaphore>);
 
 impl Writers {
-    /// Half of the connections of a pool, at least one.
+    /// Allows half of the connections of a pool to write, at least one.
     pub fn of_pool(connections: usize) -> Self {
         Self(Arc::new(Semaphore::new((connections / 2).max(1))))
     }
 
-    /// Waits for a turn to write; reading needs none.
+    /// Waits for a turn to write. Reading needs no turn.
     ///
     /// # Errors
     /// [`DatabaseError::Busy`] if other calls write for too long.
@@ -142,6 +153,6 @@ impl Writers {
     }
 }
 
-/// The turn of a transaction, which ends with it.
+/// The turn of a transaction. Drop it to let the next call write.
 #[derive(Debug)]
 pub struct Turn(#[expect(dead_code, reason = "it is only kept")] Option<OwnedSemaphorePermit>);

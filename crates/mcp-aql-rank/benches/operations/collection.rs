@@ -1,8 +1,21 @@
-//! A collection of tools and labelled questions, in two JSON files.
+//! A collection of tools and labeled questions, in two JSON files.
 //!
-//! `--tools` is a list of servers: `server`, `title`, `description`, and `tools`, each with `name`, `description` and
-//! `inputSchema`. `--questions` is a list of questions: `question`, `steps` (texts) and `tools` (names). Other members are
-//! ignored, and all but `server`, `name` and `question` may be missing or null.
+//! `--tools` is a list of servers:
+//!
+//! ```json
+//! [{
+//!   "server": "tasks", "title": "Tasks", "description": "To-do lists of a team",
+//!   "tools": [{ "name": "create_task", "description": "Adds a task.", "inputSchema": {} }]
+//! }]
+//! ```
+//!
+//! `--questions` is a list of questions with the names of the tools that they need:
+//!
+//! ```json
+//! [{ "question": "Remind me to water the plants", "steps": ["Add a task"], "tools": ["create_task"] }]
+//! ```
+//!
+//! Other members are ignored, and all but `server`, `name` and `question` may be missing or null.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -13,7 +26,7 @@ use serde_json::Value;
 
 use super::{Paths, Result};
 
-/// The maximum depth of nested objects whose fields are read.
+/// Maximum depth of nested objects whose fields are read.
 const MAX_DEPTH: usize = 6;
 
 /// The tools and questions.

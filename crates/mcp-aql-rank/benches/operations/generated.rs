@@ -10,7 +10,7 @@ const NOUNS: [&str; 25] = [
 ];
 const QUALITIES: [&str; 5] = ["draft", "archived", "shared", "monthly", "public"];
 
-/// The texts of an operation.
+/// The description of an operation.
 pub(crate) struct Operation {
     name: String,
     group: &'static str,

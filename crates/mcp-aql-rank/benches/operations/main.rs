@@ -5,10 +5,10 @@
 //! $ cargo bench -p mcp-aql-rank -- --tools servers.json --questions tasks.json
 //! ```
 //!
-//! Without options, only the time with 1,000 generated operations is measured. With both, the recall is measured as well:
-//! the share of all labels that are among the first 1, 3 and 5 hits for the question, and among those for any of its
-//! steps. A label is the name of a tool; a tool of that name counts on any server. See `collection.rs` for the format of
-//! the files.
+//! Without options, only the time with 1,000 generated operations is measured. With both, the
+//! recall is measured as well. It is the share of all labels among the first 1, 3 and 5 hits for
+//! the question, and among those for any of its steps. A label is the name of a tool; a tool of
+//! that name counts on any server. See `collection.rs` for the format of the files.
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "a benchmark prints its table")]
 
@@ -26,7 +26,7 @@ use collection::Collection;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// The number of operations with which the time is measured.
+/// Number of operations with which the time is measured.
 const OPERATIONS: usize = 1_000;
 
 fn main() -> Result<()> {

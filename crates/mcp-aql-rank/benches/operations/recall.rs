@@ -1,24 +1,24 @@
-//! The share of the labels of a collection that are found.
+//! Measures the share of a collection's labels found by the search.
 
 use mcp_aql_rank::operations::OperationIndex;
 
 use super::collection::{Collection, Question};
 
-/// The numbers of hits for which the recall is measured.
+/// Numbers of hits for which the recall is measured.
 const DEPTHS: [usize; 3] = [1, 3, 5];
 
-/// The found labels of some questions, and all of them.
+/// Counts of found labels and of all labels, over some questions.
 #[derive(Default, Clone, Copy)]
 struct Sum {
     by_question: usize,
     by_step: usize,
-    /// The labels that can be found by the question, because there are as many hits.
+    /// Number of labels that the question can find with this number of hits.
     reachable: usize,
     labels: usize,
 }
 
-/// Prints the recall of all questions, and of those with even and odd numbers. Weights that were chosen for one half can
-/// be checked with the other.
+/// Prints the recall of all questions, and of those with even and odd numbers. Weights chosen on
+/// one half can be checked with the other.
 pub(crate) fn print(collection: &Collection) {
     let index = OperationIndex::new(collection.documents());
     let names = collection.names();

@@ -1,13 +1,13 @@
-//! The time to build an index and to search it.
+//! Measures the time to build an index and to search it.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use mcp_aql_rank::operations::OperationIndex;
 
-/// The number of searches of which the median is printed.
+/// Number of searches. The median is printed.
 const SEARCHES: usize = 301;
-/// The number of builds of which the median is printed.
+/// Number of builds. The median is printed.
 const BUILDS: usize = 5;
 
 const SHORT: &str = "create a shared folder";
@@ -17,7 +17,8 @@ const LONG: &str = "We meet the customer from the north on Thursday, and I still
                     write everything to /home/me/reports/meeting.docx, send it to the employee who is responsible, add a \
                     comment to the task, plan the route to the station, and remind me two days before the shipment.";
 
-/// Prints the median times. Clauses and alternatives make the long question the slowest that people write.
+/// Prints the median times. With its clauses and alternatives, the long question is the slowest
+/// that people write.
 pub(crate) fn print(build: impl Fn() -> OperationIndex, operations: usize) {
     let index = build();
     println!("{operations} operations: built in {:.1?}", median(BUILDS, &build));

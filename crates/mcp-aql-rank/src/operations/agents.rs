@@ -1,10 +1,10 @@
-//! Names that end like an agent: `document_reader`, `pdf_merger`, `calculator`.
+//! Finds the verbs in names such as `document_reader`, `pdf_merger` or `calculator`.
 
 use crate::text::Stemmer;
 
 use super::synonyms::is_verb;
 
-/// Returns the stem of the verb that a stem such as `reader` or `getter` is formed from.
+/// Returns the stem of the verb behind a stem such as `reader` or `getter`.
 pub(super) fn verb_of_agent(stem: &str, stemmer: Stemmer) -> Option<String> {
     let root = stem.strip_suffix("er").or_else(|| stem.strip_suffix("or"))?;
     let doubled = root

@@ -1,6 +1,6 @@
 //! The clauses of a question, each with its concepts.
 
-/// The maximum number of clauses. Further ones belong to the last.
+/// Maximum number of clauses. Further ones belong to the last.
 const MAX_CLAUSES: usize = 32;
 
 /// Words that begin a clause.
@@ -28,7 +28,7 @@ impl Clauses {
         }
     }
 
-    /// Adds a clause beside the current one.
+    /// Adds a complete clause without ending the current one.
     pub(super) fn add_separately(&mut self, concepts: Vec<usize>) {
         if !self.finished.contains(&concepts) && self.finished.len() < MAX_CLAUSES {
             self.finished.push(concepts);
@@ -46,12 +46,12 @@ impl Clauses {
     }
 }
 
-/// Returns whether a word without white space begins a clause.
+/// Returns `true` if a word without whitespace begins a clause.
 pub(super) fn begins_clause(word: &str) -> bool {
     CONJUNCTIONS.iter().any(|known| known.eq_ignore_ascii_case(word))
 }
 
-/// Returns whether a word without white space ends with a mark that ends a clause.
+/// Returns `true` if a word without whitespace ends with a mark that ends a clause.
 pub(super) fn ends_clause(word: &str) -> bool {
     let word = word.trim_end_matches(['"', '\'', ')', '’', '”']);
     word.ends_with(['.', '?', '!', ';', ',', ':', '。', '？', '！', '；', '，', '：', '、'])

@@ -1,8 +1,8 @@
-//! The texts of an operation that a question may refer to.
+//! Describes an operation to the index.
 
-/// An operation as its caller knows it: names and texts.
+/// An operation as you know it: its name, and strings that describe it.
 ///
-/// Only the name is required. Empty texts are ignored.
+/// Only the name is required. Empty strings are ignored.
 ///
 /// ```
 /// use mcp_aql_rank::operations::OperationDocument;
@@ -20,9 +20,10 @@
 pub struct OperationDocument<'a> {
     /// The name, in any notation: `create_task`, `create-task` or `createTask`.
     pub name: &'a str,
-    /// The label of the server or category that the operation belongs to. Operations with the same label form a group.
+    /// Label of the server or category to which the operation belongs. Operations with the same
+    /// label form a group.
     pub group: &'a str,
-    /// The description of the group.
+    /// Description of the group.
     pub group_description: &'a str,
     /// The description. Its first sentence counts more than the rest.
     pub description: &'a str,
@@ -30,12 +31,12 @@ pub struct OperationDocument<'a> {
     pub parameters: Vec<(&'a str, &'a str)>,
     /// The values that a parameter accepts, if it accepts only some.
     pub values: Vec<&'a str>,
-    /// Sentences or calls that show the operation's use.
+    /// Sentences or calls that show how to use the operation.
     pub examples: Vec<&'a str>,
 }
 
 impl<'a> OperationDocument<'a> {
-    /// Returns a document with a name and nothing else.
+    /// Creates a document with only a name.
     #[must_use]
     pub fn new(name: &'a str) -> Self {
         Self { name, ..Self::default() }

@@ -1,20 +1,20 @@
-//! Splits the texts of an operation into stems, field by field.
+//! Splits the fields of an operation into stems.
 
 use crate::text::{Stemmer, Word, WordKind, is_stop_word, scan_simply};
 
 use super::OperationDocument;
 use super::agents::verb_of_agent;
 
-/// The maximum length of a text that is read, in bytes.
+/// Maximum length of a field in bytes. The rest is ignored.
 const MAX_TEXT_BYTES: usize = 16_384;
 
-/// The number of fields.
+/// Number of fields.
 pub(super) const FIELD_COUNT: usize = 8;
 
 /// The effect of a field.
 pub(super) struct FieldWeight {
     pub(super) weight: f64,
-    /// The influence of the field's length, from 0.0 to 1.0. A word of a long text counts less.
+    /// Influence of the field's length, from 0.0 to 1.0. A word of a long field counts less.
     pub(super) length: f64,
 }
 
@@ -30,8 +30,8 @@ pub(super) const FIELD_WEIGHTS: [FieldWeight; FIELD_COUNT] = [
     FieldWeight { weight: 0.5, length: 0.75 },
 ];
 
-/// Returns the stems of the fields of an operation: name, group and its description, first sentence and rest of the
-/// description, names and descriptions of parameters, values with examples.
+/// Returns the stems of the fields of an operation: name, group and its description, first sentence
+/// and rest of the description, names and descriptions of parameters, values with examples.
 pub(super) fn stems_of(
     document: &OperationDocument<'_>,
     stemmer: Stemmer,
@@ -68,7 +68,7 @@ fn first_sentence(text: &str) -> (&str, &str) {
     text.split_at_checked(end).unwrap_or((text, ""))
 }
 
-/// Returns the stems of a text's words, without stop words.
+/// Returns the stems of a string's words, without stop words.
 pub(super) fn stems(text: &str, stemmer: Stemmer) -> Vec<String> {
     let mut found = Vec::new();
     scan_simply(beginning(text, MAX_TEXT_BYTES), &mut |word| {
@@ -80,7 +80,7 @@ pub(super) fn stems(text: &str, stemmer: Stemmer) -> Vec<String> {
     found
 }
 
-/// Returns the beginning of a text, cut between two characters.
+/// Returns the beginning of a string, cut between two characters.
 pub(super) fn beginning(text: &str, most_bytes: usize) -> &str {
     let mut end = text.len().min(most_bytes);
     while !text.is_char_boundary(end) {

@@ -12,24 +12,25 @@ use super::posting::Posting;
 use super::synonyms::is_changing_verb;
 use super::vocabulary::{TermId, Vocabulary};
 
-/// The maximum influence of the number of groups with a word on its rarity; the rest is the number of operations.
+/// Maximum influence of the number of groups with a word on its rarity. The rest is the influence
+/// of the number of operations.
 const MAX_GROUP_RARITY: f64 = 0.85;
-/// The number of groups with which they have half of that influence.
+/// Number of groups at which they have half of that influence.
 const HALF_INFLUENCE_GROUPS: f64 = 10.0;
 
-/// An index of operations, which is built once and searched often.
+/// An index of operations. Build it once and search it often.
 ///
-/// The size is proportional to that of the texts. See the [module](super) for an example.
+/// Its size is proportional to that of the documents. See the [module](super) for an example.
 #[derive(Clone)]
 pub struct OperationIndex {
     pub(super) vocabulary: Vocabulary,
-    /// The operations with each term, in their order.
+    /// For each term, the operations that contain it, in their order.
     pub(super) postings: Vec<Vec<Posting>>,
     /// The rarity of each term.
     pub(super) rarity: Vec<f64>,
     pub(super) names: Vec<NameTerms>,
     pub(super) neighbors: Neighbors,
-    /// Whether each operation changes something, according to the first word of its name.
+    /// For each operation, `true` if it changes something according to the first word of its name.
     pub(super) changes: Vec<bool>,
     /// The group of each operation.
     pub(super) groups: Vec<usize>,
@@ -53,7 +54,8 @@ struct OperationTerms {
 }
 
 impl OperationIndex {
-    /// Builds an index. Operations are numbered in the given order, from 0.
+    /// Builds an index. Operations are numbered in the given order, from 0. If your operations
+    /// change, build a new index.
     ///
     /// Scores do not depend on the order of the operations.
     pub fn new<'a>(documents: impl IntoIterator<Item = OperationDocument<'a>>) -> Self {
@@ -103,7 +105,7 @@ impl OperationIndex {
         self.groups.len()
     }
 
-    /// Returns whether the index contains no operation.
+    /// Returns `true` if the index contains no operation.
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }
@@ -136,8 +138,10 @@ fn postings(all: &[OperationTerms], term_count: usize) -> Vec<Vec<Posting>> {
     postings
 }
 
-/// Returns the rarity of each term. A word that all operations of one server contain is common among operations, but it
-/// identifies the server. The more groups there are, the more their number counts.
+/// Returns the rarity of each term.
+///
+/// A word contained in all operations of one server is common among operations, but it identifies
+/// the server. So the number of groups counts as well, and more if there are many groups.
 fn rarity(postings: &[Vec<Posting>], groups: &[usize], group_count: usize) -> Vec<f64> {
     let of_groups = group_count as f64;
     let influence = MAX_GROUP_RARITY * of_groups / (of_groups + HALF_INFLUENCE_GROUPS);

@@ -1,4 +1,4 @@
-//! Kinds of things, of which questions name the instances: `euros` for a currency.
+//! Kinds of things that questions mention by an instance: `euros` for a currency.
 
 /// Kinds in alphabetical order, each with words for its instances.
 pub(super) const KINDS: &[(&str, &str)] = &[

@@ -1,6 +1,6 @@
-//! Words of a question that are values of parameters: paths and addresses.
+//! Recognizes values of parameters in a question: paths and addresses.
 
-/// A value that a question mentions.
+/// A value in a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Literal<'t> {
     /// A path or the name of a file, with its format.
@@ -14,11 +14,11 @@ pub(super) enum Literal<'t> {
 pub(super) struct Format {
     /// A word for the format.
     pub(super) word: &'static str,
-    /// Whether the file contains text.
+    /// If `true`, the file contains plain text.
     pub(super) is_text: bool,
 }
 
-/// Extensions of text files, with a word for their format.
+/// Extensions of plain-text files, with a word for their format.
 const TEXT_FORMATS: &[(&str, &str)] = &[
     ("csv", "csv"),
     ("html", "html"),
@@ -37,7 +37,7 @@ const TEXT_FORMATS: &[(&str, &str)] = &[
     ("yml", "yaml"),
 ];
 
-/// Extensions of other files, with a word for their format. A file of text cannot replace them.
+/// Extensions of other files, with a word for their format. A plain-text file cannot replace them.
 const BINARY_FORMATS: &[(&str, &str)] = &[
     ("doc", "word"),
     ("docx", "word"),
@@ -56,7 +56,7 @@ const BINARY_FORMATS: &[(&str, &str)] = &[
     ("zip", "zip"),
 ];
 
-/// The last parts of frequent host names.
+/// Top-level domains of frequent host names.
 const DOMAINS: &[&str] = &[
     "ai", "cn", "co", "com", "de", "dev", "edu", "eu", "fr", "gov", "io", "jp", "net", "org", "uk",
 ];
@@ -72,7 +72,13 @@ impl Format {
     }
 }
 
-/// Returns the literal that a word without white space is.
+/// Returns the literal for a word without whitespace, or `None` if it is an ordinary word.
+///
+/// ```text
+/// /home/me/a.xlsx  → file `/home/me/a` with format `excel`
+/// example.com      → address
+/// node.js          → none
+/// ```
 pub(super) fn literal(word: &str) -> Option<Literal<'_>> {
     let bare = word.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '/' | '~' | '.'));
     let bare = bare.trim_end_matches(['.', '/']);

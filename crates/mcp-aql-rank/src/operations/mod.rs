@@ -1,6 +1,6 @@
 //! Finds the operations that a question needs, by their words.
 //!
-//! An [`OperationIndex`] is built once from names, descriptions and parameters, and searched often.
+//! Build an [`OperationIndex`] once from names, descriptions and parameters, and search it often.
 //! Words match in all their forms, and everyday synonyms match with a lower weight. A long question
 //! may need several operations, so the hits cover its clauses.
 //!
@@ -21,17 +21,19 @@
 //!
 //! # How operations are scored
 //!
-//! - Each field of an operation has a weight, and frequencies are saturated over all fields (BM25F).
-//!   Words that occur in few operations, and in few groups of operations, count more.
+//! - Each field of an operation has a weight, and frequencies are saturated over all fields
+//!   (BM25F). Words that occur in few operations, and in few groups of operations, count more.
 //! - An operation that contains many words of the question is better than one with few rare ones.
 //! - A name whose words the question contains completely counts more.
-//! - A question that begins with a word such as `which` seldom needs an operation that changes something.
+//! - A question that begins with a word such as `which` seldom needs an operation that changes
+//!   something.
 //! - A group whose operations together contain much of the question lifts its operations.
-//! - Operations that resemble each other lift each other.
+//! - Operations similar to each other lift each other.
 //! - Paths, addresses and numbers are arguments. They count as `file` or `url` and little else.
-//! - A word that no operation contains stands for the words that it is a part or a misspelling of.
-//! - A clause is also scored alone, and each hit reduces the weight of the clause that it answers.
-//!   It also reduces the scores of operations of other groups with the same name.
+//! - If no operation contains a word, it stands for the words that it is a part or a misspelling
+//!   of.
+//! - A clause is also scored alone. Each hit reduces the weight of the clause that it answers,
+//!   and the scores of operations of other groups with the same name.
 
 mod abbreviations;
 mod agents;

@@ -1,13 +1,13 @@
-//! How completely a question contains the name of an operation.
+//! Computes how completely a question contains the name of an operation.
 
 use crate::text::is_asking_word;
 
 use super::synonyms::is_common_verb;
 use super::vocabulary::TermId;
 
-/// The weight of a name's word that the group's label also contains.
+/// Weight of a name's word that the group's label contains as well.
 const IN_LABEL: f64 = 0.5;
-/// The weight of a verb that most names begin with.
+/// Weight of a verb at the beginning of most names.
 const COMMON_VERB: f64 = 0.3;
 
 /// The distinct words of a name, each with its share of the name.
@@ -41,14 +41,14 @@ impl NameTerms {
         Self(found)
     }
 
-    /// Returns whether both names have the same words.
+    /// Returns `true` if both names have the same words.
     pub(super) fn equals(&self, other: &Self) -> bool {
         self.0.len() == other.0.len()
             && self.0.iter().all(|(term, _)| other.0.iter().any(|(known, _)| known == term))
     }
 
-    /// Returns the share of the name that a question contains, from 0.0 to 1.0. `contained` has for each term the
-    /// degree to which the question contains it.
+    /// Returns the share of the name that a question contains, from 0.0 to 1.0. For each term,
+    /// `contained` has the degree to which the question contains it.
     pub(super) fn coverage(&self, contained: &[f64]) -> f64 {
         let share = |(term, weight): &(TermId, f64)| {
             weight * contained.get(*term).copied().unwrap_or_default()

@@ -1,21 +1,23 @@
-//! Operations that resemble each other.
+//! Finds operations similar to each other.
 
 use super::posting::Posting;
 
-/// The maximum number of neighbors of an operation.
+/// Maximum number of neighbors of an operation.
 const MAX_NEIGHBORS: usize = 20;
-/// Words that a larger share of the operations contains say little about their resemblance, and take long to compare.
+/// Words in a larger share of the operations are ignored: they say little about similarity, and
+/// take long to compare.
 const MAX_SHARE: f64 = 0.125;
-/// Similarities are rounded to this part of 1, so that they do not depend on the order of the operations.
+/// Similarities are rounded to this fraction of 1, so that they do not depend on the order of the
+/// operations.
 const PRECISION: f64 = 1_000_000.0;
 
-/// The operations that resemble each operation most, by the words of all fields, each with its share of their
-/// similarities.
+/// For each operation, the most similar ones by the words of all fields. Each has its share of the
+/// sum of similarities.
 #[derive(Debug, Clone)]
 pub(super) struct Neighbors(Vec<Vec<(usize, f64)>>);
 
 impl Neighbors {
-    /// `terms` has the postings and the rarity of each term.
+    /// Compares all operations. `terms` has the postings and the rarity of each term.
     pub(super) fn new<'p>(
         terms: impl Iterator<Item = (&'p [Posting], f64)>,
         operations: usize,
@@ -59,7 +61,8 @@ impl Neighbors {
     }
 }
 
-/// Returns the operations with the largest cosines, without those that tie with an operation beyond the maximum.
+/// Returns the operations with the largest cosines, without those that tie with an operation beyond
+/// the maximum. Otherwise the result would depend on the order of the operations.
 fn nearest(operation: usize, products: &[f64], lengths: &[f64]) -> Vec<(usize, f64)> {
     let own = lengths.get(operation).copied().unwrap_or_default();
     let mut found: Vec<(usize, f64)> = products
@@ -75,7 +78,8 @@ fn nearest(operation: usize, products: &[f64], lengths: &[f64]) -> Vec<(usize, f
         found.truncate(MAX_NEIGHBORS);
         found.retain(|(_, cosine)| *cosine > beyond);
     }
-    // An operation that hardly resembles any other one takes little from it.
+    // The sum is at least 1, so that an operation without really similar ones takes little from
+    // them.
     let sum = found.iter().map(|(_, cosine)| cosine).sum::<f64>().max(1.0);
     found.into_iter().map(|(other, cosine)| (other, cosine / sum)).collect()
 }

@@ -1,4 +1,5 @@
-//! Nouns and adjectives of computing, business and everyday life, with the words that people use instead.
+//! Nouns and adjectives of computing, business and everyday life, with the words that people use
+//! instead.
 
 /// Each row has words for about the same thing.
 pub(super) const NOUNS: &[&str] = &[

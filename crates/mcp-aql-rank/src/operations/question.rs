@@ -1,4 +1,10 @@
-//! Parses a question into concepts.
+//! Parses a question into concepts and clauses.
+//!
+//! Words of the question are matched with stems of the vocabulary, in addition to their synonyms:
+//!
+//! ```text
+//! Find the bill, then send it  →  clauses [find bill] [send]
+//! ```
 
 use std::collections::HashMap;
 
@@ -12,38 +18,38 @@ use super::question_form::{asks_for_information, implied_nouns};
 use super::synonyms::{is_producing_verb, related};
 use super::vocabulary::{TermId, Vocabulary};
 
-/// The maximum length of a question that is read, in bytes.
+/// Maximum length of a question in bytes. The rest is ignored.
 const MAX_QUESTION_BYTES: usize = 4_096;
-/// The maximum number of distinct concepts of a question.
+/// Maximum number of distinct concepts of a question.
 const MAX_CONCEPTS: usize = 128;
 
-/// The weight of a word that only phrases a question.
+/// Weight of a word that only phrases a question.
 const ASKING: f64 = 0.4;
-/// The weight of a number.
+/// Weight of a number.
 const NUMBER: f64 = 0.5;
-/// Numbers of which the stems are the words themselves.
+/// Number words that are their own stems.
 const NUMBERS: [&str; 9] = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
-/// The weight of the words within a path or an address.
+/// Weight of the words within a path or an address.
 const IN_LITERAL: f64 = 0.3;
-/// The weight of `file` or `url` for a path or an address.
+/// Weight of `file` or `url` for a path or an address.
 const LITERAL: f64 = 0.5;
-/// The weight of `directory` for a path that may be one.
+/// Weight of `directory` for a path that may be one.
 const DIRECTORY: f64 = 0.3;
-/// The weight of a file's format.
+/// Weight of a file's format.
 const FORMAT: f64 = 0.7;
-/// The weight that each repetition of a word adds.
+/// Weight that each repetition of a word adds.
 const REPETITION: f64 = 0.2;
 
-/// The weight of the verb that a noun such as `reader` is formed from.
+/// Weight of the verb behind a noun such as `reader`.
 const AGENT: f64 = 0.4;
-/// The weight of a word that resembles one that no operation contains.
+/// Weight of a word similar to one that no operation contains.
 const SIMILAR: f64 = 0.4;
-/// The weight of two words that are one word in an operation: `web page` for `webpage`.
+/// Weight of two words that are one word in an operation: `web page` for `webpage`.
 const JOINED: f64 = 0.8;
 
-/// The weight of a word that a question implies.
+/// Weight of a word that a question implies.
 const IMPLIED: f64 = 0.5;
-/// The verbs of operations that return information.
+/// Verbs of operations that return information.
 const INFORMING_VERBS: [&str; 2] = ["get", "list"];
 
 /// A word of a question with its alternatives.
@@ -60,7 +66,7 @@ pub(super) struct Question {
     pub(super) concepts: Vec<QuestionConcept>,
     /// The clauses, as indices of concepts.
     pub(super) clauses: Vec<Vec<usize>>,
-    /// Whether the question asks for information.
+    /// If `true`, the question asks for information.
     pub(super) asks: bool,
 }
 
@@ -85,7 +91,7 @@ impl Question {
     }
 }
 
-/// Returns whether a word is a number.
+/// Returns `true` if a word is a number.
 fn is_number(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_digit())
         || NUMBERS.iter().any(|number| word.eq_ignore_ascii_case(number))
@@ -99,12 +105,12 @@ struct Reader<'v> {
     by_stem: HashMap<String, usize>,
     /// The previous concept with its stem.
     before: Option<(usize, String)>,
-    /// Whether a verb that produces the content of a file came before.
+    /// If `true`, a verb that produces the content of a file came before.
     produces: bool,
 }
 
 impl Reader<'_> {
-    /// Reads a word without white space.
+    /// Reads a word without whitespace.
     fn read(&mut self, word: &str) {
         if begins_clause(word) {
             self.end_clause();
@@ -141,8 +147,9 @@ impl Reader<'_> {
         self.before = None;
     }
 
-    /// Reads the path of a file or, without a format, perhaps that of a directory. A question that produces something
-    /// and names a file also asks for a file of this format to be written, in whatever words.
+    /// Reads the path of a file or, without a format, perhaps that of a directory. A question that
+    /// produces something and names a file also asks to write a file of this format, even if it has
+    /// no such verb.
     fn read_file(&mut self, path: &str, format: Option<Format>) {
         self.before = None;
         self.words(path, IN_LITERAL);
@@ -187,7 +194,7 @@ impl Reader<'_> {
         self.follow(place, stem);
     }
 
-    /// Returns the index of the concept with a stem, which is added if it is new.
+    /// Returns the index of the concept with a stem. Adds the concept if it is new.
     fn concept(&mut self, stem: &str, weight: f64) -> Option<usize> {
         if let Some(place) = self.by_stem.get(stem).copied() {
             let concept = self.concepts.get_mut(place)?;
@@ -220,14 +227,15 @@ impl Reader<'_> {
         found
     }
 
-    /// Returns stems that resemble an unknown word. Words that have synonyms are not misspelled.
+    /// Returns stems similar to an unknown word. A word with synonyms is not misspelled.
     fn similar(&self, stem: &str) -> Vec<TermId> {
         let similar = self.vocabulary.similar(stem);
         let is_known = !similar.is_empty() || !related(stem).is_empty() || is_number(stem);
         if is_known { similar } else { self.vocabulary.misspelled(stem) }
     }
 
-    /// Records that a concept follows the previous one: operations may write both as one word.
+    /// Records that a concept follows the previous one, because operations may write both as one
+    /// word.
     fn follow(&mut self, place: usize, stem: String) {
         let Some((before, other)) = self.before.replace((place, stem.clone())) else { return };
         let joined = self.stemmer.stem(&format!("{other}{stem}"));

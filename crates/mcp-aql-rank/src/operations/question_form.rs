@@ -1,10 +1,10 @@
-//! Words that the form of a question implies, beyond its content words.
+//! Words implied by the form of a question, beyond its content words.
 
 /// The first words of a question that asks for information.
 const INTERROGATIVES: [&str; 9] =
     ["what", "which", "who", "whose", "where", "when", "how", "is", "are"];
 
-/// Words that ask for a kind of thing, without its name.
+/// Words that ask for a kind of thing without naming it.
 const ASKED_KINDS: [(&str, &str); 4] =
     [("when", "date"), ("where", "location"), ("who", "person"), ("whose", "person")];
 
@@ -29,7 +29,7 @@ const QUANTITIES: &[(&str, &str)] = &[
     ("warm", "temperature"),
 ];
 
-/// Returns whether a question begins with a word that asks for information.
+/// Returns `true` if a question begins with a word that asks for information.
 pub(super) fn asks_for_information(text: &str) -> bool {
     words(text)
         .next()

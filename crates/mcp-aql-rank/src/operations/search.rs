@@ -4,45 +4,45 @@ use super::index::OperationIndex;
 use super::names::NameTerms;
 use super::question::{Question, QuestionConcept};
 
-/// The weight of a name that the question contains completely.
+/// Weight of a name that the question contains completely.
 const NAME_COVERAGE: f64 = 2.0;
-/// The weight of an operation that changes something if the question asks for information.
+/// Weight of an operation that changes something if the question asks for information.
 const CHANGE: f64 = 0.5;
-/// The weight of the clause that an operation answers best, relative to the whole question.
+/// Weight of the clause that an operation answers best, relative to the whole question.
 const CLAUSE: f64 = 2.0;
-/// The remaining weight of a clause after each hit that answers it.
+/// Remaining weight of a clause after each hit that answers it.
 const ANSWERED: f64 = 0.5;
-/// The weight of the best operation of a group for the others.
+/// Weight of the best operation of a group for the others.
 const BEST_OF_GROUP: f64 = 0.2;
-/// The weight of all that the operations of a group contain of the question.
+/// Weight of everything that the operations of a group contain of the question.
 const GROUP_COVERAGE: f64 = 0.15;
-/// The weight of the mean score of the operations that resemble an operation.
+/// Weight of the mean score of the operations similar to an operation.
 const NEIGHBORS: f64 = 0.5;
-/// The weight of an operation after each hit with the same name.
+/// Weight of an operation after each hit with the same name.
 const SAME_NAME: f64 = 0.5;
-/// The number of candidates among which hits are chosen, in addition to four for each hit.
+/// Number of candidates considered, in addition to four for each hit.
 const CANDIDATES: usize = 64;
-/// Scores are rounded to this part of 1, so that platforms with other logarithms agree.
+/// Scores are rounded to this fraction of 1, so that platforms with different logarithms agree.
 const PRECISION: f64 = 10_000.0;
 
-/// An operation that was found.
+/// A search result.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct SearchHit {
-    /// The index of the operation, in the order in which the index was built.
+    /// Index of the operation, in the order in which the index was built.
     pub operation: usize,
-    /// The score, which is greater than zero. It is only comparable with those of the same search.
+    /// The score, greater than zero. You can only compare it with scores of the same search.
     pub score: f64,
 }
 
 /// The score of each operation that expresses a concept.
 type ConceptScores = Vec<(usize, f64)>;
 
-/// An operation that may become a hit.
+/// A possible hit.
 struct SearchCandidate<'i> {
     operation: usize,
     name: &'i NameTerms,
-    /// The weight of all scores.
+    /// A factor of the whole score.
     weight: f64,
     /// The score for the whole question and for the group.
     base: f64,
@@ -51,10 +51,11 @@ struct SearchCandidate<'i> {
 }
 
 impl OperationIndex {
-    /// Returns at most `first` operations for a question, best first.
+    /// Returns at most `first` operations for a question, the best first.
     ///
-    /// Equal scores are in the order of the operations. The result is empty if no operation contains a word of the
-    /// question. Only the first 4 KiB and the first 128 distinct words of a question are read.
+    /// Equal scores are in the order of the operations. The result is empty if no operation
+    /// contains a word of the question. Only the first 4 KiB and the first 128 distinct words of a
+    /// question are read.
     ///
     /// ```
     /// use mcp_aql_rank::operations::{OperationDocument, OperationIndex};
@@ -68,7 +69,18 @@ impl OperationIndex {
         self.search_among(question, first, |_| true)
     }
 
-    /// Like [`search`](Self::search), among the operations with the accepted indices.
+    /// Searches like [`search`](Self::search), but only among the operations that `accepts` returns
+    /// `true` for. Use this to leave out operations that the caller is not allowed to see.
+    ///
+    /// ```
+    /// use mcp_aql_rank::operations::{OperationDocument, OperationIndex};
+    ///
+    /// let index = OperationIndex::new(["get_invoice", "send_mail"].map(OperationDocument::new));
+    /// let question = "Look up the bill and send it by mail";
+    /// let hits = index.search_among(question, 5, |operation| operation == 0);
+    /// assert_eq!(hits.len(), 1);
+    /// assert_eq!(hits[0].operation, 0);
+    /// ```
     pub fn search_among(
         &self,
         question: &str,
@@ -87,8 +99,9 @@ impl OperationIndex {
         choose(self.candidates(&whole, &clauses, &scores, first, accepts), clauses.len(), first)
     }
 
-    /// Returns the operations that contain a concept, each scored by the alternative that scores best. `best` is zero
-    /// for each operation before and after.
+    /// Returns the operations that contain a concept. Each is scored by the alternative with the
+    /// highest score. `best` is zero for each operation before and after; it is passed in to be
+    /// reused.
     fn scores_of(&self, concept: &QuestionConcept, best: &mut [f64]) -> ConceptScores {
         let mut found = Vec::new();
         for (term, weight) in &concept.alternatives {
@@ -105,7 +118,7 @@ impl OperationIndex {
         }
         let mut scores = Vec::with_capacity(found.len());
         for operation in found {
-            // An operation whose score is zero may have been found twice.
+            // An operation with a score of zero may have been found twice.
             if let Some(score) =
                 best.get_mut(operation).map(std::mem::take).filter(|score| *score > 0.0)
             {
@@ -115,8 +128,9 @@ impl OperationIndex {
         scores
     }
 
-    /// Returns the score of each operation for a part of the question. An operation with many of the part's concepts
-    /// is better than one that scores as much with few. `contained` is zero for each term before and after.
+    /// Returns the score of each operation for a part of the question. An operation with many of
+    /// the part's concepts is better than one that scores as much with few. `contained` is zero for
+    /// each term before and after.
     fn score(
         &self,
         part: &[usize],
@@ -181,13 +195,15 @@ impl OperationIndex {
         shares
     }
 
-    /// Adds to the score of each operation that was found a part of the scores of those that resemble it.
+    /// Adds to each score a part of the scores of similar operations. An operation without a score
+    /// gets none.
     fn with_neighbors(&self, whole: &[f64]) -> Vec<f64> {
         let both = whole.iter().zip(self.neighbors.means(whole));
         both.map(|(own, mean)| if *own > 0.0 { own + NEIGHBORS * mean } else { 0.0 }).collect()
     }
 
-    /// Returns the evidence for each group: its best operation, and the concepts that its operations contain together.
+    /// Returns the evidence for each group: its best operation, and the concepts that its
+    /// operations contain together.
     fn group_scores(&self, whole: &[f64], scores: &[ConceptScores]) -> Vec<f64> {
         let mut evidence = vec![0.0; self.group_count];
         let maxima = |scores: &mut dyn Iterator<Item = (usize, f64)>| {
@@ -248,7 +264,8 @@ impl OperationIndex {
 }
 
 impl SearchCandidate<'_> {
-    /// Returns the score with the remaining weights of the clauses, and the clause that counts most.
+    /// Returns the score with the remaining weights of the clauses, and the clause that counts
+    /// most.
     fn score(&self, remaining: &[f64]) -> (f64, usize) {
         let mut best = (0.0, 0);
         for (clause, (score, remaining)) in self.clauses.iter().zip(remaining).enumerate() {
@@ -261,8 +278,8 @@ impl SearchCandidate<'_> {
     }
 }
 
-/// Chooses hits one after the other. Each reduces the weight of the clause that it answers, and the scores of operations
-/// with the same name.
+/// Chooses hits one after the other. Each reduces the weight of the clause that it answers, and the
+/// scores of operations with the same name.
 fn choose(
     mut candidates: Vec<SearchCandidate<'_>>,
     clause_count: usize,

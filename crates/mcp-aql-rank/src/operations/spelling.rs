@@ -1,7 +1,7 @@
-//! Misspelled words.
+//! Recognizes misspelled words.
 
-/// Returns whether two different words differ in one letter: one is missing, one is another, or two adjacent letters are
-/// exchanged.
+/// Returns `true` if two different words differ in one letter: it is missing or replaced, or two
+/// adjacent letters are exchanged.
 pub(super) fn is_misspelling(one: &[u8], other: &[u8]) -> bool {
     match (one, other) {
         ([a, one @ ..], [b, other @ ..]) if a == b => is_misspelling(one, other),

@@ -9,14 +9,14 @@ use super::abbreviations::ABBREVIATIONS;
 use super::kinds::KINDS;
 use super::nouns::NOUNS;
 
-/// The weight of a synonym relative to the word itself.
+/// Weight of a synonym relative to the word itself.
 const SYNONYM: f64 = 0.4;
-/// The weight of the kind of thing that a word is an instance of.
+/// Weight of the kind of thing for a word that names an instance.
 const KIND: f64 = 0.4;
-/// The weight of a word for its abbreviation, and the reverse.
+/// Weight of a word for its abbreviation, and the reverse.
 const ABBREVIATION: f64 = 0.8;
 
-/// Verbs that most names of operations begin with, and the words that people use instead.
+/// Verbs at the beginning of most names of operations, and the words that people use instead.
 const COMMON_VERBS: &[&str] = &[
     "create add new make insert register generate build compose open enter record put",
     "get read show fetch retrieve view lookup load display obtain check",
@@ -64,15 +64,15 @@ const VERBS: &[&str] = &[
     "copy duplicate clone",
 ];
 
-/// The verbs that produce something that can be written to a file.
+/// Verbs that produce something to write to a file.
 const PRODUCING_VERBS: &str =
     "create export generate make output produce put report save store write";
 
-/// The verbs of operations that change something.
+/// Verbs of operations that change something.
 const CHANGING_VERBS: &str = "add cancel change create delete edit generate insert make modify post remove save send \
                               set update write";
 
-/// A word that a question may be answered with.
+/// A word with about the same meaning as another.
 pub(super) struct Related {
     pub(super) stem: String,
     /// The weight relative to the word itself.
@@ -107,7 +107,8 @@ fn stems(row: &str) -> Vec<String> {
     row.split(' ').map(|word| stemmer.stem(word)).collect()
 }
 
-/// Returns the related words of each stem. The first table with a pair of words decides its weight.
+/// Returns the related words of each stem. If several tables have a pair of words, the first one
+/// decides its weight.
 fn related_stems() -> HashMap<String, Vec<Related>> {
     let mut related: HashMap<String, Vec<Related>> = HashMap::new();
     let mut relate = |stem: &str, other: &str, weight: f64| {
@@ -140,27 +141,27 @@ fn related_stems() -> HashMap<String, Vec<Related>> {
     related
 }
 
-/// Returns the words that mean about the same as the word with a stem, or the kind of thing that it names.
+/// Returns the words with about the same meaning as a stem, and the kind of thing that it names.
 pub(super) fn related(stem: &str) -> &'static [Related] {
     SYNONYMS.related.get(stem).map_or(&[], Vec::as_slice)
 }
 
-/// Returns whether a stem is that of a verb that most names begin with.
+/// Returns `true` if a stem is that of a verb at the beginning of most names.
 pub(super) fn is_common_verb(stem: &str) -> bool {
     SYNONYMS.common_verbs.contains(stem)
 }
 
-/// Returns whether a stem is that of a verb with synonyms.
+/// Returns `true` if a stem is that of a verb with synonyms.
 pub(super) fn is_verb(stem: &str) -> bool {
     SYNONYMS.verbs.contains(stem)
 }
 
-/// Returns whether a stem is that of a verb that produces the content of a file.
+/// Returns `true` if a stem is that of a verb that produces the content of a file.
 pub(super) fn is_producing_verb(stem: &str) -> bool {
     SYNONYMS.producing_verbs.contains(stem)
 }
 
-/// Returns whether a stem is that of a verb of operations that change something.
+/// Returns `true` if a stem is that of a verb of operations that change something.
 pub(super) fn is_changing_verb(stem: &str) -> bool {
     SYNONYMS.changing_verbs.contains(stem)
 }
@@ -169,7 +170,7 @@ pub(super) fn is_changing_verb(stem: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Returns the weight of a word for another, 0.0 if they are not related.
+    /// Returns the weight of a word for another, or 0.0 if they are not related.
     fn weight(of: &str, other: &str) -> f64 {
         let (of, other) = (stems(of).concat(), stems(other).concat());
         related(&of).iter().find(|known| known.stem == other).map_or(0.0, |known| known.weight)

@@ -1,3 +1,5 @@
+//! Tests of finding operations, with an example of several services and by generated input.
+
 use proptest::prelude::*;
 
 use super::*;
@@ -112,7 +114,7 @@ fn the_word_itself_counts_more_than_a_synonym() {
     assert_eq!((first("delete the row"), first("remove the row")), (Some(1), Some(0)));
 }
 
-/// Returns the hits among operations that only have names.
+/// Returns the hits among operations with nothing but names.
 fn found_among(names: &[&str], question: &str, first: usize) -> Vec<usize> {
     let index = OperationIndex::new(names.iter().map(|name| OperationDocument::new(name)));
     index.search(question, first).iter().map(|hit| hit.operation).collect()

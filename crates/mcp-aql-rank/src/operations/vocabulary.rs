@@ -8,17 +8,17 @@ use super::spelling::is_misspelling;
 /// The index of a stem.
 pub(super) type TermId = usize;
 
-/// The minimum number of characters of a beginning that two words must share to match.
+/// Minimum number of characters of a common beginning for two words to match.
 const MIN_BEGINNING: usize = 5;
-/// The maximum number of stems that one word may be a beginning of.
+/// Maximum number of completions of one word.
 const MAX_COMPLETIONS: usize = 8;
-/// The minimum length of a word that may be misspelled, in bytes.
+/// Minimum length in bytes of a word to correct.
 const MIN_MISSPELLED_BYTES: usize = 5;
-/// The maximum number of stems that one word may be a misspelling of.
+/// Maximum number of corrections of one word.
 const MAX_CORRECTIONS: usize = 4;
-/// The minimum length of each half of a compound, in bytes.
+/// Minimum length of each half of a compound in bytes.
 const MIN_HALF_BYTES: usize = 3;
-/// The maximum length of a word that is compared with parts of others, in bytes.
+/// Maximum length in bytes for a word to be compared with parts of others.
 const MAX_COMPARED_BYTES: usize = 40;
 
 /// The stems in alphabetical order, so that searches do not depend on the order of the operations.
@@ -28,7 +28,7 @@ pub(super) struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// Returns the index of a stem, which is added if it is new.
+    /// Returns the index of a stem. Adds the stem if it is new.
     pub(super) fn intern(&mut self, stem: &str) -> TermId {
         if let Some(term) = self.find(stem) {
             return term;
@@ -46,7 +46,7 @@ impl Vocabulary {
         self.terms.get(stem).copied()
     }
 
-    /// Returns stems that resemble an unknown word: those that it is a beginning of, and either the halves of a
+    /// Returns stems similar to an unknown word: its completions, and either the halves of a
     /// compound or the longest beginning.
     pub(super) fn similar(&self, stem: &str) -> Vec<TermId> {
         if stem.len() > MAX_COMPARED_BYTES {
@@ -60,7 +60,8 @@ impl Vocabulary {
         found
     }
 
-    /// Returns stems that an unknown word of English letters may be a misspelling of. They begin with the same letter.
+    /// Returns the possible corrections of an unknown word of English letters. They begin with the
+    /// same letter.
     pub(super) fn misspelled(&self, stem: &str) -> Vec<TermId> {
         let first = stem.get(..1).filter(|_| stem.bytes().all(|byte| byte.is_ascii_lowercase()));
         let lengths = MIN_MISSPELLED_BYTES..=MAX_COMPARED_BYTES;
@@ -89,7 +90,7 @@ impl Vocabulary {
         ends.into_iter().find_map(|end| self.find(stem.get(..end)?))
     }
 
-    /// Returns the two stems that a compound such as `webpage` consists of.
+    /// Returns the two stems of a compound such as `webpage`.
     fn halves(&self, stem: &str) -> Option<[TermId; 2]> {
         let middle = |at: &usize| *at >= MIN_HALF_BYTES && stem.len() - at >= MIN_HALF_BYTES;
         stem.char_indices().map(|(at, _)| at).filter(middle).find_map(|at| {

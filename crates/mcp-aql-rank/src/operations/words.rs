@@ -1,20 +1,20 @@
-//! The words of a text, for measurements that need the same words as the index.
+//! Splits a string into the same words as the index, for measurements.
 
 use crate::text::Stemmer;
 
 use super::fields;
 use super::synonyms::related;
 
-/// The stems of a text.
+/// The stems of a string.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Words {
-    /// The stems in the order of the text, without stop words.
+    /// The stems in the order of the string, without stop words.
     pub stems: Vec<String>,
 }
 
 impl Words {
-    /// Returns the stems of everyday synonyms of the text's words, without duplicates.
+    /// Returns the stems of everyday synonyms of these words, without duplicates.
     pub fn synonyms(&self) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
         for other in self.stems.iter().flat_map(|stem| related(stem)) {
@@ -26,7 +26,7 @@ impl Words {
     }
 }
 
-/// Returns the stems of a text, as an [`OperationIndex`](super::OperationIndex) reads them.
+/// Returns the stems of a string, as an [`OperationIndex`](super::OperationIndex) reads them.
 ///
 /// ```
 /// let words = mcp_aql_rank::operations::words("getUserNames of the folder");

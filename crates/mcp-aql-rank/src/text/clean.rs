@@ -1,4 +1,4 @@
-//! Removes what a reader cannot see from a text.
+//! Removes characters invisible to a reader.
 
 use std::borrow::Cow;
 use std::str::Chars;
@@ -6,13 +6,15 @@ use std::str::Chars;
 use mcp_aql_text::is_ignorable;
 use unicode_normalization::{UnicodeNormalization as _, is_nfc};
 
-/// The maximum length of an operating system command in a terminal sequence, in bytes. Text beyond
-/// it is kept.
+/// Maximum length in bytes of an operating system command in a terminal sequence. After a longer
+/// one, everything is kept.
 const MAX_COMMAND_BYTES: usize = 4_096;
 
-/// Composes a text (NFC) and removes terminal sequences, control characters, bidirectional marks
-/// and other characters without width. A model would read what is hidden in them, but a person
-/// would not see it.
+/// Composes a string (NFC) and removes terminal sequences, control characters, bidirectional marks
+/// and other characters without width.
+///
+/// Use it on everything that a model reads: the model would read what is hidden in such characters,
+/// but a person would not see it.
 ///
 /// Lines and tabs are kept; every kind of line break becomes `\n`. Joiners are kept between letters
 /// of scripts whose spelling needs them.
@@ -30,7 +32,7 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     if is_nfc(&kept) { kept } else { kept.nfc().collect::<String>().into() }
 }
 
-/// Returns whether a character is kept in any context.
+/// Returns `true` if a character is kept in any context.
 fn is_plain(c: char) -> bool {
     match c {
         '\n' | '\t' | ' '..='~' => true,
@@ -40,7 +42,7 @@ fn is_plain(c: char) -> bool {
     }
 }
 
-/// Returns whether a code point is never displayed: Unicode's ignorable ones, interlinear
+/// Returns `true` if a code point is never displayed: Unicode's ignorable ones, interlinear
 /// annotation marks and noncharacters.
 fn is_dropped(c: char) -> bool {
     is_ignorable(c)
@@ -48,8 +50,8 @@ fn is_dropped(c: char) -> bool {
         || u32::from(c) & 0xFFFE == 0xFFFE
 }
 
-/// Returns whether the spelling of a script needs joiners: Arabic and related scripts, and those of
-/// India and its neighbours.
+/// Returns `true` if the spelling of a script needs joiners: Arabic and related scripts, and those
+/// of India and its neighbors.
 fn uses_joiners(c: char) -> bool {
     matches!(u32::from(c), 0x600..=0x7BF | 0x840..=0x8FF | 0x900..=0xDFF | 0x1000..=0x109F
         | 0x1780..=0x17FF | 0x1800..=0x18AF)
@@ -61,15 +63,15 @@ fn strip(text: &str) -> String {
     let mut rest = text.chars();
     while let Some(c) = rest.next() {
         match c {
-            // `\r\n` is one line break. A lone `\r`, as progress bars write it, is one too.
+            // `\r\n` is one line break. So is a lone `\r`, written by progress bars.
             '\r' if rest.as_str().starts_with('\n') => {}
             '\r' => out.push('\n'),
             '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{b}' | '\u{c}' => out.push('\n'),
             '\u{1b}' => skip_escape(&mut rest, &mut commands),
             '\u{9b}' => skip_parameters(&mut rest),
             '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => commands.skip(&mut rest),
-            // A variation selector is kept once after a visible character; a repeated one could
-            // only hide something.
+            // A variation selector is kept once after a visible character. A repeated one could
+            // only hide data.
             '\u{fe0e}' | '\u{fe0f}' => {
                 let after_sign = out.chars().next_back().is_some_and(|last| {
                     !last.is_whitespace() && !matches!(last, '\u{fe0e}' | '\u{fe0f}')
@@ -128,15 +130,15 @@ fn skip_parameters(rest: &mut Chars<'_>) {
     }
 }
 
-/// The commands of a text, which end at a terminator in the same line.
+/// Finds the ends of commands. A command ends at a terminator in the same line.
 ///
-/// The next terminator is searched once for all commands before it. Otherwise a text of nothing but
-/// openings would take quadratic time.
+/// The next terminator is searched once for all commands before it. Otherwise a string with nothing
+/// but openings would take quadratic time.
 struct Commands<'t> {
     text: &'t str,
     /// The next terminator or line end.
     next: Stop,
-    /// The number of bytes searched.
+    /// Number of bytes searched.
     #[cfg(test)]
     looked: usize,
 }
@@ -161,8 +163,8 @@ impl<'t> Commands<'t> {
         commands
     }
 
-    /// Skips to the position after the terminator. Without a terminator nothing is skipped, so that
-    /// an opening alone cannot hide text.
+    /// Skips to the position after the terminator. If there is none, nothing is skipped, so that an
+    /// opening alone cannot hide anything.
     fn skip(&mut self, rest: &mut Chars<'t>) {
         let from = self.text.len() - rest.as_str().len();
         if self.next.at < from {

@@ -7,8 +7,8 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use super::scripts::has_no_spaces;
 use super::stop::is_stop_word;
 
-/// Returns the distinct content words of a query, as written and in order, or all its words if none
-/// is a content word.
+/// Returns the distinct content words of a query, as written and in order. If it has none, returns
+/// all of its words.
 ///
 /// ```
 /// use mcp_aql_rank::texts::content_words;
@@ -27,8 +27,8 @@ fn is_content_word(word: &str) -> bool {
     !word.chars().all(is_hiragana) && !word.to_lowercase().split(['\'', '’']).all(is_stop_word)
 }
 
-/// Splits into words as Unicode does. In scripts without spaces, characters of the same kind form a
-/// word.
+/// Splits into words as Unicode does. In scripts without spaces, adjacent characters of the same
+/// kind form a word.
 fn pieces(query: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut joins_at: Option<(usize, CharacterKind)> = None;
@@ -44,12 +44,12 @@ fn pieces(query: &str) -> Vec<String> {
     words
 }
 
-/// Returns whether a character is Hiragana, which mostly writes the grammar of a Japanese sentence.
+/// Returns `true` if a character is Hiragana. It mostly writes the grammar of a Japanese sentence.
 fn is_hiragana(c: char) -> bool {
     matches!(u32::from(c), 0x3041..=0x309F)
 }
 
-/// The kinds of characters between which a Japanese sentence alternates.
+/// The kinds of characters that alternate in a Japanese sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CharacterKind {
     Hiragana,

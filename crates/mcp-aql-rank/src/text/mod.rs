@@ -1,6 +1,6 @@
-//! Text: splitting into words, stems, words without content, and cleaning.
+//! Splitting strings into words, stems, words without content, and cleaning.
 //!
-//! All functions are total and take time linear in the length of the text.
+//! All functions accept any string and take time linear in its length.
 
 #[cfg(feature = "texts")]
 mod clean;

@@ -1,35 +1,41 @@
-//! Splits text into words in one pass, without allocating for plain ASCII.
+//! Splits a string into words in one pass, without allocating for plain ASCII.
+//!
+//! Identifiers are reported by their parts and as a whole:
+//!
+//! ```text
+//! get_user HTTPServer  →  get, user, get_user, HTTP, Server, HTTPServer
+//! ```
 
-/// The role of a word in its text.
+/// The role of a word in the string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WordKind {
     /// An ordinary word.
     Plain,
     /// A part of an identifier: `get` of `getUserName` or of `get_user_name`.
     Part,
-    /// The whole identifier, after its parts, without `_`.
+    /// The whole identifier, after its parts. Its key ignores `_`.
     Whole,
     /// Two adjacent characters in a script without spaces, or a single character without a
-    /// neighbour.
+    /// neighbor.
     Pair,
     /// One character of such pairs, before the pair that it begins.
     Sign,
 }
 
 impl WordKind {
-    /// Returns whether the word may have an ending.
+    /// Returns `true` if the word may have an ending.
     pub(crate) fn has_stem(self) -> bool {
         matches!(self, Self::Plain | Self::Part | Self::Whole)
     }
 }
 
-/// A word of a text.
+/// A word of a string.
 #[derive(Debug, Clone, Copy)]
 #[cfg_attr(not(feature = "texts"), expect(dead_code, reason = "texts compare keys and heads"))]
 pub(crate) struct Word<'a> {
-    /// The word as written if it is ASCII, or else folded. An identifier keeps its `_`.
+    /// The word as written if it is ASCII, and folded otherwise. An identifier keeps its `_`.
     pub(crate) text: &'a str,
-    /// The same key for equal words regardless of case. Different short words have different keys.
+    /// Equal words have the same key regardless of case. Different short words have different keys.
     pub(crate) key: u64,
     /// The first two bytes in lower case, the first one in the high byte.
     pub(crate) head: u16,
@@ -66,7 +72,7 @@ impl Key {
     }
 }
 
-/// Mixes bits with a bijection whose every output bit depends on the whole input.
+/// Mixes bits with a bijection. Every output bit depends on the whole input.
 #[inline]
 pub(crate) fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
@@ -118,13 +124,13 @@ fn class(byte: u8) -> Class {
     CLASSES[usize::from(byte)]
 }
 
-/// The rules for text that is not ASCII.
+/// The rules for words outside of ASCII.
 pub(crate) trait Segmentation {
-    /// Calls `each` with every word of a text that contains no white space.
+    /// Calls `each` with every word of a string without whitespace.
     fn scan_wide(chunk: &str, each: &mut impl FnMut(Word<'_>));
 }
 
-/// Calls `each` with every word of a text, in order.
+/// Calls `each` with every word of a string, in order.
 #[inline]
 pub(crate) fn scan_with<S: Segmentation>(text: &str, each: &mut impl FnMut(Word<'_>)) {
     let mut bytes = text.as_bytes().iter().enumerate();
@@ -184,7 +190,7 @@ pub(crate) fn scan_with<S: Segmentation>(text: &str, each: &mut impl FnMut(Word<
     }
 }
 
-/// Scans an ASCII identifier that may have parts.
+/// Scans an ASCII identifier and its parts, if it has several.
 fn scan_identifier(chunk: &str, each: &mut impl FnMut(Word<'_>)) {
     let chunk = chunk.trim_matches('_');
     let emit = |text: &str, kind: WordKind, each: &mut dyn FnMut(Word<'_>)| {
@@ -216,8 +222,8 @@ fn scan_identifier(chunk: &str, each: &mut impl FnMut(Word<'_>)) {
 }
 
 /// Returns the length of the first part of an identifier. It ends before `_`, before a capital
-/// after a small letter or a digit, or before the last of several capitals if that begins a word
-/// (`HTTP` in `HTTPServer`, while `APIs` is one part).
+/// after a small letter or a digit, or before the last of several capitals if that begins a word.
+/// `HTTP` is the first part of `HTTPServer`, while `APIs` is one part.
 fn part_length(bytes: &[u8]) -> usize {
     let classes = || bytes.iter().map(|byte| class(*byte));
     let following = classes().skip(1).chain([Class::Underscore]);

@@ -1,8 +1,8 @@
 //! Properties of scripts.
 
-/// Returns whether a script writes words without spaces: Chinese, Japanese, Korean (which attaches
-/// particles to words), and scripts of South-East Asia. Their words are found by pairs of
-/// characters.
+/// Returns `true` for scripts that write words without spaces: Chinese, Japanese, scripts of
+/// South-East Asia, and Korean, because it attaches particles to words. Their words are found by
+/// pairs of characters.
 pub(crate) fn has_no_spaces(c: char) -> bool {
     matches!(u32::from(c),
         0xE00..=0xEFF | 0x1000..=0x109F | 0x1100..=0x11FF | 0x1780..=0x17FF | 0x1950..=0x19DF
@@ -12,8 +12,8 @@ pub(crate) fn has_no_spaces(c: char) -> bool {
         | 0xAC00..=0xD7FF | 0xF900..=0xFAFF | 0xFF66..=0xFFDC | 0x1AFF0..=0x1B16F | 0x20000..=0x3FFFF)
 }
 
-/// Returns whether writers often omit a mark: accents of Latin and Greek, the dots of ё, vowels of
-/// Arabic and Hebrew. Other marks make a different letter.
+/// Returns `true` if writers often omit a mark: accents of Latin and Greek, the dots of ё, vowels
+/// of Arabic and Hebrew. Other marks make a different letter.
 pub(super) fn is_optional_mark(base: char, mark: char) -> bool {
     match u32::from(mark) {
         0x300..=0x36F => match u32::from(base) {
@@ -23,7 +23,7 @@ pub(super) fn is_optional_mark(base: char, mark: char) -> bool {
             _ => false,
         },
         0x591..=0x5BD | 0x5BF | 0x5C1..=0x5C2 | 0x5C4..=0x5C5 | 0x5C7 => true,
-        // Includes the Arabic tatweel, which only stretches a word.
+        // This includes the Arabic tatweel, because it only stretches a word.
         0x640 | 0x64B..=0x655 | 0x670 => true,
         _ => false,
     }

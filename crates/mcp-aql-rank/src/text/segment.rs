@@ -1,10 +1,10 @@
-//! Splits runs and words of text that is not ASCII.
+//! Splits runs and words outside of ASCII.
 
 use super::scan::{Word, WordKind, key_of};
 use super::scripts::has_no_spaces;
 
-/// Joins adjacent segments of a script without spaces into runs, and emits the words of all segments, each with its
-/// start.
+/// Emits the words of all segments. Adjacent segments of a script without spaces are joined into
+/// runs first. Each segment comes with its start.
 pub(super) fn scan_segments<'t>(
     chunk: &'t str,
     segments: impl Iterator<Item = (usize, &'t str)>,
@@ -31,7 +31,7 @@ pub(super) fn scan_segments<'t>(
     scan_run(chunk, run, each);
 }
 
-/// Emits the pairs of adjacent characters of a run.
+/// Emits the pairs of adjacent characters of a run: `查询余` → `查询`, `询余`.
 fn scan_run(chunk: &str, run: Option<(usize, usize)>, each: &mut impl FnMut(Word<'_>)) {
     let Some(run) = run.and_then(|(start, end)| chunk.get(start..end)) else { return };
     let mut emit = |text: &str, kind| {
@@ -55,8 +55,8 @@ fn scan_run(chunk: &str, run: Option<(usize, usize)>, each: &mut impl FnMut(Word
     }
 }
 
-/// Scans one word, which `fold_into` appends in its folded form. Words such as `don’t` and `snake_case` are split
-/// as in ASCII.
+/// Scans one word. `fold_into` appends its folded form. Words such as `don’t` and `snake_case` are
+/// split as in ASCII.
 fn scan_segment(
     segment: &str,
     folded: &mut String,

@@ -1,15 +1,16 @@
-//! Words by the properties of single characters, without tables of Unicode's segmentation and normalization.
+//! Finds words by the properties of single characters, without Unicode's tables for segmentation
+//! and normalization.
 
 use super::scan::{Segmentation, Word, scan_with};
 use super::scripts::{has_no_spaces, is_optional_mark};
 use super::segment::scan_segments;
 
-/// Calls `each` with every word of a text, in order.
+/// Calls `each` with every word of a string, in order.
 pub(crate) fn scan_simply(text: &str, each: &mut impl FnMut(Word<'_>)) {
     scan_with::<SimpleWords>(text, each);
 }
 
-/// Runs of letters, digits and marks.
+/// Words are runs of letters, digits and marks.
 enum SimpleWords {}
 
 impl Segmentation for SimpleWords {
@@ -18,7 +19,7 @@ impl Segmentation for SimpleWords {
     }
 }
 
-/// The kinds of characters that a segment consists of.
+/// The kind of the characters in a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SegmentKind {
     Letters,
@@ -36,13 +37,13 @@ fn kind_of(c: char) -> SegmentKind {
     }
 }
 
-/// Returns whether a character belongs to the letter before it although it is not alphanumeric: combining accents, the
-/// vowel points of Hebrew and Arabic, and joiners.
+/// Returns `true` if a character belongs to the letter before it although it is not alphanumeric.
+/// These are combining accents, the vowel points of Hebrew and Arabic, and joiners.
 fn is_mark(c: char) -> bool {
     matches!(u32::from(c), 0x300..=0x36F | 0x591..=0x5C7 | 0x64B..=0x655 | 0x94D | 0x9CD | 0x200C | 0x200D)
 }
 
-/// The words of a text, each with its start.
+/// The words of a string, each with its start.
 struct Segments<'t> {
     chunk: &'t str,
     at: usize,
@@ -65,11 +66,11 @@ impl<'t> Iterator for Segments<'t> {
     }
 }
 
-/// The letters without accents of U+00E0 to U+00FF. A letter that is not composed stays.
+/// The letters U+00E0 to U+00FF without accents. Letters without an accent stay as they are.
 const BASE_LETTERS: &str = "aaaaaaæceeeeiiiiðnooooo÷øuuuuyþy";
 
-/// Appends a word in lower case, without optional marks, and without the accents of the Latin letters that are the most
-/// frequent.
+/// Appends a word in lower case, without optional marks, and without the accents of the most
+/// frequent Latin letters.
 fn fold_simply_into(word: &str, out: &mut String) {
     let mut base = '\0';
     for c in word.chars().flat_map(char::to_lowercase) {
@@ -86,7 +87,7 @@ fn fold_simply_into(word: &str, out: &mut String) {
                 let place = u32::from(c) as usize - 0xE0;
                 out.push(BASE_LETTERS.chars().nth(place).unwrap_or(c));
             }
-            // Full width.
+            // Full-width forms.
             '\u{ff01}'..='\u{ff5e}' => {
                 out.push(char::from_u32(u32::from(c) - 0xFEE0).unwrap_or(c));
             }

@@ -2,10 +2,10 @@
 
 use frostem::Algorithm;
 
-/// The maximum length of a word that is stemmed, in bytes.
+/// Maximum length in bytes of a word to stem.
 const MAX_STEMMED_BYTES: usize = 32;
 
-/// The English Snowball stemmer, which leaves words of other alphabets as they are.
+/// The English Snowball stemmer. Words of other alphabets are left as they are.
 #[derive(Clone, Copy)]
 pub(crate) struct Stemmer(frostem::Stemmer);
 
@@ -14,7 +14,7 @@ impl Stemmer {
         Self(frostem::Stemmer::new(Algorithm::English))
     }
 
-    /// Returns a word in lower case, without `_` and without its English ending.
+    /// Returns a word in lower case, without `_` and without its English ending: `Tasks` → `task`.
     pub(crate) fn stem(self, word: &str) -> String {
         let mut plain = word.to_lowercase();
         plain.retain(|c| c != '_');

@@ -1,4 +1,4 @@
-//! English stop words and words of asking.
+//! English stop words, and words that only phrase a question.
 
 /// Words without content, sorted for binary search.
 const STOP_WORDS: &[&str] = &[
@@ -18,7 +18,8 @@ const STOP_WORDS: &[&str] = &[
     "why", "will", "with", "within", "would", "wouldn", "yet", "you", "your", "yours",
 ];
 
-/// Words that phrase a question or refer to a text, sorted. They may matter, but seldom much.
+/// Words that phrase a question or refer to a document, sorted for binary search. They seldom
+/// matter much.
 const ASKING_WORDS: &[&str] = &[
     "anybody",
     "anyone",
@@ -139,12 +140,12 @@ const ASKING_WORDS: &[&str] = &[
     "written",
 ];
 
-/// Returns whether a word in lower case is a word of asking.
+/// Returns `true` if a word in lower case only phrases a question.
 pub(crate) fn is_asking_word(word: &str) -> bool {
     ASKING_WORDS.binary_search(&word).is_ok()
 }
 
-/// Returns whether a word in lower case is a stop word.
+/// Returns `true` if a word in lower case is a stop word.
 pub(crate) fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
 }

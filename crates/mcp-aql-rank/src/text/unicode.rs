@@ -1,4 +1,4 @@
-//! Words as Unicode defines them.
+//! Finds words as Unicode defines them.
 
 use unicode_normalization::{UnicodeNormalization as _, is_nfkc};
 use unicode_segmentation::UnicodeSegmentation as _;
@@ -7,7 +7,7 @@ use super::fold::fold_into;
 use super::scan::{Segmentation, Word, scan_with};
 use super::segment::scan_segments;
 
-/// Calls `each` with every word of a text, in order.
+/// Calls `each` with every word of a string, in order.
 #[inline]
 pub(crate) fn scan(text: &str, each: &mut impl FnMut(Word<'_>)) {
     scan_with::<UnicodeWords>(text, each);

@@ -1,10 +1,10 @@
-//! Compares short texts that differ only in the words that matter.
+//! Compares short documents that may differ only in the words that matter.
 
 use crate::text::{Word, WordKind, is_stop_word, scan};
 
 use super::query::{Known, Terms};
 
-/// A word of a short text.
+/// A word of a short document.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WeightedWord {
     key: u64,
@@ -25,7 +25,7 @@ enum Weight {
 
 const NEGATIONS: [&str; 7] = ["no", "not", "never", "none", "nor", "cannot", "without"];
 
-/// Returns the words of a text that also form its shingles.
+/// Returns the words that also form the shingles of a document.
 pub(super) fn pieces(terms: &Terms, text: &str) -> Vec<WeightedWord> {
     let mut pieces = Vec::new();
     let mut known = Known::default();
@@ -51,9 +51,15 @@ fn weight(word: Word<'_>) -> Weight {
     }
 }
 
-/// Returns whether two texts that share most of their words make different statements. They do if
-/// one has a word of the query or a negation that the other lacks, or if all differences are
+/// Returns `true` if two documents that share most of their words make different statements. They
+/// do if one has a word of the query or a negation that the other lacks, or if all differences are
 /// replaced words.
+///
+/// ```text
+/// it is paid back          ≠  it is not paid back
+/// see it in a boat         =  see it now in a small boat
+/// call it to see a booking ≠  call it to drop a booking
+/// ```
 pub(super) fn differ(one: &[WeightedWord], other: &[WeightedWord]) -> bool {
     let hunks = hunks(one, other);
     let decisive = |hunk: &[WeightedWord], all: &[WeightedWord]| {
@@ -70,11 +76,11 @@ pub(super) fn differ(one: &[WeightedWord], other: &[WeightedWord]) -> bool {
 
 type Hunk<'a> = (&'a [WeightedWord], &'a [WeightedWord]);
 
-/// Returns the differences between two texts around their longest common subsequence of words. The
-/// time is proportional to the product of their lengths.
+/// Returns the differences between two documents around their longest common subsequence of words.
+/// The time is proportional to the product of their lengths.
 fn hunks<'a>(one: &'a [WeightedWord], other: &'a [WeightedWord]) -> Vec<Hunk<'a>> {
     let width = other.len() + 1;
-    // The length of the longest common subsequence of the rests after two positions, row by row.
+    // Lengths of the longest common subsequences of the rests after two positions, row by row.
     let mut common = vec![0_u16; width * (one.len() + 1)];
     let at = |common: &[u16], row: usize, column: usize| {
         common.get(row * width + column).copied().unwrap_or_default()
@@ -93,7 +99,7 @@ fn hunks<'a>(one: &'a [WeightedWord], other: &'a [WeightedWord]) -> Vec<Hunk<'a>
     }
     let mut hunks = Vec::new();
     let (mut row, mut column) = (0, 0);
-    // The position after the last common words.
+    // Position after the last common words.
     let mut begun = (0, 0);
     let mut close = |begun: (usize, usize), row: usize, column: usize| {
         let hunk = (one.get(begun.0..row), other.get(begun.1..column));

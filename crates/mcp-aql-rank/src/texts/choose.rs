@@ -8,17 +8,17 @@ use super::copies::CopyGroup;
 use super::document::{Document, Pool};
 use super::{RankOptions, RankedHit};
 
-/// The number of groups per hit that are compared for diversity.
+/// Number of groups per hit to compare for diversity.
 const CONSIDERED_PER_HIT: usize = 4;
-/// The maximum number of groups compared for diversity, because each selected group is compared
-/// with all remaining ones.
+/// Maximum number of groups to compare for diversity. Each selected group is compared with all
+/// remaining ones, so the time grows with the square.
 const MAX_CONSIDERED: usize = 400;
-/// The maximum length of a word that is ignored in comparisons, in bytes. Longer words say what a
-/// text is about.
+/// Maximum length in bytes of a word ignored in comparisons. Longer words say what a document is
+/// about.
 const MAX_SHORT_WORD_BYTES: usize = 3;
-/// The number of leading results of a call that are returned even without a word of the query, if
-/// other results have one. A server that searches by meaning has its best results there; a server
-/// that lists everything continues after them.
+/// Number of leading results of a call to return even without a word of the query, if other
+/// results have one. The best results of a server that searches by meaning are there, while a
+/// server that lists everything continues after them.
 const MAX_UNMATCHED_POSITION: usize = 3;
 
 /// Selects the best groups, at most the requested number.
@@ -54,7 +54,7 @@ pub(super) fn choose(
 struct HitSelection<'a> {
     pool: &'a Pool<'a>,
     options: &'a RankOptions,
-    /// The number of hits per server.
+    /// Number of hits per server.
     of_server: FxHashMap<usize, usize>,
     taken: Vec<RankedHit>,
 }
@@ -65,7 +65,7 @@ impl HitSelection<'_> {
     }
 
     /// Selects a group, represented by its first member whose server may have another hit. Returns
-    /// whether there is one.
+    /// `false` if there is no such member.
     fn take(&mut self, group: &CopyGroup) -> bool {
         let documents = std::iter::once(&group.document).chain(&group.copies);
         let mut also: Vec<usize> = documents
@@ -87,17 +87,17 @@ impl HitSelection<'_> {
     }
 }
 
-/// A group that has not been selected yet.
+/// A group not selected yet.
 struct RemainingGroup {
     group: CopyGroup,
-    /// The group's index among the vectors.
+    /// Index of the group's vector.
     vector: usize,
     /// The greatest similarity to a selected group.
     likeness: f64,
 }
 
-/// Selects groups by maximal marginal relevance: each time the one with the greatest relevance
-/// minus similarity to the selected ones. Returns the groups that were not compared.
+/// Selects groups by maximal marginal relevance. Each time, selects the one with the greatest
+/// relevance minus its similarity to the selected ones. Returns the groups that were not compared.
 fn diverse(
     hits: &mut HitSelection<'_>,
     mut groups: Vec<CopyGroup>,
@@ -108,7 +108,7 @@ fn diverse(
     let rest = groups.split_off(considered.min(groups.len()));
     let best = groups.first().map_or(1.0, |group| group.score.max(1e-6));
     let vectors = vectors(hits.pool, &groups);
-    // The groups that have a word, by word.
+    // The groups with each word.
     let mut having: FxHashMap<u64, Vec<(usize, f64)>> = FxHashMap::default();
     for (place, words) in vectors.iter().enumerate() {
         for (word, weight) in words {
@@ -146,7 +146,7 @@ fn diverse(
         }
         for other in &mut waiting {
             let cosine = cosines.get(other.vector).copied().unwrap_or_default();
-            // Similarities are rounded like scores, because they decide an order too.
+            // Similarities are rounded like scores, because they decide an order, too.
             other.likeness = other.likeness.max((cosine * 1e6).round() / 1e6);
         }
     }

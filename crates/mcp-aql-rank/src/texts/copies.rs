@@ -1,4 +1,4 @@
-//! Joins texts that say the same in nearly the same words.
+//! Merges duplicates: documents that say the same in nearly the same words.
 
 use rustc_hash::FxHashMap;
 
@@ -11,37 +11,37 @@ use super::query::Terms;
 use super::score::ScoredDocument;
 use super::sketch::Window;
 
-/// The minimum Jaccard similarity of the shingles of two copies.
+/// Minimum Jaccard similarity of the shingles of two duplicates.
 const MIN_SIMILARITY: f64 = 0.5;
-/// The same for brief texts, in which a few words make a difference.
+/// The same for brief documents, because a few words make a difference in them.
 const MIN_BRIEF_SIMILARITY: f64 = 0.8;
-/// The minimum share of the shorter text's shingles in a longer text that contains it.
+/// Minimum share of the shorter document's shingles in a longer one that contains it.
 const MIN_CONTAINMENT: f64 = 0.9;
-/// The number of words below which a text is short. Two short texts may differ only in the words
-/// that matter.
+/// Number of words below which a document is short. Two short documents may differ only in the
+/// words that matter.
 const SHORT_WORDS: u32 = 60;
-/// The number of words below which a text is brief.
+/// Number of words below which a document is brief.
 const BRIEF_WORDS: u32 = 40;
-/// The minimum number of shingles for containment; fewer may occur in another text by chance.
+/// Minimum number of shingles for containment. Fewer may occur in another document by chance.
 const MIN_CONTAINED_SHINGLES: usize = 12;
-/// The minimum number of shingles of a text for a comparison.
+/// Minimum number of shingles of a document for a comparison.
 const MIN_SHINGLES: usize = 8;
-/// The maximum number of texts that one is compared with. Copies come first because they agree in
+/// Maximum number of documents to compare one with. Duplicates come first because they agree in
 /// most bands.
 const MAX_COMPARED: usize = 8;
 
-/// A document that represents itself and its copies.
+/// A document that represents itself and its duplicates.
 #[derive(Debug)]
 pub(super) struct CopyGroup {
     pub(super) document: usize,
     pub(super) score: f64,
-    /// The copies, ordered by score.
+    /// The duplicates, ordered by score.
     pub(super) copies: Vec<usize>,
-    /// The calls that returned the copies.
+    /// The calls that returned the duplicates.
     calls: Vec<Call>,
 }
 
-/// Joins copies to the best-scored document among them. Groups keep the order of the scores.
+/// Adds duplicates to the best-scored document among them. Groups keep the order of the scores.
 pub(super) fn join(terms: &Terms, pool: &Pool<'_>, scored: Vec<ScoredDocument>) -> Vec<CopyGroup> {
     let mut groups: Vec<CopyGroup> = Vec::with_capacity(scored.len());
     let candidates = candidates(pool, &scored);
@@ -70,7 +70,7 @@ pub(super) fn join(terms: &Terms, pool: &Pool<'_>, scored: Vec<ScoredDocument>) 
             }
             let own = shingles.get_or_insert_with(|| shingles_of(other));
             let of_one = shingles_of(one);
-            // A larger text may contain several parts that another server returned separately.
+            // A larger document may contain several parts that another server returned separately.
             if calls_of_other().any(|call| calls.contains(&call)) && of_one.len() <= own.len() {
                 return None;
             }
@@ -98,7 +98,7 @@ pub(super) fn join(terms: &Terms, pool: &Pool<'_>, scored: Vec<ScoredDocument>) 
     groups
 }
 
-/// Two documents that may be copies, by their positions in the order.
+/// Two possible duplicates, by their positions in the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Pair {
     later: usize,
@@ -158,7 +158,8 @@ fn shingles_of(document: &Document<'_>) -> Vec<u64> {
     shingles
 }
 
-/// Returns whether two documents are copies, judged by their shared shingles and their differences.
+/// Returns `true` if two documents are duplicates, judged by their shared shingles and their
+/// differences.
 fn are_copies(
     terms: &Terms,
     one: &Document<'_>,

@@ -1,4 +1,10 @@
-//! Compares numbers and symbols, which distinguish texts of nearly the same words.
+//! Compares numbers and symbols, to distinguish documents of nearly the same words.
+//!
+//! ```text
+//! Flight 17 is late   ≠  Flight 18 is late
+//! if a > b            ≠  if a < b
+//! up to 6,000 bytes   =  up to 6000 bytes
+//! ```
 
 use crate::text::{has_no_spaces, mix};
 
@@ -11,7 +17,7 @@ struct Numbers {
 }
 
 impl Numbers {
-    /// Returns whether the numbers were replaced. If the counts differ, the numbers cannot be
+    /// Returns `true` if the numbers were replaced. If the counts differ, the numbers cannot be
     /// matched to each other.
     fn differ(self, other: Self) -> bool {
         self.count == other.count && self.hash != other.hash
@@ -22,14 +28,14 @@ impl Numbers {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Gap {
     numbers: Numbers,
-    /// A hash of the symbols that are more than punctuation; 0 for none.
+    /// A hash of the symbols except punctuation; 0 for none.
     signs: u64,
-    /// Whether a symbol is part of a word, so that the word without it is a different one: `C++`,
-    /// `!ready`.
+    /// If `true`, a symbol is part of a word, so that the word without it is a different one:
+    /// `C++`, `!ready`.
     strong: bool,
 }
 
-/// The gaps of a text, by the words around them.
+/// The gaps of a document, by the words around them.
 #[derive(Debug, Default)]
 pub(super) struct Details {
     /// Gaps by the words before and after them.
@@ -55,7 +61,7 @@ impl Details {
         details
     }
 
-    /// Returns whether two texts have different numbers or symbols between the same words.
+    /// Returns `true` if two documents have different numbers or symbols between the same words.
     pub(super) fn differ(&self, other: &Self) -> bool {
         let gaps = |one: Gap, other: Gap| {
             let signs = one.signs != other.signs
@@ -67,8 +73,8 @@ impl Details {
     }
 }
 
-/// Returns whether the condition holds for any two values with the same key. Keys that repeat in
-/// one of the texts are ignored, because their values cannot be matched.
+/// Returns `true` if the condition holds for any two values with the same key. Keys repeated in one
+/// of the documents are ignored, because their values cannot be matched.
 fn any_common<T: Copy>(one: &[(u64, T)], other: &[(u64, T)], holds: impl Fn(T, T) -> bool) -> bool {
     let same = |one: &(u64, T), other: &(u64, T)| one.0 == other.0;
     let mut others = other.chunk_by(same).peekable();
@@ -79,7 +85,7 @@ fn any_common<T: Copy>(one: &[(u64, T)], other: &[(u64, T)], holds: impl Fn(T, T
     })
 }
 
-/// The key of the end of the text.
+/// The key for the end of the document.
 const END: u64 = 1;
 
 #[derive(Debug, Default)]
@@ -88,17 +94,17 @@ struct DetailsReader {
     /// The last two words.
     words: [u64; 2],
     gap: Gap,
-    /// The hash of the current word, and whether it contains digits.
+    /// The hash of the current word. `has_digits` is `true` if the word contains digits.
     word: u64,
     in_word: bool,
     has_digits: bool,
-    /// Whether the line contains only marks of lists, quotations or headings so far.
+    /// If `true`, the line contains only marks of lists, quotations or headings so far.
     line_begins: bool,
 }
 
 impl DetailsReader {
     fn read(&mut self, before: char, c: char, rest: &str) {
-        // The fast path for most characters.
+        // Fast path: most characters are ASCII letters and digits.
         if c.is_ascii_alphanumeric() {
             self.line_begins = false;
             self.in_word = true;
@@ -132,7 +138,7 @@ impl DetailsReader {
             match c {
                 // `6,000` is `6000`.
                 ',' | '\'' | '’' if are_thousands(rest) => return,
-                // `1.5`, `10:30`, `2026-01-31`
+                // For example `1.5`, `10:30` or `2026-01-31`.
                 '.' | ',' | ':' | '/' | '-' | '–' => {
                     self.add(c);
                     return;
@@ -212,23 +218,23 @@ fn pair(one: u64, other: u64) -> u64 {
     mix(one.wrapping_mul(0xA24B_AED4_963E_E407).wrapping_add(other))
 }
 
-/// Returns whether a text begins with exactly three digits.
+/// Returns `true` if a string begins with exactly three digits.
 fn are_thousands(rest: &str) -> bool {
     rest.chars().take_while(|c| c.is_numeric()).take(4).count() == 3
 }
 
-/// Returns whether a character is a number in a script that writes words without spaces.
+/// Returns `true` if a character is a number in a script that writes words without spaces.
 fn is_numeral(c: char) -> bool {
     matches!(c, '〇' | '零' | '一' | '二' | '三' | '四' | '五' | '六' | '七' | '八' | '九')
         || matches!(c, '十' | '百' | '千' | '万' | '萬' | '億' | '亿' | '兆' | '两' | '兩')
 }
 
-/// Returns whether a character is a combining accent or a variation selector.
+/// Returns `true` if a character is a combining accent or a variation selector.
 fn is_mark(c: char) -> bool {
     matches!(u32::from(c), 0x300..=0x36F | 0xFE00..=0xFE0F | 0xE0100..=0xE01EF)
 }
 
-/// Returns whether a character beyond ASCII is punctuation of sentences, lists or tables.
+/// Returns `true` if a character beyond ASCII is punctuation of sentences, lists or tables.
 fn is_punctuation(c: char) -> bool {
     c.is_whitespace()
         || c.is_control()

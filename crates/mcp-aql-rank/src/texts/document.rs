@@ -1,4 +1,4 @@
-//! Reads each text once into a document with its matches and its sketch.
+//! Reads the content of each result once into a document with its matches and its sketch.
 
 use rustc_hash::FxHashMap;
 
@@ -9,42 +9,42 @@ use super::sketch::{Sketch, Sketcher};
 use super::threads;
 use super::{Candidate, RankOptions};
 
-/// The maximum number of texts with the same words that are compared character by character.
+/// Maximum number of documents with the same words to compare character by character.
 const MAX_COMPARED: usize = 8;
 
-/// An occurrence of a query word in a text.
+/// An occurrence of a query word in a document.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Match {
     pub(super) term: Term,
-    /// The position of the word in the text.
+    /// Position of the word in the document.
     pub(super) at: u32,
 }
 
 /// A call to a server: the indices of the server and the call.
 pub(super) type Call = (usize, usize);
 
-/// The text of one or more candidates that are identical.
+/// The content of one or more identical candidates.
 #[derive(Debug)]
 pub(super) struct Document<'a> {
-    /// The index of the candidate.
+    /// Index of the candidate.
     pub(super) candidate: usize,
     pub(super) server: usize,
     pub(super) call: usize,
-    /// The position in that server's results.
+    /// Position in that server's results.
     pub(super) position: usize,
     pub(super) weight: f64,
     pub(super) content: &'a str,
-    /// Other candidates with the same text.
+    /// Other candidates with the same content.
     pub(super) twins: Vec<usize>,
-    /// The length in words.
+    /// Length in words.
     pub(super) length: u32,
     pub(super) sketch: Sketch,
-    /// Twice the number of words; in scripts without spaces, the number of character pairs.
+    /// Twice the number of words. In scripts without spaces, the number of character pairs.
     halves: u32,
     matches: std::ops::Range<usize>,
 }
 
-/// All documents.
+/// All documents of a ranking.
 pub(super) struct Pool<'a> {
     /// The documents in an order that does not depend on their arrival.
     pub(super) documents: Vec<Document<'a>>,
@@ -64,7 +64,7 @@ impl<'a> Pool<'a> {
         };
         let texts: Vec<&str> = order.iter().map(|(_, it)| it.content).collect();
         let parts = threads::over(&texts, &|part| TextBatch::of(terms, part));
-        // Texts with the same words that differ in other characters, by the words' key.
+        // Documents that have the same words and differ in other characters, by the key of the words.
         let mut seen: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
         let mut order = order.into_iter();
         for part in parts {
@@ -122,18 +122,18 @@ impl<'a> Pool<'a> {
     }
 }
 
-/// The data of one text, independent of all others.
+/// The data read from one result, independent of all others.
 struct TextData {
-    /// The length in words.
+    /// Length in words.
     length: u32,
     halves: u32,
-    /// A key that is equal for texts with the same words.
+    /// A hash of the words. Results with the same words have the same key.
     key: u64,
     sketch: Sketch,
     matches: std::ops::Range<usize>,
 }
 
-/// The data of consecutive texts.
+/// The data read from consecutive results.
 struct TextBatch {
     all: Vec<TextData>,
     matches: Vec<Match>,
@@ -172,7 +172,7 @@ impl Document<'_> {
         self.halves / 2
     }
 
-    /// Merges an identical document; the one with the higher weight or better position represents
+    /// Merges an identical document. The one with the higher weight or better position represents
     /// both.
     fn join(&mut self, other: Self) {
         let better = other.weight > self.weight
@@ -187,12 +187,12 @@ impl Document<'_> {
     }
 }
 
-/// Returns whether two texts are equal except for case, white space and emphasis.
+/// Returns `true` if two strings are equal except for case, whitespace and emphasis.
 fn is_same(one: &str, other: &str) -> bool {
     one == other || squeezed(one).eq(squeezed(other))
 }
 
-/// Returns the characters of a text without white space, case and emphasis marks.
+/// Returns the characters of a string without whitespace, case and emphasis marks.
 fn squeezed(text: &str) -> impl Iterator<Item = char> {
     text.chars()
         .filter(|c| !c.is_whitespace() && !matches!(c, '*' | '_' | '`'))

@@ -1,4 +1,4 @@
-//! Ranks the results of many servers by their content and joins those that say the same.
+//! Ranks the results of many servers by their content, and merges duplicates.
 //!
 //! A query is scored against the given results only. There is no index and no state between calls.
 //!
@@ -37,31 +37,41 @@ use query::Terms;
 /// A result of a server.
 #[derive(Debug, Clone, Copy)]
 pub struct Candidate<'a> {
-    /// The index of the server in the configuration.
+    /// Index of the server in your configuration.
     pub server: usize,
-    /// The index of the call to this server.
+    /// Index of the call to this server.
     pub call: usize,
-    /// The position in the server's results, from 0.
+    /// Position in the server's results, from 0.
     pub position: usize,
-    /// The text.
+    /// The content to rank.
     pub content: &'a str,
 }
 
 /// Options of a ranking.
+///
+/// ```
+/// use mcp_aql_rank::texts::RankOptions;
+///
+/// let options = RankOptions::default().max_results(10).weights(vec![1.0, 2.0]).max_per_server(3);
+/// assert_eq!(options.max_results, 10);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct RankOptions {
-    /// The maximum number of hits; 30 by default.
+    /// Maximum number of hits. The default is 30.
     pub max_results: usize,
     /// The weight of each server's results: 2.0 doubles the odds of each result. A server without a
-    /// weight, or with one that is not a number of at least 0, has 1.0.
+    /// valid weight has 1.0; a valid weight is a number of at least 0.
+    ///
+    /// Raise the weight of a server that searches by meaning. Its results may lack the words of
+    /// your query, and then score near zero.
     pub weights: Vec<f64>,
-    /// The maximum number of hits from one server. There is no limit by default, because a limit
-    /// costs relevance. A result that several servers returned counts for one that may have another
-    /// hit.
+    /// Maximum number of hits from one server. By default the number is not limited, because a
+    /// limit costs relevance. A result of several servers counts for one that may have another hit.
     pub max_per_server: Option<usize>,
-    /// The weight of relevance against diversity, from 0.0 to 1.0 (maximal marginal relevance).
-    /// Without it, only relevance counts. With it, hits are not ordered by score.
+    /// Weight of relevance against diversity, from 0.0 to 1.0 (maximal marginal relevance). Set it
+    /// only if you prefer variety over relevance: the hits are then not ordered by score. If it is
+    /// `None`, only relevance counts.
     ///
     /// The number of results compared is four times the number of hits, and at most 400. The
     /// remaining results follow in the order of their scores.
@@ -115,7 +125,7 @@ impl RankOptions {
 pub struct Ranked {
     /// The hits, the best first.
     pub hits: Vec<RankedHit>,
-    /// The number of distinct candidates, whether they are among the hits or not.
+    /// Number of distinct candidates, including those not among the hits.
     pub distinct: usize,
 }
 
@@ -123,28 +133,28 @@ pub struct Ranked {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct RankedHit {
-    /// The index of the candidate.
+    /// Index of the candidate.
     pub candidate: usize,
-    /// The relevance of the best of the hit's copies: at least 0 and less than 1.
+    /// Relevance of the best of the hit's duplicates: at least 0 and less than 1.
     ///
-    /// The score grows with the share of the query that the text contains, weighing rare words
-    /// more, and with the number of occurrences. A text that contains every word once scores about
-    /// 0.3. Scores of different queries are therefore roughly comparable: a weak answer has a low
-    /// score even if there is no better one. The comparison is only rough, because the rarity of
-    /// words, the lengths of texts and the trust in a server's order depend on all candidates.
+    /// The score grows with the share of the query that the content contains, weighing rare words
+    /// more, and with the number of occurrences. Content with every word once scores about 0.3. You
+    /// can therefore roughly compare scores of different queries: a weak answer has a low score
+    /// even if there is no better one. The comparison is only rough, because the rarity of words,
+    /// the lengths and the trust in a server's order depend on all candidates.
     pub score: f64,
-    /// The indices of candidates that say the same.
+    /// Indices of the hit's duplicates.
     pub also: Vec<usize>,
 }
 
-/// Ranks candidates by their relevance to the query and joins those that say the same.
+/// Ranks candidates by their relevance to the query, and merges duplicates.
 ///
 /// The result does not depend on the order of the candidates. Large inputs are read on several
 /// threads, and the call blocks until they finish. In async code, call it on a blocking thread.
 ///
-/// A text without any word of the query has almost no score. If other texts have one, it is a hit
-/// only if it was among the first three of its call, because a server that searches by meaning has
-/// its best results there.
+/// A result without any word of the query has almost no score. If other results have one, it is a
+/// hit only if it was among the first three of its call. A server that searches by meaning has its
+/// best results there.
 pub fn rank(query: &str, candidates: &[Candidate<'_>], options: &RankOptions) -> Ranked {
     let terms = Terms::of(query);
     let pool = Pool::read(&terms, candidates, options);

@@ -1,4 +1,4 @@
-//! Parses a query into terms and finds them in texts.
+//! Parses a query into terms and finds them in documents.
 
 use std::collections::HashMap;
 
@@ -9,10 +9,10 @@ use crate::text::{Stemmer, Word, WordKind, is_asking_word, is_stop_word, scan};
 /// The index of a query word.
 pub(super) type Term = u16;
 
-/// The value for a word that is not in the query.
+/// Stands for a word outside of the query.
 const NONE: Term = Term::MAX;
 
-/// The weight of words that only phrase a question, relative to other words.
+/// Weight of words that only phrase a question, relative to other words.
 const ASKING: f64 = 0.5;
 
 /// A concept of the query: a word, or an identifier together with its parts.
@@ -20,31 +20,31 @@ const ASKING: f64 = 0.5;
 pub(super) struct Concept {
     pub(super) whole: Term,
     pub(super) parts: Vec<Term>,
-    /// The weight: higher if the query repeats the word, lower for a word that only phrases a
-    /// question.
+    /// The weight: higher if the query repeats the word, lower if it only phrases a question.
     pub(super) weight: f64,
 }
 
-/// The query's words and the means to find them in a text.
+/// The query's words, prepared for finding them in a document.
 pub(super) struct Terms {
     pub(super) concepts: Vec<Concept>,
     pub(super) count: usize,
     /// Concepts that follow each other in the query, by index.
     pub(super) neighbours: Vec<(usize, usize)>,
-    /// The indices of neighbours by their words, in either order.
+    /// The indices of neighbors by their words, in either order.
     by_words: FxHashMap<(Term, Term), usize>,
-    /// The concepts that a word is or is a part of, by word.
+    /// For each word, the concepts that it is or belongs to.
     having: Vec<Vec<usize>>,
     stemmer: Stemmer,
     /// Words by their stems.
     stems: HashMap<String, Term>,
     /// Pairs and single characters by their keys.
     exact: FxHashMap<u64, Term>,
-    /// The possible first two letters of query words, which rule out most words of a text.
+    /// The possible first two letters of query words. They rule out most words of a document
+    /// cheaply.
     heads: Heads,
 }
 
-/// A cache of stemmed words for the texts of one query.
+/// A cache of stemmed words for the documents of one query.
 pub(super) type Known = FxHashMap<u64, Term>;
 
 impl Terms {
@@ -65,12 +65,12 @@ impl Terms {
         self.having.get(usize::from(term)).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the index of two words among the neighbours.
+    /// Returns the index of two words among the neighbors.
     pub(super) fn neighbour(&self, one: Term, other: Term) -> Option<usize> {
         self.by_words.get(&(one, other)).copied()
     }
 
-    /// Returns the query word that a word of a text matches.
+    /// Returns the query word that a word of a document matches.
     #[inline]
     pub(super) fn find(&self, word: Word<'_>, known: &mut Known) -> Option<Term> {
         if !word.kind.has_stem() {
@@ -186,9 +186,9 @@ impl Builder {
 struct Heads([u64; 16]);
 
 impl Heads {
-    /// Adds all beginnings of words with this stem: the stem's first two letters, because an ending
-    /// never replaces them. The exceptions are `dying`, `lying` and `tying`, whose stems end in
-    /// `ie`.
+    /// Adds the beginnings of all words with this stem. These are the stem's first two letters,
+    /// because an ending never replaces them. The exceptions are `dying`, `lying` and `tying`:
+    /// their stems end in `ie`.
     fn add(&mut self, stem: &str) {
         let mut bytes = stem.bytes();
         let (first, second) = (bytes.next().unwrap_or(0), bytes.next().unwrap_or(0));

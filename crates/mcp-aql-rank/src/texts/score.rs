@@ -1,31 +1,31 @@
-//! Scores the relevance of each text.
+//! Scores the relevance of each document.
 
 use rustc_hash::FxHashMap;
 
 use super::document::{Document, Match, Pool};
 use super::query::{Concept, Term, Terms};
 
-/// The saturation of repeated words (BM25 k1).
+/// Saturation of repeated words (BM25 k1).
 const K1: f64 = 2.0;
-/// The normalization by text length (BM25 b).
+/// Normalization by length (BM25 b).
 const B: f64 = 0.75;
-/// The assumed number of texts without a query word outside the pool. Every text in the pool was
-/// found by these words, so within the pool even rare words look frequent.
+/// Assumed number of documents without a query word outside of the pool. Every document in the pool
+/// was found by these words, so within the pool even rare words look frequent.
 const UNSEEN: f64 = 200.0;
-/// The additional weight of two neighbouring query words that are also near each other in a text.
+/// Additional weight of two adjacent query words that are also near each other in a document.
 const NEAR: f64 = 0.5;
-/// The maximum distance between such words.
+/// Maximum distance between such words.
 const WINDOW: u32 = 5;
-/// The weight of the server's own order, if that order is meaningful.
+/// Weight of the server's own order, if that order is meaningful.
 const RANK: f64 = 0.3;
-/// The position at which the weight of the order has halved.
+/// Position at which the weight of the order has halved.
 const RANK_DEPTH: f64 = 5.0;
-/// The trust in an order without evidence.
+/// Trust in an order without evidence.
 const PRIOR: f64 = 0.5;
-/// The number of results that the prior trust counts as.
+/// Number of results that the prior trust counts as.
 const PRIOR_RESULTS: f64 = 3.0;
-/// The score of a server's first result without a query word, because the server may have searched
-/// by meaning.
+/// Score of a server's first result without a query word, because the server may have searched by
+/// meaning.
 const FLOOR: f64 = 0.02;
 
 /// A document with its score.
@@ -106,8 +106,8 @@ impl Agreement {
         self.product += one * other;
     }
 
-    /// Returns the correlation from 0 to 1, combined with the prior. A single result is no
-    /// evidence, and two results always correlate fully.
+    /// Returns the correlation from 0 to 1, combined with the prior. The prior is needed because a
+    /// single result is no evidence, and two results always correlate fully.
     fn trust(&self) -> f64 {
         let Some(correlation) = self.correlation() else { return PRIOR };
         let known = self.count - 1.0;
@@ -124,7 +124,7 @@ impl Agreement {
     }
 }
 
-/// Returns the relevance of each document's text, from 0 to less than 1.
+/// Returns the relevance of each document, from 0 to less than 1.
 fn relevances(terms: &Terms, pool: &Pool<'_>) -> Vec<f64> {
     let mut counts = Counts::new(terms);
     let idf = idf(&mut counts, terms, pool);
@@ -181,7 +181,7 @@ fn at<T: Copy + Default>(values: &[T], term: Term) -> T {
     values.get(usize::from(term)).copied().unwrap_or_default()
 }
 
-/// Returns the degree to which a document contains a concept: 0.0 to less than 1.0.
+/// Returns the degree to which a document contains a concept, from 0.0 to less than 1.0.
 fn presence(concept: &Concept, counts: &[u32], idf: &[f64], held: f64) -> f64 {
     let of = |term: Term| {
         let count = f64::from(at(counts, term));
@@ -206,9 +206,9 @@ struct Counts {
     found: Vec<Term>,
     /// The concepts with an occurring word, in the order of the query.
     concepts: Vec<usize>,
-    /// The number of times that neighbours occur near each other, weighted by their distance.
+    /// Number of times that neighbors occur near each other, weighted by their distance.
     neighbours: Vec<f64>,
-    /// The neighbours that occur, in the order of the query.
+    /// The neighbors that occur, in the order of the query.
     near: Vec<usize>,
 }
 

@@ -1,31 +1,31 @@
-//! A sketch of a text that is similar for texts that share much of their wording.
+//! Computes sketches. Documents that share much of their wording have similar sketches.
 
 use crate::text::{WordKind, mix};
 
 impl WordKind {
-    /// Returns whether the word counts towards the length of the text, in which each character
-    /// counts about once.
+    /// Returns `true` if the word counts towards the length of the document. Each character counts
+    /// about once.
     pub(crate) fn has_length(self) -> bool {
         matches!(self, Self::Plain | Self::Part | Self::Pair)
     }
 
-    /// Returns whether the word is compared to find copies.
+    /// Returns `true` if the word is compared to find duplicates.
     pub(crate) fn identifies_copies(self) -> bool {
         matches!(self, Self::Plain | Self::Whole | Self::Pair)
     }
 }
 
-/// The number of words in a shingle.
+/// Number of words in a shingle.
 const SHINGLE: usize = 3;
 const SLOTS: usize = 64;
-/// The number of slots in a band. Texts that agree in a band are compared.
+/// Number of slots in a band. Documents that agree in a band are compared.
 const BAND: usize = 2;
 
 /// The smallest shingle of each of 64 partitions (one-permutation MinHash).
 #[derive(Debug, Clone)]
 pub(super) struct Sketch {
     slots: [u32; SLOTS],
-    /// The number of shingles, including repeated ones.
+    /// Number of shingles, including repeated ones.
     pub(super) shingles: u32,
 }
 
@@ -78,7 +78,7 @@ impl Sketcher {
         }
     }
 
-    /// Fills empty slots from the next filled one, so that short texts have all slots too.
+    /// Fills empty slots from the next filled one, so that short documents have all slots, too.
     pub(super) fn finish(mut self) -> Sketch {
         if self.sketch.shingles > 0 {
             let slots = self.sketch.slots;

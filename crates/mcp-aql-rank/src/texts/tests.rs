@@ -26,7 +26,8 @@ fn told(candidates: &[Candidate<'_>], ranked: &Ranked) -> String {
     format!("{} {:?}", ranked.distinct, hits.collect::<Vec<_>>())
 }
 
-/// Generates texts that share words, copies of each other, and characters of all scripts.
+/// Generates strings that share words, are duplicates of each other, and have characters of all
+/// scripts.
 fn text() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         8 => prop::sample::select(vec![
@@ -39,7 +40,7 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(word, 0..60).prop_map(|words| words.join(" "))
 }
 
-/// Generates results of three servers with two calls each; some texts occur twice.
+/// Generates results of three servers with two calls each. Some strings occur twice.
 fn results() -> impl Strategy<Value = Vec<(usize, usize, usize, String)>> {
     (
         prop::collection::vec(text(), 1..6),
@@ -131,7 +132,7 @@ fn the_order_of_arrival_never_matters() {
     let mut texts: Vec<String> = (0..30)
         .map(|_| (0..40).map(|_| words[random(words.len())]).collect::<Vec<_>>().join(" "))
         .collect();
-    // Copies, partial copies, and texts with equal scores.
+    // Duplicates, partial duplicates, and results with equal scores.
     for at in 0..10 {
         texts.push(texts[at].to_uppercase());
         texts.push(format!("{} and that is all", texts[at]));
@@ -229,7 +230,7 @@ fn only_the_first_results_without_a_query_word_are_returned() {
     // Weights apply to these results too.
     let weighty = RankOptions::default().weights(vec![1.0, 100.0]);
     assert_eq!(hits("car insurance", weighty), [3, 4, 5, 1, 0, 2]);
-    // If no text has a query word, only the servers' orders count.
+    // If no result has a query word, only the servers' orders count.
     let all = hits("quarks", RankOptions::default());
     assert_eq!((all.len(), &all[..4]), (30, &[0, 3, 1, 4][..]));
 }
@@ -350,7 +351,7 @@ fn long_queries_and_texts_are_ranked() {
     assert!(rank("needle", &servers(&[&text]), &RankOptions::default()).hits[0].score > 0.0);
 }
 
-/// Texts of other servers that only resemble copies, some of them long.
+/// Results of other servers, some of them long, that only resemble duplicates.
 #[test]
 fn similar_texts_are_not_joined() {
     let endpoint = |what: &str| {
@@ -423,11 +424,11 @@ fn results_of_one_call_are_joined_only_if_identical() {
         let ranked = rank("refund", &candidates, &RankOptions::default());
         assert_eq!(ranked.distinct, distinct, "{shows}");
     }
-    // A third text that resembles both does not join two results of one call.
+    // A third result similar to both does not merge two results of one call.
     let more = LONG.replace("three times", "twice");
     let candidates = [of(0, 0, LONG), of(1, 0, &changed), of(1, 1, &more)];
     assert_eq!(rank("refund", &candidates, &RankOptions::default()).distinct, 2);
-    // A text that contains both parts represents them.
+    // A result with both parts represents them.
     let words: Vec<&str> = LONG.split(' ').collect();
     let (first, second) = words.split_at(words.len() / 2);
     let (first, second) = (first.join(" "), second.join(" "));

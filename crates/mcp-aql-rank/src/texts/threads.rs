@@ -1,13 +1,13 @@
-//! Runs work on many texts, on several threads if that is faster.
+//! Distributes work over several threads if that is faster.
 
 use std::thread::{self, Builder};
 
-/// The amount of text that justifies another thread, in bytes.
+/// Number of bytes that justify another thread.
 const BYTES_PER_THREAD: usize = 96 * 1024;
-/// The maximum number of threads, so that other work has processors left.
+/// Maximum number of threads, so that other work has processors left.
 const MAX_THREADS: usize = 4;
 
-/// Splits the texts into parts, runs `work` on each part, and returns the results in order.
+/// Splits the input into parts, runs `work` on each part, and returns the results in order.
 pub(super) fn over<'a, T: Send>(
     texts: &[&'a str],
     work: &(impl Fn(&[&'a str]) -> T + Sync),

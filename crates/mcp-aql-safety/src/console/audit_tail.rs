@@ -1,4 +1,4 @@
-//! Reads the end of the audit log, so that the page shows what happened before the process was started.
+//! Reads the end of the audit log's file, so that the page shows events from before the start of the process.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -6,12 +6,12 @@ use std::path::Path;
 
 use serde_json::Value;
 
-/// The maximum number of bytes that are read from the end of a file.
+/// The maximum number of bytes to read from the end of a file.
 const MAX_TAIL_BYTES: u64 = 256 * 1024;
-/// The maximum number of entries that are returned.
+/// The maximum number of entries to return.
 const MAX_ENTRIES: usize = 200;
 
-/// Returns the last entries of an audit log, newest first. Lines that are not JSON are left out.
+/// Returns the last entries of an audit log, from newest to oldest. Lines with invalid JSON are skipped.
 pub(super) async fn last_entries(path: &Path) -> io::Result<Vec<Value>> {
     let path = path.to_owned();
     let read = move || last_lines(&path, MAX_ENTRIES);
@@ -19,7 +19,7 @@ pub(super) async fn last_entries(path: &Path) -> io::Result<Vec<Value>> {
     Ok(lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect())
 }
 
-/// Returns up to `limit` of the last complete lines of a file, newest first. A missing file has none.
+/// Returns up to `limit` of the last complete lines of a file, from newest to oldest. A missing file has no lines.
 fn last_lines(path: &Path, limit: usize) -> io::Result<Vec<String>> {
     let mut file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -31,7 +31,7 @@ fn last_lines(path: &Path, limit: usize) -> io::Result<Vec<String>> {
     let mut bytes = Vec::new();
     file.take(MAX_TAIL_BYTES).read_to_end(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes);
-    // The first line may be cut, and the last one may still be written.
+    // The first line may be cut off, and the last line may still be incomplete.
     let text = if start == 0 { &*text } else { text.split_once('\n').map_or("", |(_, rest)| rest) };
     let text = text.rsplit_once('\n').map_or("", |(complete, _)| complete);
     let lines = text.rsplit('\n').filter(|line| !line.is_empty());

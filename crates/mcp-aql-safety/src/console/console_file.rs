@@ -1,5 +1,9 @@
-//! The file of a running console, with its port and the key of its links. The owner of the state directory
-//! uses it to sign in.
+//! The file of a running console. It contains the port and the key of the login links, so that the owner of the state
+//! directory can sign in.
+//!
+//! ```json
+//! { "port": 8686, "secret": "…", "process": 4711, "started_at": "2031-05-06T07:00:00Z" }
+//! ```
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -16,20 +20,20 @@ use serde::{Deserialize, Serialize};
 use super::login_link::{Key, ON_DEMAND_TTL};
 use crate::human_channel::OperatorName;
 
-/// The file names: one file for each console, by port. Several processes may share a state directory.
+/// Each console has its own file, named by its port, because several processes may share a state directory.
 const PREFIX: &str = "console-";
 const SUFFIX: &str = ".json";
 
 /// A one-time login link to a running console.
 ///
-/// `Debug` omits the link, which allows signing in.
+/// `Debug` omits the link, because it is enough to sign in.
 #[non_exhaustive]
 pub struct ConsoleLink {
-    /// The link, valid for two minutes and one use.
+    /// The link. It is valid for two minutes and can be used once.
     pub url: String,
-    /// The process of the console.
+    /// The process id of the console.
     pub process: u32,
-    /// When the console was started.
+    /// Time at which the console was started.
     pub started_at: DateTime<Utc>,
 }
 
@@ -50,7 +54,7 @@ struct Content {
     started_at: DateTime<Utc>,
 }
 
-/// The file of a running console, removed when this is dropped.
+/// The file of a running console. Dropping this value removes the file.
 pub(super) struct ConsoleFile(PathBuf);
 
 impl ConsoleFile {
@@ -66,7 +70,7 @@ impl ConsoleFile {
             started_at: Utc::now(),
         };
         let text = serde_json::to_string(&content)?;
-        // A new file, so that no other process has it open. It is renamed when it is complete.
+        // A new file is written first, because no other process can have it open. It is renamed when it is complete.
         let made = folder.join(mcp_aql_core::internal::vocab::new_id("new"));
         let path = folder.join(format!("{PREFIX}{port}{SUFFIX}"));
         let written = private_file()
@@ -76,7 +80,7 @@ impl ConsoleFile {
             .and_then(|mut file| file.write_all(text.as_bytes()))
             .and_then(|()| fs::rename(&made, &path));
         if written.is_err() {
-            // The first error is reported.
+            // Only the first error is reported.
             let _ = fs::remove_file(&made);
         }
         written.map(|()| Self(path))
@@ -91,7 +95,7 @@ impl Drop for ConsoleFile {
     }
 }
 
-/// Returns links to the consoles that run with this state directory, newest first.
+/// Returns links to the running consoles with this state directory, from newest to oldest.
 pub(super) fn links(folder: &Path, operator: &OperatorName) -> io::Result<Vec<ConsoleLink>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -111,13 +115,13 @@ pub(super) fn links(folder: &Path, operator: &OperatorName) -> io::Result<Vec<Co
     Ok(links)
 }
 
-/// Returns a link to the console of this file. Removes the file if its process has ended.
+/// Returns a link to the console of this file. If the process has ended, the file is removed.
 fn link(path: &Path, operator: &OperatorName) -> io::Result<Option<ConsoleLink>> {
     let is_private = match is_private(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         is_private => is_private?,
     };
-    // Another user who can write to the file could send the operator to a console of their own.
+    // If another user could write to this file, its link might lead the operator to a console of that user.
     if !is_private {
         let problem = format!(
             "`{}` is not a file that only you can read and change: remove it, and start its adapter anew",
@@ -126,7 +130,7 @@ fn link(path: &Path, operator: &OperatorName) -> io::Result<Option<ConsoleLink>>
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, problem));
     }
     let text = match fs::read_to_string(path) {
-        // The console has just ended.
+        // The console has ended in the meantime.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         text => text?,
     };

@@ -17,7 +17,7 @@ use crate::human_channel::{
 /// The state of the demo. Decisions change it.
 pub(super) struct DemoBackend {
     state: Mutex<Overview>,
-    /// Set by tests to make every query fail.
+    /// If `true`, every query fails. Tests set this.
     pub(super) broken: std::sync::atomic::AtomicBool,
 }
 
@@ -323,8 +323,8 @@ fn state(now: DateTime<Utc>) -> Overview {
     }
 }
 
-/// The default program of `scripts/console.py`. With `CONSOLE_DEMO` set, it prints a link on its terminal and
-/// serves until its standard input ends. Otherwise it ends immediately.
+/// The default program of `scripts/console.py`. If `CONSOLE_DEMO` is set, it prints a link on its terminal and serves
+/// until its standard input ends. Otherwise it exits immediately.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn serves_until_it_is_left() {
     let stays = std::env::var_os("CONSOLE_DEMO").is_some();

@@ -1,5 +1,11 @@
-//! One-time login links: signed with the console's key, valid for a short time and for one use. A link contains the name
-//! of the operator who signs in with it.
+//! One-time login links.
+//!
+//! A link is signed with the key of the console. It is valid for a short time and one use, and contains the name of the
+//! operator.
+//!
+//! ```text
+//! http://127.0.0.1:8686/login?once= + base64url(nonce, expiry, operator, signature)
+//! ```
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -12,16 +18,16 @@ use mcp_aql_core::internal::util::lock;
 
 use crate::human_channel::OperatorName;
 
-/// The validity of a link that was requested, which is used soon.
+/// The validity of a link created on demand. It is short because the link is used at once.
 pub(super) const ON_DEMAND_TTL: TimeDelta = TimeDelta::minutes(2);
-/// The validity of the link that is printed at the start.
+/// The validity of the link printed at the start.
 pub(super) const STARTUP_TTL: TimeDelta = TimeDelta::minutes(10);
 
 const NONCE: usize = 16;
 const TIME: usize = 8;
 const MAC: usize = 32;
 
-/// The key that signs links. It allows signing in.
+/// The key that signs links. A person with the key can sign in.
 #[derive(Clone)]
 pub(super) struct Key([u8; 32]);
 
@@ -54,11 +60,11 @@ impl Key {
         Ok(format!("http://127.0.0.1:{port}/login?once={}", URL_SAFE_NO_PAD.encode(once)))
     }
 
-    /// Returns the link's nonce, expiry and operator, if it was signed with this key.
+    /// Returns the nonce, the expiry and the operator of a link if it was signed with this key.
     fn read(&self, once: &str) -> Option<([u8; NONCE], i64, OperatorName)> {
         let bytes = URL_SAFE_NO_PAD.decode(once).ok()?;
         let (signed, signature) = bytes.split_at_checked(bytes.len().checked_sub(MAC)?)?;
-        // Compares in constant time.
+        // `verify` compares in constant time.
         if !HMAC::verify(signed, self.0, signature.try_into().ok()?) {
             return None;
         }
@@ -69,12 +75,12 @@ impl Key {
     }
 }
 
-/// The links that were used, until they expire.
+/// The used links. Each is kept until it expires.
 #[derive(Default)]
 pub(super) struct Links(Mutex<HashMap<[u8; NONCE], i64>>);
 
 impl Links {
-    /// Uses a link and returns its operator. Returns `None` if it is invalid, has expired, or was used before.
+    /// Uses a link and returns its operator. Returns `None` if the link is invalid or expired, or was used before.
     pub(super) fn redeem(&self, key: &Key, once: &str, now: DateTime<Utc>) -> Option<OperatorName> {
         let now = now.timestamp_millis();
         let (nonce, expires, operator) = key.read(once).filter(|(_, expires, _)| now < *expires)?;

@@ -1,4 +1,4 @@
-//! The operator console: a web page on loopback for operators.
+//! The operator console: a web page on the loopback interface, in which operators decide.
 
 mod audit_tail;
 mod console_file;
@@ -35,16 +35,18 @@ use crate::human_channel::{
 };
 use crate::safety_loop::{ApprovalQueue, SafetyCore};
 
-/// The maximum number of connections. A server over HTTP reserves this many file descriptors.
+/// The maximum number of connections. An HTTP server reserves this many file descriptors for the console.
 const MAX_CONNECTIONS: usize = 64;
-/// The time limit of a browser for sending a request, reading the response, and keeping a connection idle.
+/// The time limit for a browser to send a request, to read the response, and to keep a connection idle.
 const BROWSER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The operator console: a web page on its own port of `127.0.0.1` that shows the state of the adapter and
-/// accepts decisions. It is available until this value is dropped.
+/// The operator console: a web page that shows the state of an adapter and accepts decisions.
 ///
-/// Signing in requires a one-time link. The page works without a network, in current browsers, and with the
-/// keyboard alone.
+/// The console listens on a port of `127.0.0.1` until you drop this value. An operator needs a one-time link to sign
+/// in. The page works without a network, in current browsers, and with the keyboard alone.
+///
+/// You rarely need to start it yourself: [`SafetyLoop::console`](crate::safety_loop::SafetyLoop::console) runs it while
+/// the adapter is served.
 ///
 /// ```no_run
 /// use mcp_aql::operator::{Console, ConsoleOptions, Operator};
@@ -59,13 +61,13 @@ const BROWSER_TIMEOUT: Duration = Duration::from_secs(30);
 pub struct Console {
     shared: Arc<Shared>,
     address: SocketAddr,
-    // Dropped first: as long as the file exists, the console is reachable.
+    // This field is dropped first, because the console counts as reachable while the file exists.
     _record: Option<ConsoleFile>,
     _stop: DropGuard,
     _reached: Option<ReachableConsole>,
 }
 
-/// State shared by requests.
+/// The state that all requests share.
 struct Shared {
     operator: Operator,
     port: u16,
@@ -73,9 +75,9 @@ struct Shared {
     links: Links,
     sessions: Sessions,
     login_command: Option<String>,
-    /// The audit log whose end the page shows.
+    /// The audit log's file. The page shows its last entries.
     audit_log: Option<PathBuf>,
-    /// The name in links that this process creates.
+    /// The name in the links that this process creates.
     name: OperatorName,
 }
 
@@ -90,18 +92,18 @@ impl Console {
     /// Starts a console for this operator.
     ///
     /// # Errors
-    /// [`Error::Io`] if the port is in use, the state directory is not writable, or an option is not valid.
+    /// Returns [`Error::Io`] if the port is in use, the state directory is not writable, or an option is invalid.
     pub async fn start(operator: Operator, options: ConsoleOptions) -> Result<Self> {
         let mut console = Self::listening(operator, &options).await?;
         if options.print_login_link {
             console.announce(&options).await?;
         }
-        // The owner of the console can create links.
+        // The caller can create links, so the console is reachable in any case.
         console.reached();
         Ok(console)
     }
 
-    /// Marks the console as one that people can sign in to.
+    /// Marks the console as reachable: people can sign in.
     fn reached(&mut self) {
         self._reached = self.shared.operator.0.reach().map(ConsoleCount::enter);
     }
@@ -149,21 +151,23 @@ impl Console {
         self.address
     }
 
-    /// Creates a one-time login link, valid for two minutes, for the [operator](ConsoleOptions::operator_name) of the
-    /// options. Show it to people only.
+    /// Creates a one-time login link that expires after two minutes. It signs in the
+    /// [operator](ConsoleOptions::operator_name) of the options. Show it to people only.
     ///
     /// # Errors
-    /// [`Error::Io`] if the system's random number generator fails.
+    /// Returns [`Error::Io`] if the system's random number generator fails.
     pub fn link(&self) -> Result<String> {
         Ok(self.shared.link(ON_DEMAND_TTL)?)
     }
 
-    /// Returns one-time login links to the consoles that run with this
-    /// [state directory](ConsoleOptions::state_dir), newest first. Used by commands of the operator. Removes the
-    /// files of consoles that have ended. The links are for the user account of this process.
+    /// Returns one-time login links to all running consoles with this [state directory](ConsoleOptions::state_dir),
+    /// from newest to oldest.
+    ///
+    /// Use this in a command for operators. The links sign in the user account of this process. The files of ended
+    /// consoles are removed.
     ///
     /// # Errors
-    /// The directory, or a file in it, cannot be read. A missing directory has no consoles.
+    /// Returns an error if the directory or a file in it cannot be read. A missing directory has no consoles.
     ///
     /// ```no_run
     /// use mcp_aql::operator::Console;
@@ -178,12 +182,13 @@ impl Console {
         console_file::links(state_dir.as_ref(), &OperatorName::of_account())
     }
 
-    /// Returns the links of [`login_links`](Self::login_links) for an operator with this name. The audit log records it
-    /// as `operator` with each decision after signing in. Whoever can read the state directory can choose any name: it
-    /// is a statement for the log, not a proof of identity.
+    /// Returns links as [`login_links`](Self::login_links) does, for an operator with this name.
+    ///
+    /// The audit log records the name as `operator` with each decision after signing in. A person who can read the
+    /// state directory can choose any name, so the name is a statement for the log and not a proof of identity.
     ///
     /// # Errors
-    /// The same as `login_links`; [`InvalidInput`](io::ErrorKind::InvalidInput) if the name does not have 1 to 64
+    /// The same as `login_links`, and [`InvalidInput`](io::ErrorKind::InvalidInput) if the name does not have 1 to 64
     /// visible characters.
     pub fn login_links_for(
         state_dir: impl AsRef<Path>,
@@ -192,7 +197,7 @@ impl Console {
         console_file::links(state_dir.as_ref(), &OperatorName::new(operator)?)
     }
 
-    /// Prints a link on the terminal. Returns whether there is one.
+    /// Prints a link on the terminal. Returns `true` if there is a terminal.
     async fn announce(&self, options: &ConsoleOptions) -> Result<bool> {
         let link = self.shared.link(STARTUP_TTL)?;
         let text = format!("\nOperator console, for one use within ten minutes:\n  {link}\n");
@@ -221,8 +226,9 @@ impl std::fmt::Debug for Console {
     }
 }
 
-/// Starts the operator console of a safety loop, if it has one. It runs until the returned value is dropped. It
-/// reaches people if a link was printed, or can be created.
+/// Starts the operator console of a safety loop, if one is configured. It runs until the returned value is dropped.
+///
+/// The console counts as reachable if a link was printed, or if the state directory allows people to create one.
 pub async fn start_console(core: &Arc<SafetyCore>) -> Result<Option<Console>> {
     let Some(options) = &core.console.options else { return Ok(None) };
     let operator = Operator(Arc::new(ApprovalQueue(Arc::clone(core))));
@@ -234,7 +240,7 @@ pub async fn start_console(core: &Arc<SafetyCore>) -> Result<Option<Console>> {
     Ok(Some(console))
 }
 
-/// Does nothing, because the page polls the operator's requests.
+/// Does nothing for a request, because the page polls for requests.
 impl HumanChannel for Console {
     fn name(&self) -> &'static str {
         CONSOLE_NAME

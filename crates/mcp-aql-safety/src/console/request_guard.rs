@@ -1,4 +1,4 @@
-//! Checks requests before the console's routes handle them: host, origin and session. Adds security headers to
+//! Checks the host, the origin and the session of each request before a route handles it, and adds security headers to
 //! every response.
 
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use super::response::{ICON, LOGIN, STYLE, refusal, signed_out};
 use super::sessions::SessionCheck;
 use crate::human_channel::OperatorName;
 
-/// The header with the token of a session.
+/// The header with the token of a browser's session.
 pub(super) const TOKEN: &str = "x-console-token";
 
 /// The headers of every response, including errors.
@@ -59,7 +59,7 @@ pub(super) async fn pass(
     response
 }
 
-/// The reason for rejecting a request.
+/// The reason why a request was rejected.
 #[derive(Debug, Clone, Copy)]
 enum RejectedRequest {
     Host,
@@ -91,7 +91,7 @@ impl RejectedRequest {
     }
 }
 
-/// Returns the operator who sent the request, if it needs one.
+/// Returns the operator who sent the request. Returns `None` for files that need no session.
 fn admit(shared: &Shared, request: &Request) -> Result<Option<OperatorName>, RejectedRequest> {
     let headers = request.headers();
     let host = own_host(shared.port, request).ok_or(RejectedRequest::Host)?;
@@ -105,7 +105,7 @@ fn admit(shared: &Shared, request: &Request) -> Result<Option<OperatorName>, Rej
     if (api || posts) && !same_site(headers, host, posts) {
         return Err(RejectedRequest::Site);
     }
-    // Unexpected bodies are not read.
+    // No route reads a body, so a request with a body is rejected.
     if !request.body().is_end_stream() {
         return Err(RejectedRequest::Body);
     }
@@ -122,9 +122,10 @@ fn admit(shared: &Shared, request: &Request) -> Result<Option<OperatorName>, Rej
     }
 }
 
-/// Returns the host that the request names, if it is exactly the address of the console. Names, including
-/// `localhost`, are rejected, because others may control their resolution. A browser that requests this
-/// address reaches this machine.
+/// Returns the host of the request if it is exactly the address of the console.
+///
+/// Names are rejected, even `localhost`, because someone else may control their resolution. A browser that requests the
+/// address itself certainly reaches this machine.
 fn own_host(port: u16, request: &Request) -> Option<&str> {
     let mut hosts = request.headers().get_all(HOST).iter();
     let host = hosts.next()?.to_str().ok()?;
@@ -133,8 +134,9 @@ fn own_host(port: u16, request: &Request) -> Option<&str> {
     (own && also && hosts.next().is_none()).then_some(host)
 }
 
-/// Returns whether a page of this server sent the request. Browsers declare this with `Origin` for each POST,
-/// and with `Sec-Fetch-Site` for every request.
+/// Returns `true` if a page of this server sent the request.
+///
+/// Browsers send `Origin` with each POST, and `Sec-Fetch-Site` with every request.
 fn same_site(headers: &HeaderMap, host: &str, posts: bool) -> bool {
     let site = headers.get("sec-fetch-site").is_none_or(|site| site == "same-origin");
     let origin = match headers.get(ORIGIN) {
@@ -146,7 +148,7 @@ fn same_site(headers: &HeaderMap, host: &str, posts: bool) -> bool {
     site && origin
 }
 
-/// Returns the name of the session's cookie. It contains the port, because cookies are shared by all ports.
+/// Returns the name of the session's cookie. It contains the port, because all ports of a host share their cookies.
 pub(super) fn cookie_name(port: u16) -> String {
     format!("mcp_aql_console_{port}")
 }

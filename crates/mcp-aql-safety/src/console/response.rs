@@ -1,4 +1,4 @@
-//! Responses of the console: errors for its script, and the page that explains how to sign in.
+//! Responses of the console: errors for the script, and the page that explains how to sign in.
 
 use axum::body::Body;
 use axum::http::StatusCode;
@@ -15,7 +15,7 @@ pub(super) const ICON: &str = "/icon.svg";
 pub(super) const HTML: &str = "text/html; charset=utf-8";
 pub(super) const JSON: &str = "application/json";
 
-/// Returns an error for the page's script.
+/// Returns an error response for the page's script: `{ "error": "…" }`.
 pub(super) fn refusal(status: StatusCode, message: &str) -> Response {
     answer(status, &json!({ "error": message }))
 }
@@ -28,7 +28,7 @@ pub(super) fn typed(kind: &'static str) -> [(HeaderName, &'static str); 1] {
     [(CONTENT_TYPE, kind)]
 }
 
-/// Explains how to sign in: with a page, or with an error for the script.
+/// Returns the page that explains how to sign in. The API returns an error instead.
 pub(super) fn signed_out(shared: &Shared, path: &str, status: StatusCode, why: &str) -> Response {
     if path.starts_with("/api/") {
         return refusal(status, why);

@@ -1,4 +1,4 @@
-//! The console's pages and its API.
+//! The pages and the API of the console.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -27,7 +27,7 @@ use super::{Shared, request_guard};
 use crate::human_channel::{CONSOLE_NAME, Decider, OperatorName, Overview};
 
 type ConsoleState = State<Arc<Shared>>;
-/// The operator who sent a request, from [`request_guard`].
+/// The operator who sent a request. [`request_guard`] adds it.
 type By = Extension<OperatorName>;
 
 pub(super) fn router(shared: Arc<Shared>) -> Router {
@@ -49,8 +49,9 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         .with_state(shared)
 }
 
-/// Exchanges a one-time link for a session. Failed attempts never block a valid link, because an agent that
-/// guesses links must not be able to lock people out.
+/// Exchanges a one-time link for a session.
+///
+/// Failed attempts never block a valid link. Otherwise an agent could lock people out by guessing links.
 async fn login(State(shared): ConsoleState, RawQuery(query): RawQuery) -> Response {
     let once = query.as_deref().and_then(|query| query.strip_prefix("once="));
     let Some(operator) = once.and_then(|once| shared.links.redeem(&shared.key, once, Utc::now()))
@@ -72,7 +73,7 @@ async fn login(State(shared): ConsoleState, RawQuery(query): RawQuery) -> Respon
     shared.operator.0.record("OPERATOR_SIGNED_IN", "allowed", about).await;
     let name = request_guard::cookie_name(shared.port);
     let cookie = format!("{name}={}; Path=/; HttpOnly; SameSite=Strict", credentials.cookie);
-    // The fragment stays in the browser: neither logs nor other servers see it.
+    // The fragment stays in the browser, so it reaches neither logs nor other servers.
     let page = format!("/#token={}", credentials.token);
     (StatusCode::SEE_OTHER, [(SET_COOKIE, cookie), (LOCATION, page)]).into_response()
 }
@@ -133,7 +134,7 @@ async fn overview(State(shared): ConsoleState, headers: HeaderMap) -> Response {
     ([(ETAG, tag), (CONTENT_TYPE, JSON.to_owned())], text).into_response()
 }
 
-/// Adds the end of the audit log to an overview.
+/// Adds the last entries of the audit log's file to an overview.
 async fn with_history(shared: &Shared, mut overview: Overview) -> Result<Overview, OperationError> {
     if let Some(path) = &shared.audit_log {
         overview.audit = last_entries(path).await.map_err(OperationError::internal)?;
@@ -175,7 +176,7 @@ async fn control(
     })
 }
 
-/// Returns who decides, for the audit log.
+/// Returns the decider for the audit log.
 fn decider(operator: &OperatorName) -> Decider {
     Decider::from(CONSOLE_NAME).operator(operator.as_str())
 }

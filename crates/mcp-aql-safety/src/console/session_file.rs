@@ -1,4 +1,4 @@
-//! The file of signed-in browsers, with which they stay signed in when the console is started again.
+//! The file with the signed-in browsers, so that they stay signed in after a restart of the console.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use mcp_aql_core::internal::config::{is_private, private_file};
 use serde::{Deserialize, Serialize};
 
-/// A signed-in browser. Cookie and token are hashes, which do not allow signing in.
+/// A signed-in browser. Cookie and token are hashes, so the file is not enough to sign in.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct StoredSession {
     pub(super) cookie: [u8; 32],
@@ -17,7 +17,7 @@ pub(super) struct StoredSession {
     pub(super) used_at: DateTime<Utc>,
 }
 
-/// The file of one console, by its port: a browser only sends its cookie and its token to this port.
+/// The file of one console, named by its port, because a browser sends its cookie and token to this port only.
 pub(super) struct SessionFile(PathBuf);
 
 impl SessionFile {
@@ -25,7 +25,7 @@ impl SessionFile {
         Self(folder.join(format!("signed-in-{port}.json")))
     }
 
-    /// Returns the stored sessions. A file that others can change, or that cannot be read, has none.
+    /// Returns the stored sessions. An unreadable file, or one that other users can change, counts as empty.
     pub(super) fn read(&self) -> Vec<StoredSession> {
         match self.stored() {
             Ok(sessions) => sessions,
@@ -67,7 +67,7 @@ impl SessionFile {
             .and_then(|mut file| file.write_all(&text))
             .and_then(|()| fs::rename(&made, &self.0));
         if written.is_err() {
-            // The first error is reported.
+            // Only the first error is reported.
             let _ = fs::remove_file(&made);
         }
         written

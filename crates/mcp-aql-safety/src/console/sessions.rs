@@ -1,4 +1,4 @@
-//! The sessions of signed-in browsers, and failed attempts to sign in.
+//! The sessions of signed-in browsers, and the failed attempts to sign in.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
@@ -15,24 +15,26 @@ use super::login_link::random;
 use super::session_file::{SessionFile, StoredSession};
 use crate::human_channel::OperatorName;
 
-/// The maximum number of signed-in browsers. The one that was idle the longest is signed out for a new one.
+/// The maximum number of signed-in browsers. A new one signs out the browser with the longest idle time.
 const MAX_SESSIONS: usize = 16;
 
-/// The maximum number of recorded failed attempts to sign in, and their window.
+/// The maximum number of failed attempts to sign in to record within [`WINDOW`].
 const MAX_FAILED_ATTEMPTS: usize = 10;
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// The interval at which the last use of a session is stored.
+/// The minimum interval between writes of the sessions' last use.
 const STORE_INTERVAL: Duration = Duration::from_secs(60);
 
-/// The credentials of a signed-in browser. Both are required: browsers send a cookie to every port of its
-/// host, and so to other servers on this machine. Only pages of this port can read the token.
+/// The credentials of a signed-in browser. Both are required.
+///
+/// Browsers send a cookie to every port of its host, so other servers on this machine receive it. Only pages of this
+/// port can read the token.
 pub(super) struct Credentials {
     pub(super) cookie: String,
     pub(super) token: String,
 }
 
-/// A session, with hashed credentials.
+/// A session. It contains hashes of the credentials.
 struct Session {
     cookie: [u8; 32],
     token: [u8; 32],
@@ -43,7 +45,7 @@ struct Session {
 pub(super) struct Sessions {
     timeout: Duration,
     open: Mutex<Vec<Session>>,
-    /// Where the sessions are stored, if they outlive the process, and when they were.
+    /// The file with the sessions, if they outlive the process.
     file: Option<SessionFile>,
     stored: Mutex<Option<Instant>>,
     failures: Mutex<Failures>,
@@ -53,7 +55,7 @@ pub(super) struct Sessions {
 #[derive(Default)]
 struct Failures {
     counted: VecDeque<Instant>,
-    /// When an attempt was last rejected because there were too many.
+    /// Time of the last attempt rejected because of the limit.
     refused: Option<Instant>,
 }
 
@@ -61,7 +63,7 @@ struct Failures {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Attempt {
     Counted,
-    /// The limit is exceeded, for the first time within the window.
+    /// The limit is exceeded for the first time within the window, so the event is recorded.
     FirstRejected,
     Rejected,
 }
@@ -70,14 +72,14 @@ pub(super) enum Attempt {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SessionCheck {
     Invalid,
-    /// The cookie is valid; the token is missing or wrong.
+    /// The cookie is valid. The token is missing or wrong.
     CookieOnly,
-    /// Both are valid. The operator has signed in with this name.
+    /// Both are valid. The operator signed in with this name.
     Valid(OperatorName),
 }
 
 impl Sessions {
-    /// Creates sessions with this time limit, with those that the file has.
+    /// Creates the registry with the sessions of the file. Sessions time out after `timeout`.
     pub(super) fn new(timeout: Duration, file: Option<SessionFile>) -> Self {
         let now = (Instant::now(), Utc::now());
         let stored = file.iter().flat_map(SessionFile::read);
@@ -100,7 +102,7 @@ impl Sessions {
         file.write(&sessions.collect::<Vec<_>>());
     }
 
-    /// Returns whether the last use of the sessions should be stored again.
+    /// Returns `true` if the last use of the sessions should be stored again.
     fn is_outdated(&self, now: Instant) -> bool {
         let stored = *lock(&self.stored);
         stored.is_none_or(|at| now.saturating_duration_since(at) >= STORE_INTERVAL)
@@ -124,7 +126,7 @@ impl Sessions {
         Ok(Credentials { cookie, token })
     }
 
-    /// Checks a request's credentials and marks the session as used.
+    /// Checks the credentials of a request, and marks the session as used.
     pub(super) fn look_up(&self, cookie: &str, token: Option<&str>, now: Instant) -> SessionCheck {
         let cookie = hash(cookie);
         let mut open = lock(&self.open);
@@ -154,7 +156,7 @@ impl Sessions {
         self.store(&open, Instant::now());
     }
 
-    /// Counts a failed attempt to sign in, unless the limit is exceeded.
+    /// Counts a failed attempt to sign in. Attempts above the limit are only reported.
     pub(super) fn failed(&self, now: Instant) -> Attempt {
         let recent = |at: &Instant| now.duration_since(*at) < WINDOW;
         let mut failures = lock(&self.failures);
@@ -183,7 +185,7 @@ impl Drop for Sessions {
     }
 }
 
-/// Returns a stored session, unless its time is up or lies in the future.
+/// Returns a stored session, unless it has timed out or was last used in the future.
 fn restored(
     stored: StoredSession,
     timeout: Duration,
@@ -195,7 +197,7 @@ fn restored(
     Some(Session { cookie, token, operator, used: now.checked_sub(idle)? })
 }
 
-/// Returns 256 random bits as text.
+/// Returns 256 random bits as a string.
 fn secret() -> Result<String, getrandom::Error> {
     Ok(URL_SAFE_NO_PAD.encode(random::<32>()?))
 }
@@ -293,7 +295,7 @@ mod tests {
             first.open(ada(), Instant::now()).unwrap(),
         );
         first.close(&left.cookie);
-        // A process that is killed drops nothing.
+        // A killed process runs no destructors.
         std::mem::forget(first);
         let second = sessions(HOUR);
         assert!(valid(&second, &kept) && !valid(&second, &left));

@@ -1,4 +1,4 @@
-//! Tests of each protection, over real connections.
+//! Tests of each protection of the console, over real connections.
 
 use std::sync::atomic::Ordering;
 
@@ -61,7 +61,7 @@ impl Fixture {
         format!("Host: {}\r\n", self.console.address())
     }
 
-    /// Requests the page of a link, as a browser does.
+    /// Requests the page of a link like a browser.
     async fn open(&self, link: &str) -> Answer {
         let path = link.strip_prefix(&format!("http://{}", self.console.address())).unwrap();
         send(self.port(), &format!("GET {path} HTTP/1.1\r\n{}", self.host())).await
@@ -77,7 +77,7 @@ impl Fixture {
 }
 
 impl Browser {
-    /// Sends a request of the page's script, modified by `change`.
+    /// Sends a request of the page's script. `change` modifies it first.
     async fn sends(&self, request: &str, change: impl FnOnce(String) -> String) -> Answer {
         let Self { port, cookie, token } = self;
         let origin = match request.starts_with("POST") {
@@ -156,7 +156,7 @@ async fn a_link_signs_in_once() {
     for link in [&expired.unwrap(), &format!("{link}A"), &link.replace("once=", "one=")] {
         assert_eq!(fixture.open(link).await.status, 401, "{link}");
     }
-    // Requesting the page does not use the link.
+    // Requesting the page does not use the link up.
     let link = fixture.console.link().unwrap();
     let path = link.strip_prefix(&format!("http://{}", fixture.console.address())).unwrap();
     let head = send(fixture.port(), &format!("HEAD {path} HTTP/1.1\r\n{}", fixture.host())).await;
@@ -260,7 +260,7 @@ async fn idle_connections_do_not_keep_the_operator_out() {
     }
     let browser = fixture.browser().await;
     assert_eq!(browser.asks("GET /api/overview").await.status, 200);
-    // The sessions that were idle the longest were closed.
+    // The sessions with the longest idle times were closed.
     for stream in &mut idle[..250 - super::MAX_CONNECTIONS] {
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer).await;
@@ -483,7 +483,7 @@ async fn it_listens_on_loopback_and_ends_with_its_handle() {
     assert!(!file.exists());
     let gone = async { while TcpStream::connect(address).await.is_ok() {} };
     tokio::time::timeout(Duration::from_secs(60), gone).await.unwrap();
-    // A process that was killed leaves its file behind.
+    // A killed process leaves its file behind.
     std::fs::write(&file, left).unwrap();
     #[cfg(unix)]
     {
@@ -491,7 +491,7 @@ async fn it_listens_on_loopback_and_ends_with_its_handle() {
         let allow = |mode| {
             std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
         };
-        // A file that others can write may lead to a console of theirs.
+        // If others can write to a file, it may lead to a console of theirs.
         allow(0o622);
         let error = Console::login_links(&folder).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
@@ -543,7 +543,7 @@ async fn every_sign_in_and_every_code_that_is_shown_is_in_the_audit_log() {
         .map(|entry| entry["event"].as_str().unwrap())
         .collect();
     let mut expected = vec!["OPERATOR_SIGNED_IN"; 2];
-    // Ten entries, and one that says that further ones are omitted.
+    // Ten entries, and one that reports the omitted ones.
     expected.extend(["OPERATOR_SIGN_IN_FAILED"; 11]);
     expected.extend(["CODE_REVEALED", "OPERATOR_SIGNED_OUT"]);
     assert_eq!(by_people, expected);
@@ -567,11 +567,11 @@ async fn browsers_stay_signed_in_over_a_restart_if_they_should() {
     };
     let demo = DemoBackend::new(Utc::now());
     let start = |options| Console::start(demo.operator(), options);
-    // A port that was free a moment ago.
+    // This port was free a moment ago.
     let port = start(options(0)).await.unwrap().address().port();
     for stays in [true, false] {
         let options = || options(port).stay_signed_in(stays);
-        // The listener of the console before closes in a task of its own.
+        // The listener of the earlier console closes in its own task.
         let mut console = start(options()).await;
         while console.is_err() {
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -610,7 +610,7 @@ async fn a_console_that_nobody_can_sign_in_to_reaches_nobody() {
     };
     let reaches = |adapter: &mcp_aql_core::Adapter| crate::safety_core(adapter).unwrap().can_ask();
 
-    // Neither a link on a terminal, nor a way to create one.
+    // There is neither a link on a terminal nor a way to create one.
     let silent = ConsoleOptions::new().print_login_link(false);
     let mute = adapter(silent.clone());
     assert!(!reaches(&mute), "none is there");
@@ -624,7 +624,7 @@ async fn a_console_that_nobody_can_sign_in_to_reaches_nobody() {
     drop(console);
     assert!(!reaches(&linked), "it is gone");
 
-    // If a program starts the console, the program creates links.
+    // If a program starts the console, that program can create links.
     let console = Console::start(mute.operator().unwrap(), silent).await.unwrap();
     assert!(reaches(&mute) && console.link().is_ok());
     std::fs::remove_dir_all(folder).unwrap();

@@ -1,4 +1,4 @@
-//! Tests of the safety loop's tables in configuration files, and of its environment variables.
+//! Tests of the safety loop's settings in configuration files and environment variables.
 
 use mcp_aql_core::internal::adapter::Settings;
 use mcp_aql_core::internal::adapter::config_test_util::{
@@ -49,7 +49,7 @@ fn each_key_is_listed() {
     }
 }
 
-/// All settings that a file could loosen, with the keys in the notice.
+/// All settings that a file could loosen, with the key that the notice must name.
 const LOOSE: &[(&str, &str)] = &[
     ("[safety_loop]\nmode = 'disabled'", "safety_loop.mode"),
     ("[safety_loop]\nchallenge_timeout_seconds = 900", "safety_loop.challenge_timeout_seconds"),
@@ -74,14 +74,14 @@ fn a_file_in_the_working_directory_loosens_nothing_and_is_named() {
     for (text, key) in LOOSE {
         let mut settings = strict();
         assert_eq!(project(&mut settings, text), Vec::<String>::new());
-        // If a file names one agent, the settings of all agents are stored explicitly.
+        // If a file configures one agent, the settings of all agents are stored explicitly.
         let mut expected = strict();
         let agents = if text.contains("agents") { "[safety_loop.agents.ada]" } else { "" };
         project(&mut expected, &format!("[safety_loop]\n{agents}"));
         assert_eq!(shown(&settings), shown(&expected), "{text}");
         let notice = notices(&settings).last().unwrap();
         assert!(notice.contains(&format!("`{key}`")), "{key}: {notice}");
-        // The operator's own file can change all of that.
+        // The operator's own file can loosen everything.
         let mut settings = strict();
         apply(&mut settings, text, &mut Vec::new());
         assert_ne!(shown(&settings), shown(&strict()), "{text}");

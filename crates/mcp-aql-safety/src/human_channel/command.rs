@@ -1,4 +1,4 @@
-//! Passes requests to a program of the operator: for a chat, a phone, or a desktop notification.
+//! A channel that passes requests to a program of the operator, for example for a chat or a desktop notification.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -12,8 +12,10 @@ use tokio::process::Command;
 
 use super::{ChannelError, HumanChannel, HumanRequest};
 
-/// Runs a program for each request and writes the request, with its code, as one JSON object to its
-/// standard input:
+/// Runs a program for each request.
+///
+/// Use this to reach people by a chat, a phone or a desktop notification. The program receives the request, with its
+/// code, as one JSON object on its standard input:
 ///
 /// ```json
 /// {
@@ -22,15 +24,17 @@ use super::{ChannelError, HumanChannel, HumanRequest};
 /// }
 /// ```
 ///
-/// No shell is involved. Arguments and environment contain nothing of the request, because other users of the
-/// machine can read them. The program's output is discarded. The program has failed if it exits with a code
-/// other than 0, or takes longer than [`time_limit`](Self::time_limit); then it is killed.
+/// No shell is involved. Arguments and environment contain no part of the request, because other users of the machine
+/// can read them. The program's output is discarded.
+///
+/// The program has failed if its exit code is not 0. If it runs for longer than [`time_limit`](Self::time_limit), it is
+/// killed and has failed, too.
 ///
 /// ```
 /// use std::time::Duration;
 /// use mcp_aql::operator::CommandChannel;
 ///
-/// let channel = CommandChannel::new("/usr/local/bin/tell-me", ["--room", "operations"])
+/// let channel = CommandChannel::new("/usr/local/bin/notify", ["--room", "operations"])
 ///     .time_limit(Duration::from_secs(5));
 /// ```
 ///
@@ -43,7 +47,7 @@ pub struct CommandChannel {
 }
 
 impl CommandChannel {
-    /// Creates a channel that runs this program, found by `PATH`, with these arguments.
+    /// Creates a channel that runs `program` with these arguments. A name without a path is looked up in `PATH`.
     pub fn new<A: AsRef<OsStr>>(
         program: impl AsRef<OsStr>,
         arguments: impl IntoIterator<Item = A>,
@@ -55,7 +59,8 @@ impl CommandChannel {
         }
     }
 
-    /// Sets the time after which the program is killed. Default: 10 seconds.
+    /// Sets the time after which the program is killed. Default: 10 seconds. Set a longer time if you call a slow
+    /// service.
     #[must_use]
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = limit;
@@ -68,14 +73,14 @@ impl CommandChannel {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            // Also if the future is dropped.
+            // The program must not outlive the request, even if the future is dropped.
             .kill_on_drop(true)
             .spawn()?;
         let stdin = child.stdin.take();
         let ended = async {
             if let Some(mut stdin) = stdin
                 && let Err(error) = stdin.write_all(&input).await
-                // The program need not read its input.
+                // A program that exits without reading its input is not an error.
                 && error.kind() != io::ErrorKind::BrokenPipe
             {
                 return Err(error);

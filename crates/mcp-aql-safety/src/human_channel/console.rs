@@ -1,4 +1,4 @@
-//! The operator console as a channel, and its options.
+//! The options of the operator console, and its channel.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,10 +8,10 @@ use mcp_aql_core::BoxFuture;
 
 use super::{ChannelError, ConsoleCount, HumanChannel, HumanRequest, OperatorName};
 
-/// The console's name in the audit log.
+/// The name of the console in the audit log.
 pub(crate) const CONSOLE_NAME: &str = "console";
 
-/// The options of the operator console.
+/// Options of the operator console, a web page on the loopback interface.
 ///
 /// ```
 /// use std::time::Duration;
@@ -43,7 +43,7 @@ impl Default for ConsoleOptions {
 }
 
 impl ConsoleOptions {
-    /// Creates options for any free port, with a login link on the terminal.
+    /// Creates options with the defaults: any free port, and a login link on the terminal.
     pub fn new() -> Self {
         Self {
             port: 0,
@@ -57,54 +57,61 @@ impl ConsoleOptions {
         }
     }
 
-    /// Sets the port of `127.0.0.1`. Default: 0, any free port.
+    /// Sets the port of `127.0.0.1`. Default: 0, for any free port.
     pub fn port(mut self, port: u16) -> Self {
         self.port = port;
         self
     }
 
-    /// Sets a directory for a file, readable by its owner only, with which [`Console::login_links`](crate::operator::Console::login_links) creates
-    /// further links. Default: none. Then only the link on the terminal and those of [`Console::link`](crate::operator::Console::link) are
-    /// available.
+    /// Sets a directory for a file with which [`Console::login_links`](crate::operator::Console::login_links) creates
+    /// more login links. Only the owner of the file can read it.
+    ///
+    /// Default: none. In this case, people can sign in only with the link on the terminal and with the links of
+    /// [`Console::link`](crate::operator::Console::link).
     pub fn state_dir(mut self, folder: impl Into<PathBuf>) -> Self {
         self.state_dir = Some(folder.into());
         self
     }
 
-    /// Sets the command that prints a link ([`Console::login_links`](crate::operator::Console::login_links)), for the page that explains how to sign
-    /// in.
+    /// Sets the command that prints a login link, implemented with
+    /// [`Console::login_links`](crate::operator::Console::login_links). The page shows the command to explain how to
+    /// sign in.
     pub fn login_command(mut self, command: impl Into<String>) -> Self {
         self.login_command = Some(command.into());
         self
     }
 
-    /// Sets the time without requests after which a browser is signed out; an open page sends a request every
-    /// second. Default: one hour.
+    /// Sets how long a browser stays signed in without a request. An open page sends a request every second, so only
+    /// closed pages time out. Default: one hour.
     pub fn session_timeout(mut self, after: Duration) -> Self {
         self.session_timeout = after;
         self
     }
 
-    /// Sets whether browsers stay signed in when the process is started again, until their
-    /// [time](Self::session_timeout) is up. Needs a [`state_dir`](Self::state_dir), where hashes of their credentials are
-    /// stored in a file for its owner only, and a [`port`](Self::port), because a browser is signed in to one port.
-    /// Default: off.
+    /// Sets whether browsers stay signed in after a restart of the process, until their
+    /// [session](Self::session_timeout) times out. Default: off.
+    ///
+    /// This needs a [`state_dir`](Self::state_dir): hashes of the credentials are stored there, in a file for its owner
+    /// only. It also needs a fixed [`port`](Self::port), because a browser is signed in to one port.
     pub fn stay_signed_in(mut self, on: bool) -> Self {
         self.stay_signed_in = on;
         self
     }
 
-    /// Sets the audit log of the adapter, so that the page shows its last 200 entries, of all processes that write to
-    /// the file and also from before the start of this one. Default: none. Then the page shows the entries of this process
-    /// since its start.
+    /// Sets the file with the adapter's audit log, so that the page shows its last 200 entries. They include entries of
+    /// other processes and entries from before the start of this one.
+    ///
+    /// Default: none. In this case, the page shows the entries that this process has written.
     pub fn audit_log(mut self, path: impl Into<PathBuf>) -> Self {
         self.audit_log = Some(path.into());
         self
     }
 
-    /// Sets the name of the operator who signs in with a link on the terminal, or of [`Console::link`](crate::operator::Console::link). The audit
-    /// log records it as `operator` with each decision. 1 to 64 visible characters. Default: the user account of this
-    /// process.
+    /// Sets the name of the operator who signs in with a link on the terminal or a link of
+    /// [`Console::link`](crate::operator::Console::link).
+    ///
+    /// The audit log records the name as `operator` with each decision. It must have 1 to 64 visible characters.
+    /// Default: the user account of this process.
     pub fn operator_name(mut self, name: impl Into<String>) -> Self {
         self.operator_name = Some(name.into());
         self
@@ -118,15 +125,16 @@ impl ConsoleOptions {
         }
     }
 
-    /// Sets whether to print a login link on the terminal from which the process was started, if there is one.
-    /// The link is never printed to standard output or standard error, which an agent may read. Default: on.
+    /// Sets whether to print a login link on the terminal from which the process was started. Default: on.
+    ///
+    /// The link is never printed to standard output or standard error, because an agent may read them.
     pub fn print_login_link(mut self, on: bool) -> Self {
         self.print_login_link = on;
         self
     }
 }
 
-/// The channel of the console. Its page polls for requests.
+/// The channel of the console. It does nothing for a request, because the page polls for requests.
 #[derive(Debug)]
 pub(crate) struct ConsoleChannel(pub(crate) ConsoleCount);
 

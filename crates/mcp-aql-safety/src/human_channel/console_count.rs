@@ -1,9 +1,9 @@
-//! Counts the consoles of an adapter that people can sign in to.
+//! Counts the consoles of an adapter in which people can sign in.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The number of an adapter's consoles that people can sign in to.
+/// The number of reachable consoles of an adapter.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ConsoleCount(Arc<AtomicUsize>);
 
@@ -14,7 +14,7 @@ impl ConsoleCount {
         ReachableConsole(self.clone())
     }
 
-    /// Returns whether there is one.
+    /// Returns `true` if people can sign in to at least one console.
     pub(crate) fn is_reachable(&self) -> bool {
         self.0.load(Ordering::Relaxed) > 0
     }

@@ -1,9 +1,10 @@
-//! Who decides on a request.
+//! The person and the channel behind a decision.
 
 use serde::{Deserialize, Serialize};
 
-/// The channel through which a request is decided, and the name of the person, if the channel knows it. The audit log
-/// records both, as `decided_by` and `operator`.
+/// The channel through which a request is decided, and the name of the person if the channel knows it.
+///
+/// The audit log records both, as `decided_by` and `operator`.
 ///
 /// ```
 /// use mcp_aql::operator::Decider;
@@ -19,31 +20,32 @@ pub struct Decider {
 }
 
 impl Decider {
-    /// Sets the name of the person who decides.
+    /// Sets the name of the person who decides. Call it if you know the name, so that the audit log contains it.
     #[must_use]
     pub fn operator(mut self, name: impl Into<String>) -> Self {
         self.operator = Some(name.into());
         self
     }
 
-    /// The name of the channel, such as `console`.
+    /// Returns the name of the channel, such as `console`.
     pub fn channel(&self) -> &str {
         &self.channel
     }
 
-    /// The name of the person, if it is known.
+    /// Returns the name of the person, if it is known.
     pub fn name(&self) -> Option<&str> {
         self.operator.as_deref()
     }
 
-    /// A code that was sent to the adapter, and the operator who had it shown, if that is known.
+    /// Creates the decider for a code sent to the adapter. `reader` is the operator to whom the code was shown, if
+    /// known.
     pub(crate) fn code(reader: Option<String>) -> Self {
         Self { operator: reader, ..Self::from("code") }
     }
 }
 
 impl From<&str> for Decider {
-    /// Names the channel only.
+    /// Creates a decider with the name of the channel only.
     fn from(channel: &str) -> Self {
         Self { channel: channel.to_owned(), operator: None }
     }

@@ -7,9 +7,10 @@ use mcp_aql_core::internal::util::lock;
 
 use super::{ChannelError, HumanChannel, HumanRequest};
 
-/// Collects requests instead of showing them: for tests of agents.
+/// Collects requests instead of showing them. Use it in tests of agents.
 ///
-/// Clones share the collected requests.
+/// Clones share the collected requests, so you can pass one clone to the safety loop and read the requests from
+/// another.
 ///
 /// ```
 /// use mcp_aql::operator::MemoryChannel;
@@ -32,7 +33,7 @@ impl MemoryChannel {
         lock(&self.0)
     }
 
-    /// Returns all requests so far, oldest first.
+    /// Returns all requests so far, from oldest to newest.
     pub fn requests(&self) -> Vec<HumanRequest> {
         self.collected().requests.clone()
     }

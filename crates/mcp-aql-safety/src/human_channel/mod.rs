@@ -1,8 +1,8 @@
-//! The operators: the requests that people receive, the channels that show them, and the possible decisions.
+//! Operators: the requests that people receive, the channels that show them, and the possible decisions.
 //!
-//! A [`HumanChannel`] shows requests to people where no agent can read them: approvals and the codes of
-//! challenges. An [`Operator`] is the handle with which people decide. Neither is reachable through MCP, so
-//! an agent cannot approve its own requests (REQ-AUT-16).
+//! A [`HumanChannel`] shows requests to people where no agent can read them: approvals and the codes of challenges. An
+//! [`Operator`] is the handle through which people decide. Neither is reachable through MCP, so an agent cannot approve
+//! its own requests (REQ-AUT-16).
 
 mod command;
 mod console;
@@ -37,33 +37,37 @@ pub use terminal::TerminalChannel;
 
 /// Shows requests to people: in a window, on a terminal, or as a message to a phone.
 ///
+/// Implement this trait to reach people in another way, as in the example of the module [`operator`](crate::operator).
+/// You rarely need to: [`CommandChannel`] runs a program of your choice.
+///
 /// Source: MCP-AQL §8.8.4, §8.8.6 (REQ-OOB-05, REQ-OOB-13).
 pub trait HumanChannel: Send + Sync + 'static {
-    /// The channel's name in the audit log, such as `terminal` or `console`.
+    /// Returns the name of the channel in the audit log, such as `terminal` or `console`.
     fn name(&self) -> &str;
 
-    /// Shows a request. The request is open until it is answered, withdrawn or expired.
+    /// Shows a request. The request stays open until it is answered, withdrawn or expired.
     ///
-    /// The caller does not wait for this: the agent is paused in any case. After an error, the request stays
-    /// unanswered in this channel, and the audit log records `CHALLENGE_NOT_SHOWN`. This must not block the
+    /// The agent is paused in any case, so the caller does not wait for this future. After an error, the request stays
+    /// unanswered in this channel, and the audit log records `CHALLENGE_NOT_SHOWN`. This method must not block the
     /// thread.
     fn present<'a>(&'a self, request: &'a HumanRequest) -> BoxFuture<'a, Result<(), ChannelError>>;
 
-    /// Returns whether the channel can show a request now, as far as that is known without showing one. Serving
-    /// an adapter logs a warning for each channel that cannot. If no channel can, agents are informed that no
-    /// person could be asked. This must not block. Default: `true`.
+    /// Returns `true` if the channel can probably show a request now. Default: `true`.
+    ///
+    /// A server logs a warning at its start for each channel that cannot. If no channel can, agents learn that no
+    /// person could be asked. This method must not block.
     fn can_present(&self) -> bool {
         true
     }
 
-    /// Withdraws a request that is no longer open.
+    /// Withdraws a request because it is no longer open. The default does nothing.
     fn withdraw<'a>(&'a self, id: &'a str) -> BoxFuture<'a, ()> {
         let _ = id;
         Box::pin(std::future::ready(()))
     }
 }
 
-/// A channel's failure to show a request. Its text is for the log, not for agents.
+/// An error of a channel that cannot show a request. Its message goes to the log and not to agents.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot show the request: {0}")]
 pub struct ChannelError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
@@ -72,20 +76,20 @@ pub struct ChannelError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct HumanRequest {
-    /// The request's id. For a challenge, this is the id for `verify_challenge`.
+    /// The id of the request. For a challenge, `verify_challenge` takes this id.
     pub id: String,
     /// The kind of the request.
     pub kind: RequestKind,
-    /// The agent that waits; `None` for a call outside of the safety loop.
+    /// The waiting agent. `None` for a call outside of the safety loop.
     pub agent: Option<String>,
-    /// The reported action, or the operation with its parameters (secrets masked). This is the agent's text: do
-    /// not interpret it as markup.
+    /// The reported action, or the operation with its parameters. Secrets are masked. The agent has written this
+    /// string, so do not interpret it as markup.
     pub action: String,
-    /// The reasons for the request, as sentences.
+    /// The reasons for the request, one sentence each.
     pub reasons: Vec<String>,
-    /// The code that proves that a person has seen the request. Show it to people only.
+    /// The code with which a person proves to have seen the request. Show it to people only.
     pub code: Code,
-    /// When the code expires.
+    /// Time at which the code expires.
     pub expires_at: DateTime<Utc>,
 }
 
@@ -93,26 +97,26 @@ pub struct HumanRequest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestKind {
-    /// To run an operation once. The code is for `confirm_operation`.
+    /// Run an operation once. The code is for `confirm_operation`.
     Operation,
-    /// To start an agent. The code is for `confirm_operation`.
+    /// Start an agent. The code is for `confirm_operation`.
     Start,
-    /// To take a step. The code is for `confirm_operation`.
+    /// Take a step. The code is for `confirm_operation`.
     Step,
-    /// To take a step with verification. The code is for `verify_challenge`.
+    /// Take a step that needs verification. The code is for `verify_challenge`.
     Verify,
-    /// To unblock an agent. The code is for `verify_challenge`.
+    /// Unblock an agent. The code is for `verify_challenge`.
     Block,
 }
 
 impl RequestKind {
-    /// Returns whether the code is for `verify_challenge` rather than `confirm_operation`.
+    /// Returns `true` if the code is for `verify_challenge`, and `false` if it is for `confirm_operation`.
     pub const fn is_challenge(self) -> bool {
         matches!(self, Self::Verify | Self::Block)
     }
 }
 
-/// A secret code for people. It is neither printed by `Debug` nor serialized.
+/// A secret code for people. `Debug` does not print it, and it cannot be serialized.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Code(String);
 
@@ -121,7 +125,7 @@ impl Code {
         Self(code)
     }
 
-    /// Returns the code as text. The caller is responsible for keeping it secret.
+    /// Returns the code. Take care to show it to people only.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -133,7 +137,7 @@ impl fmt::Debug for Code {
     }
 }
 
-/// Serializes a time in whole seconds.
+/// Serializes a time with a precision of seconds.
 fn to_the_second<S: Serializer>(at: &DateTime<Utc>, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(&at.to_rfc3339_opts(SecondsFormat::Secs, true))
 }
@@ -148,15 +152,16 @@ fn to_the_second_if_any<S: Serializer>(
     }
 }
 
-/// The handle of an operator: shows the state of an adapter, and approves, denies and unblocks.
+/// The handle of an operator. Use it to build a tool that shows the state of an adapter, and in which people approve,
+/// deny and unblock.
 ///
-/// The handle gives full control. Pass it to people's tools, never to an operation.
+/// The handle gives full control over the agents. Never pass it to an operation.
 #[derive(Clone)]
 pub struct Operator(pub(crate) Arc<dyn OperatorBackend>);
 
-/// The implementation of an [`Operator`].
+/// The implementation behind an [`Operator`].
 pub(crate) trait OperatorBackend: Send + Sync {
-    /// The counter of consoles that people can sign in to.
+    /// Returns the counter of reachable consoles.
     fn reach(&self) -> Option<&ConsoleCount> {
         None
     }
@@ -164,7 +169,8 @@ pub(crate) trait OperatorBackend: Send + Sync {
     fn overview(&self) -> BoxFuture<'_, Result<Overview, OperationError>>;
     fn code<'a>(&'a self, id: &'a str, by: Option<&'a Decider>) -> BoxFuture<'a, Option<Code>>;
 
-    /// Records an event of a console in the audit log, if there is one, with its reason and the operator.
+    /// Records an event of a console in the audit log, with its reason and the operator. Does nothing without an audit
+    /// log.
     fn record<'a>(
         &'a self,
         event: &'a str,
@@ -204,15 +210,16 @@ impl Operator {
         self.0.overview().await
     }
 
-    /// Returns the code of an open request, if this process has issued it. Codes are not stored anywhere else.
-    /// The audit log records `CODE_REVEALED`.
+    /// Returns the code of an open request if this process has issued it. Codes are not stored, so other processes do
+    /// not know it. The audit log records `CODE_REVEALED`.
     pub async fn code(&self, id: &str) -> Option<Code> {
         self.0.code(id, None).await
     }
 
-    /// Approves an open request, as if its code had been sent. The agent may then take the requested action
-    /// once, including the one that caused a block. `by` is recorded in the audit log: the name of a channel, or a
-    /// [`Decider`] with the name of a person.
+    /// Approves an open request, with the same effect as sending its code.
+    ///
+    /// The agent may then take the requested action once, even if the action has caused a block. The audit log records
+    /// `by`: the name of a channel, or a [`Decider`] with the name of a person.
     ///
     /// # Errors
     /// `NOT_FOUND_RESOURCE` if no such request is open; `INTERNAL_ERROR` if the store fails.
@@ -228,9 +235,10 @@ impl Operator {
         self.0.decide(id, false, by.into()).await
     }
 
-    /// Stops an agent that executes: it is blocked like an agent that has reported a denied action, until its block is
-    /// lifted with a code, or with [`unblock`](Self::unblock). An agent that does not report learns of it with its next
-    /// call.
+    /// Stops an executing agent. It is blocked as if it had reported a denied action.
+    ///
+    /// Its block is lifted with a code or with [`unblock`](Self::unblock). An agent that does not report its steps
+    /// learns of the block with its next call.
     ///
     /// # Errors
     /// `NOT_FOUND_RESOURCE` if no such agent executes, or if it is blocked already; `PERMISSION_DENIED` if the safety
@@ -239,8 +247,8 @@ impl Operator {
         self.0.stop(agent, by.into()).await
     }
 
-    /// Lifts an agent's block without its code: the admin override (REQ-OOB-09). The action that caused the
-    /// block is not approved.
+    /// Lifts the block of an agent without a code: the admin override (REQ-OOB-09). This does not approve the action
+    /// that caused the block.
     ///
     /// # Errors
     /// `NOT_FOUND_RESOURCE` if the agent is not blocked; `INTERNAL_ERROR` if the store fails.
@@ -248,7 +256,7 @@ impl Operator {
         self.0.unblock(agent, by.into()).await
     }
 
-    /// Issues a new code for a request, if its code has expired or its process is gone.
+    /// Issues a new code for a request. Use it if the code has expired, or if the process that issued it has ended.
     ///
     /// # Errors
     /// The same as [`approve`](Self::approve).
@@ -263,32 +271,32 @@ impl fmt::Debug for Operator {
     }
 }
 
-/// The state of an adapter, as an operator sees it. It contains no codes.
+/// The state of an adapter for an operator. It contains no codes.
 #[derive(Debug, Clone, Default, Serialize)]
 #[non_exhaustive]
 pub struct Overview {
     /// The adapter's name.
     pub adapter: String,
-    /// The safety loop's mode.
+    /// The mode of the safety loop.
     pub mode: String,
-    /// The agents with an execution: blocked ones first, then running ones. At most 1,000.
+    /// The agents with an execution: first blocked ones, then running ones. At most 1,000.
     pub agents: Vec<AgentView>,
-    /// Whether there are more agents than in [`agents`](Self::agents). Their requests and blocks are included
-    /// nevertheless.
+    /// If `true`, there are more agents than [`agents`](Self::agents) lists. Their requests and blocks are included in
+    /// any case.
     pub more_agents: bool,
-    /// The open requests. The challenge of a block is included as long as the block lasts. If its code is no
-    /// longer valid, [`Operator::renew_code`] issues a new one.
+    /// The open requests. The challenge of a block is included until the block is lifted. If its code has become
+    /// invalid, [`Operator::renew_code`] issues a new one.
     pub requests: Vec<RequestView>,
     /// The blocked agents.
     pub blocks: Vec<BlockView>,
-    /// Unreadable records, of agents that may be blocked and requests that may be open. They are not included
-    /// elsewhere, and actions that depend on them are not allowed.
+    /// The unreadable records of agents that may be blocked and requests that may be open. They are not listed
+    /// elsewhere. Actions that depend on them are not allowed.
     pub unreadable: Vec<UnreadableView>,
-    /// The last entries of the audit log, newest first.
+    /// The last entries of the audit log, from newest to oldest.
     pub audit: Vec<Value>,
 }
 
-/// An agent, as an operator sees it.
+/// An agent, in the overview of an operator.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct AgentView {
@@ -300,20 +308,20 @@ pub struct AgentView {
     pub status: String,
     /// The number of reported steps.
     pub steps: u64,
-    /// The session that executes it.
+    /// The session in which the agent executes.
     pub session: Option<String>,
-    /// The client of the session, as it has introduced itself.
+    /// The client of the session, as it introduced itself.
     pub client: Option<String>,
     /// The last reported action.
     pub last_action: Option<String>,
     /// The last directive that the agent received.
     pub directive: Option<Value>,
-    /// When the execution started.
+    /// Time at which the execution started.
     #[serde(serialize_with = "to_the_second")]
     pub started_at: DateTime<Utc>,
 }
 
-/// An open request, as an operator sees it.
+/// An open request, in the overview of an operator.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct RequestView {
@@ -321,7 +329,7 @@ pub struct RequestView {
     pub id: String,
     /// The kind of the request.
     pub kind: RequestKind,
-    /// The agent that waits.
+    /// The waiting agent.
     pub agent: Option<String>,
     /// The requested action.
     pub action: String,
@@ -329,42 +337,42 @@ pub struct RequestView {
     pub reasons: Vec<String>,
     /// The session of the caller.
     pub session: Option<String>,
-    /// The client of the session, as it has introduced itself: its text, and no proof of identity.
+    /// The client of the session, as it introduced itself. This is not a proof of identity.
     pub client: Option<String>,
-    /// When it was asked first; `None` in records of earlier versions.
+    /// Time of the first request. `None` in records of earlier versions.
     #[serde(serialize_with = "to_the_second_if_any")]
     pub asked_at: Option<DateTime<Utc>>,
-    /// When the code expires.
+    /// Time at which the code expires.
     #[serde(serialize_with = "to_the_second")]
     pub expires_at: DateTime<Utc>,
-    /// Whether this process can show the code.
+    /// If `true`, this process can show the code.
     pub has_code: bool,
-    /// The reason why the code is invalid before it has expired, if it is.
+    /// The reason why the code is invalid although it has not expired. `None` for a valid code.
     pub void: Option<VoidReason>,
 }
 
-/// The reason why a code is invalid before it has expired.
+/// The reason why a code is invalid although it has not expired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum VoidReason {
-    /// A wrong code was sent: a challenge allows one attempt (REQ-OOB-06).
+    /// A wrong code was sent. A challenge allows a single attempt (REQ-OOB-06).
     WrongCode,
     /// A person has denied the request.
     Denied,
 }
 
-/// An unreadable record of the store, damaged or written by another version.
+/// A record of the store that cannot be read: damaged, or written by another version.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct UnreadableView {
     /// The store's collection.
     pub collection: String,
-    /// The record's key; for an agent, its normalized name.
+    /// The key of the record. For an agent, this is its normalized name.
     pub key: String,
 }
 
-/// A blocked agent, as an operator sees it.
+/// A blocked agent, in the overview of an operator.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct BlockView {
@@ -374,14 +382,15 @@ pub struct BlockView {
     pub action: String,
     /// The reason for the block.
     pub reason: String,
-    /// When the block started.
+    /// Time at which the block started.
     #[serde(serialize_with = "to_the_second")]
     pub since: DateTime<Utc>,
-    /// The session that caused it.
+    /// The session that caused the block.
     pub session: Option<String>,
-    /// The client of the session, as it has introduced itself.
+    /// The client of the session, as it introduced itself.
     pub client: Option<String>,
-    /// Whether an operator has stopped the agent, so that there is no action to approve.
+    /// If `true`, an operator has stopped the agent. In this case, an operator can lift the block, but not approve an
+    /// action.
     pub stopped: bool,
     /// The id of the challenge, if one is open.
     pub challenge_id: Option<String>,

@@ -1,16 +1,16 @@
-//! The name with which an operator signs in.
+//! The name of an operator in the audit log.
 
 use std::{env, io};
 
 /// The maximum number of characters of a name.
 const MAX_CHARS: usize = 64;
 
-/// The name with which an operator signs in to the console, for the audit log.
+/// The name under which an operator signs in to the console.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OperatorName(String);
 
 impl OperatorName {
-    /// Checks a name, without white space at its ends.
+    /// Checks a name. Spaces at both ends are removed.
     pub(crate) fn new(name: &str) -> io::Result<Self> {
         let name = name.trim();
         let hidden = |each: char| mcp_aql_text::is_hidden(each);
@@ -23,7 +23,7 @@ impl OperatorName {
         Ok(Self(name.to_owned()))
     }
 
-    /// Returns the name of the user account of this process, as its environment says.
+    /// Returns the user account of this process, as named by its environment variables.
     pub(crate) fn of_account() -> Self {
         let names =
             ["USER", "LOGNAME", "USERNAME"].into_iter().filter_map(|name| env::var(name).ok());

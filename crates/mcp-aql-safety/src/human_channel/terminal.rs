@@ -1,5 +1,6 @@
-//! Shows requests on the terminal from which the process was started. Standard output and standard error are
-//! not used, because an agent's client reads them.
+//! A channel that shows requests on the terminal from which the process was started.
+//!
+//! Standard output and standard error are not used, because an agent's client reads them.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
@@ -14,18 +15,20 @@ use super::{ChannelError, HumanChannel, HumanRequest, RequestKind};
 
 const TERMINAL: &str = if cfg!(windows) { "CONOUT$" } else { "/dev/tty" };
 
-/// The maximum time for a write. A suspended terminal (Ctrl-S) accepts no data.
+/// The maximum duration of a write. A suspended terminal (Ctrl-S) accepts no data.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Shows requests, with their codes, on the terminal from which the process was started: `/dev/tty`, and
-/// `CONOUT$` on Windows. It writes nothing to standard output or standard error.
+/// Shows requests, with their codes, on the terminal from which the process was started: `/dev/tty`, or `CONOUT$` on
+/// Windows.
 ///
-/// Control characters, and characters that are invisible or change the direction of writing, are shown as
-/// `<U+001B>` in an agent's text.
+/// Nothing is written to standard output or standard error.
 ///
-/// A process without a terminal, such as one started by a desktop client, cannot show requests. Serving an
-/// adapter there logs a warning, and only other channels reach people. Without any, agents are informed that
-/// no person could be asked.
+/// In strings of an agent, control characters, invisible characters and characters that change the writing direction
+/// are shown as code points, for example `<U+001B>`.
+///
+/// A process without a terminal, for example one started by a desktop client, cannot show requests. A server then logs
+/// a warning at its start, and only other channels reach people. If you have no other channel, agents learn that no
+/// person could be asked.
 ///
 /// ```
 /// use mcp_aql::operator::{HumanChannel, TerminalChannel};
@@ -76,16 +79,16 @@ impl HumanChannel for TerminalChannel {
     }
 }
 
-/// Writes text to the terminal.
+/// Writes a message to the terminal.
 pub(crate) async fn print(text: String) -> io::Result<()> {
     write(TERMINAL.into(), text).await
 }
 
 async fn write(path: PathBuf, text: String) -> io::Result<()> {
     let (done, written) = tokio::sync::oneshot::channel();
-    // A separate thread, because the runtime would wait for one of its own threads when it shuts down.
+    // This is a separate thread because the runtime would wait for one of its own threads at shutdown.
     std::thread::Builder::new().name("terminal".to_owned()).spawn(move || {
-        // One write per request, so that requests do not mix.
+        // A request is written at once, so that two requests do not mix.
         let result = OpenOptions::new().write(true).open(path).and_then(|mut terminal| {
             terminal.write_all(text.as_bytes())?;
             terminal.flush()

@@ -1,12 +1,17 @@
-//! Escapes an agent's text for terminals: characters that move the cursor, change the direction of writing or
-//! are invisible are shown by their code points.
+//! Escapes strings of an agent for terminals.
+//!
+//! Characters that move the cursor, change the writing direction or are invisible appear as their code points:
+//!
+//! ```text
+//! rm\u{200b} -rf → rm<U+200B> -rf
+//! ```
 
 use mcp_aql_text::{is_blank, push_number};
 
-/// The width of a line in columns. Narrower terminals wrap lines once more.
+/// The width of a line in columns. A narrower terminal wraps the lines again.
 const WIDTH: usize = 72;
 
-/// Appends `text` in lines with a prefix, so that no line of an agent's text can be mistaken for one of this
+/// Appends `text` in lines with a prefix. Without the prefix, a line of an agent could be mistaken for a line of this
 /// program.
 pub(super) fn write_block(to: &mut String, margin: &str, text: &str) {
     for line in text.split('\n') {
@@ -26,7 +31,7 @@ pub(super) fn write_block(to: &mut String, margin: &str, text: &str) {
     }
 }
 
-/// Escapes `text` for one line.
+/// Escapes `text` as a single line.
 pub(super) fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     text.chars().for_each(|character| push(&mut shown, character));
@@ -41,7 +46,7 @@ fn push(to: &mut String, character: char) {
     }
 }
 
-/// Returns the number of columns of a character, rounded up if it is unclear.
+/// Returns the width of a character in columns. An unclear width is rounded up.
 fn width(character: char) -> usize {
     match character {
         ' '..='~' => 1,
@@ -50,7 +55,7 @@ fn width(character: char) -> usize {
     }
 }
 
-/// Returns whether a character changes the text around it, is invisible, or resembles a space.
+/// Returns `true` if a character is invisible, resembles a space, or changes the characters around it.
 fn is_hidden(character: char) -> bool {
     mcp_aql_text::is_hidden(character) || (is_blank(character) && character != ' ')
 }

@@ -8,11 +8,11 @@ use mcp_aql_protocol::DangerLevel;
 use mcp_aql_text::{is_blank, is_hidden, is_inherited_mark, is_mark, lookalike};
 use unicode_normalization::UnicodeNormalization as _;
 
-/// The action that an agent is about to take, as scorers and patterns read it: the agent's words in a
-/// normalized form.
+/// The action that an agent is about to take, for scorers and patterns.
 ///
-/// Normalization removes differences in case, accents, ligatures, invisible characters, look-alike letters of
-/// other alphabets, and the kind and number of spaces.
+/// The words of the agent are normalized, so that it cannot disguise an action by writing it differently. This removes
+/// differences in case, accents, ligatures, invisible characters, look-alike letters of other alphabets, and white
+/// space.
 ///
 /// ```
 /// use mcp_aql::safety_loop::Action;
@@ -32,7 +32,7 @@ pub struct Action {
 }
 
 impl Action {
-    /// Normalizes the agent's words.
+    /// Normalizes the words of an agent.
     pub fn new(hint: &str) -> Self {
         let NormalizedText { text, ambiguous, disguised } = NormalizedText::new(hint);
         let compound = hint.trim().contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'])
@@ -41,14 +41,14 @@ impl Action {
         Self { text, ambiguous, compound, disguised, repeats: 0, operation: None }
     }
 
-    /// Sets how often the agent has reported this action before.
+    /// Sets how many times the agent has reported this action before.
     #[must_use]
     pub fn repeated(mut self, times: u32) -> Self {
         self.repeats = times;
         self
     }
 
-    /// Sets the operation of the adapter that the words name, and its danger level.
+    /// Sets the operation of the adapter that the words mention, and its danger level.
     #[must_use]
     pub fn with_operation(mut self, name: impl Into<String>, level: DangerLevel) -> Self {
         self.operation = Some((name.into(), level));
@@ -60,41 +60,41 @@ impl Action {
         &self.text
     }
 
-    /// Returns the words with [`BAR`] and [`RING`] in place of characters that resemble several ASCII characters;
-    /// `None` if there are none.
+    /// Returns the words with [`BAR`] and [`RING`] instead of characters that resemble several ASCII characters. `None`
+    /// if there are no such characters.
     pub(super) fn ambiguous(&self) -> Option<&str> {
         self.ambiguous.as_deref()
     }
 
-    /// Returns whether the words look like several commands, in sequence or nested.
+    /// Returns `true` if the words look like several commands, in sequence or nested.
     pub fn is_compound(&self) -> bool {
         self.compound
     }
 
-    /// Returns whether words were written to resemble others: with invisible characters or with letters of
-    /// several alphabets.
+    /// Returns `true` if words were written to resemble others, with invisible characters or with letters of several
+    /// alphabets.
     pub fn is_disguised(&self) -> bool {
         self.disguised
     }
 
-    /// Returns the most dangerous of the adapter's operations that the words name.
+    /// Returns the most dangerous operation of the adapter that the words mention.
     pub fn operation(&self) -> Option<(&str, DangerLevel)> {
         self.operation.as_ref().map(|(name, level)| (name.as_str(), *level))
     }
 
-    /// Returns how often the agent has recently reported the same action before.
+    /// Returns how many times the agent has recently reported the same action before.
     pub fn repeats(&self) -> u32 {
         self.repeats
     }
 
-    /// Returns a hash that identifies the action, so that an approval applies to it alone. Computed from the
-    /// original words.
+    /// Returns a hash that identifies the action, so that an approval applies to this action only. It is computed from
+    /// the original words.
     pub(super) fn digest(hint: &str) -> String {
         hex(&Hash::hash(hint.trim().as_bytes()))
     }
 }
 
-/// Returns the normalized form of a text, and whether it contained hidden characters.
+/// Returns the normalized form of a string, and `true` if the string was disguised.
 pub(super) fn normalize(hint: &str) -> (String, bool) {
     let folded = NormalizedText::new(hint);
     (folded.text, folded.disguised)
@@ -102,12 +102,14 @@ pub(super) fn normalize(hint: &str) -> (String, bool) {
 
 /// Returns the normalized form of a pattern.
 ///
-/// A special character keeps its meaning only as it was written. A character that is normalized to a special
-/// character stands for itself where the result is clear, and is an error otherwise. Without this rule,
-/// `[\u{430}-\u{44f}]` would be compared as `[a-\u{44f}]` and match far more than its author wrote.
+/// A special character keeps its meaning only if the author wrote it. Some characters are normalized *to* a special
+/// character: such a character represents itself if the result is unambiguous, and is an error otherwise.
+///
+/// Classes need this rule. For example, `[\u{430}-\u{44f}]` (Cyrillic letters) would be normalized to `[a-\u{44f}]`,
+/// and that class matches far more than its author wrote.
 ///
 /// # Errors
-/// A sentence that says which character to write differently.
+/// A sentence that names the character to write differently.
 pub(super) fn normalize_pattern(pattern: &str) -> Result<String, String> {
     let composed: String = pattern.nfc().collect();
     let mut characters = composed.chars();
@@ -138,14 +140,17 @@ pub(super) fn normalize_pattern(pattern: &str) -> Result<String, String> {
     Ok(normalizer.finish().text)
 }
 
-/// The comparable form of the class behind a `[`. Characters of the class stay as they are, ranges included,
-/// and their comparable forms are added. The former match no more than their author wrote: a comparable text
-/// has such a character only in place of the same letter in the other case. Forms of several characters become
-/// alternatives of the class. Without an end, the rest is returned as it is.
+/// Returns the comparable form of the class after a `[`.
+///
+/// The characters and ranges of the class stay as they are, and their comparable forms are added. The original
+/// characters match no more than the author wrote: in a normalized string, such a character only appears instead of the
+/// same letter in the other case. Forms of several characters become alternatives of the class.
+///
+/// A class without a `]` is returned unchanged.
 fn normalize_class(characters: &mut std::str::Chars<'_>) -> Result<String, String> {
     let rest = characters.as_str();
     let body = rest.strip_prefix(['!', '^']).unwrap_or(rest);
-    // A `]` that comes first belongs to the class.
+    // A `]` at the start belongs to the class.
     let first = body.chars().next().map_or(0, char::len_utf8);
     let Some(length) = body.get(first..).and_then(|behind| behind.find(']')) else {
         *characters = "".chars();
@@ -183,7 +188,7 @@ fn normalize_class(characters: &mut std::str::Chars<'_>) -> Result<String, Strin
             }
         }
     }
-    // A `-` that comes last is a character of the class.
+    // A `-` at the end is a character of the class.
     let has_dash = images.remove(&'-') || ends_with_dash;
     let start = if ends_with_dash { written.strip_suffix('-') } else { None };
     let mut class = format!("[{}", start.unwrap_or(written));
@@ -193,7 +198,7 @@ fn normalize_class(characters: &mut std::str::Chars<'_>) -> Result<String, Strin
     Ok(alternatives(class, longer))
 }
 
-/// A class with the alternatives of several characters.
+/// Adds alternatives of several characters to a class.
 fn alternatives(class: String, longer: BTreeSet<String>) -> String {
     if longer.is_empty() {
         return class;
@@ -212,7 +217,7 @@ fn alternatives(class: String, longer: BTreeSet<String>) -> String {
     alternatives
 }
 
-/// The characters and ranges of a class, and whether it ends with a `-` that is a character of it.
+/// Returns the characters and ranges of a class, and `true` if it ends with a literal `-`.
 fn ranges(body: &str) -> (Vec<(char, char)>, bool) {
     let mut ranges: Vec<(char, char)> = Vec::new();
     let mut in_range = false;
@@ -229,26 +234,27 @@ fn ranges(body: &str) -> (Vec<(char, char)>, bool) {
     (ranges, in_range)
 }
 
-/// The comparable form of a character by itself. It is empty for a character that is left out.
+/// Returns the comparable form of a single character. It is empty for a character that normalization removes.
 fn image(character: char) -> String {
     let mut normalizer = Normalizer { text: "-".to_owned(), ..Normalizer::default() };
     character.to_string().nfc().for_each(|each| normalizer.add(each));
     normalizer.text.split_off(1)
 }
 
-/// A normalized text.
+/// A normalized string.
 pub(super) struct NormalizedText {
     text: String,
-    /// The same text, with [`BAR`] and [`RING`] in place of characters of other alphabets that resemble several
-    /// ASCII characters; `None` if there are none.
+    /// The same string with [`BAR`] and [`RING`] instead of characters of other alphabets that resemble several ASCII
+    /// characters. `None` if there are no such characters.
     ambiguous: Option<String>,
     disguised: bool,
 }
 
-/// Replaces characters that can be read as `i`, `l`, `1` or `|`. Normalized text has no control characters, and
-/// patterns are matched byte by byte.
+/// Replaces characters that can be read as `i`, `l`, `1` or `|`.
+///
+/// A control character is safe here: normalized strings contain none, and patterns are matched byte by byte.
 pub(super) const BAR: char = '\u{1}';
-/// Replaces characters that can be read as `o` or `0`.
+/// Replaces characters that can be read as `o` or `0`. See [`BAR`].
 pub(super) const RING: char = '\u{2}';
 
 impl NormalizedText {
@@ -261,15 +267,15 @@ impl NormalizedText {
     }
 }
 
-/// The state of the normalization.
+/// The state of a normalization.
 #[derive(Default)]
 struct Normalizer {
     text: String,
     ambiguous: Option<String>,
     disguised: bool,
-    /// Whether the current word has ASCII letters.
+    /// If `true`, the current word has ASCII letters.
     plain: bool,
-    /// Whether the current word has letters that only look like ASCII.
+    /// If `true`, the current word has letters that only look like ASCII.
     alike: bool,
     previous_hidden: bool,
 }
@@ -285,9 +291,10 @@ impl Normalizer {
             return;
         }
         let alike = lookalike(character);
-        // A look-alike letter may be newer than the Unicode version of the table of hidden characters.
+        // A look-alike letter can be newer than the Unicode version of the table of hidden characters, so it is not
+        // removed.
         if alike.is_none() && self.is_removed(character) {
-            // A hidden character between letters splits a word that reads as one.
+            // A hidden character between letters splits a word that looks whole.
             self.previous_hidden = !self.is_spaced();
             return;
         }
@@ -318,8 +325,7 @@ impl Normalizer {
         self.push(text, stand_in.filter(|_| !character.is_ascii()));
     }
 
-    /// Adds a character of a pattern, with a backslash before each character of its comparable form that
-    /// would otherwise be special.
+    /// Adds a character of a pattern. Each special character of its comparable form is escaped with a backslash.
     fn add_literal(&mut self, character: char, is_escaped: impl Fn(char) -> bool) {
         let start = self.text.len();
         self.add(character);
@@ -331,8 +337,8 @@ impl Normalizer {
         }
     }
 
-    /// Returns whether a character is omitted: it is invisible, a mark on an ASCII letter, or a mark of no
-    /// particular script.
+    /// Returns `true` if a character is omitted: an invisible character, a mark on an ASCII letter, or a mark that
+    /// belongs to no particular script.
     fn is_removed(&self, character: char) -> bool {
         if is_mark(character) {
             let is_on_ascii = self.text.chars().next_back().is_none_or(|last| last.is_ascii());
@@ -371,7 +377,7 @@ impl Normalizer {
     }
 }
 
-/// Returns whether a terminal ignores this control character. Other control characters end a word.
+/// Returns `true` if a terminal ignores this control character. Other control characters end a word.
 fn is_swallowed(character: char) -> bool {
     matches!(character, '\u{0}'..='\u{8}' | '\u{e}'..='\u{1b}' | '\u{7f}')
 }
@@ -407,7 +413,7 @@ mod tests {
         assert_eq!(Action::new("ガ 각 Й").text(), "ガ 각 й", "what is another letter elsewhere");
     }
 
-    /// Tests every code point between the letters of a word.
+    /// Tests every ignorable code point between the letters of a word.
     #[test]
     fn characters_without_a_glyph_part_no_word() {
         // REQ-AUT-08

@@ -1,4 +1,4 @@
-//! The gate of blocked agents.
+//! The gate that rejects calls of blocked agents.
 
 use std::sync::Arc;
 
@@ -11,7 +11,8 @@ use mcp_aql_protocol::{RESERVED_OPERATIONS, SemanticCategory};
 
 use super::SafetyCore;
 
-/// Rejects the calls of sessions with a blocked agent, which must cease all actions (REQ-OOB-08, MCP-AQL §8.6.4).
+/// Rejects the calls of a session with a blocked agent. A blocked agent must stop all actions (REQ-OOB-08, MCP-AQL
+/// §8.6.4).
 pub(crate) struct AgentBlockGate(pub(crate) Arc<SafetyCore>);
 
 impl Gate for AgentBlockGate {
@@ -19,7 +20,7 @@ impl Gate for AgentBlockGate {
         GateStage::Caller
     }
 
-    /// Reads and cancellations are admitted. Reserved operations decide for themselves.
+    /// Reads and cancellations are always admitted. The operations of the safety loop check for blocks themselves.
     fn plan(&self, operation: &RegisteredOperation, _: &PermissionPlan) -> GatePlan {
         let spec = &operation.spec;
         let is_cancellation =

@@ -10,20 +10,20 @@ use super::evaluator::Stage;
 use super::retry_lockout::RetryLockout;
 use crate::human_channel::{Decider, RequestKind, VoidReason};
 
-/// The state of an agent, stored in one record, so that each change is one write.
+/// The state of an agent. It is stored in a single record, so that every change is one atomic write.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct AgentState {
     pub(super) agent: String,
     pub(super) execution: Option<Execution>,
-    /// Remains until a person lifts it (REQ-OOB-08, REQ-OOB-09).
+    /// The block. It remains until a person lifts it (REQ-OOB-08, REQ-OOB-09).
     pub(super) block: Option<Block>,
     pub(super) pause: Option<Pause>,
     pub(super) grant: Option<Grant>,
     pub(super) queue: Vec<QueuedNotification>,
     pub(super) tries: RetryLockout,
-    /// The times of recent requests.
+    /// The times of recent requests to people.
     pub(super) issued: Vec<DateTime<Utc>>,
-    /// The answered requests, newest last.
+    /// The answered requests, from oldest to newest.
     pub(super) spent: Vec<AnsweredRequest>,
 }
 
@@ -65,12 +65,12 @@ impl AgentExecutionStatus {
 pub(super) struct Execution {
     pub(super) id: String,
     pub(super) status: AgentExecutionStatus,
-    /// The session that started it. Only this session may report steps.
+    /// The session that started the execution. Only this session may report steps.
     pub(super) session: Option<String>,
-    /// The client of the session, as it has introduced itself.
+    /// The client of the session, as it introduced itself.
     #[serde(default)]
     pub(super) client: Option<String>,
-    /// The process that holds the session.
+    /// The process that serves the session.
     pub(super) owner: String,
     pub(super) made_at: DateTime<Utc>,
     pub(super) started_at: Option<DateTime<Utc>>,
@@ -78,15 +78,15 @@ pub(super) struct Execution {
     /// The hash of its parameters.
     pub(super) parameters: String,
     pub(super) steps: u64,
-    /// The number of steps since a person was last asked.
+    /// The number of steps since the last request to a person.
     pub(super) alone: u32,
-    /// The recently reported actions.
+    /// Hashes of the recently reported actions.
     pub(super) recent: Vec<String>,
     pub(super) last_action: Option<String>,
     pub(super) directive: Option<AutonomyDirective>,
-    /// The reason for its end.
+    /// The reason why the execution ended.
     pub(super) reason: Option<String>,
-    /// The request to approve its start.
+    /// The request to approve the start.
     pub(super) ask: Option<PersonRequest>,
 }
 
@@ -98,13 +98,13 @@ pub(super) struct PersonRequest {
     pub(super) hash: String,
     pub(super) action: String,
     pub(super) reasons: Vec<String>,
-    /// When the person was asked first. `None` in records of earlier versions.
+    /// Time of the first request. `None` in records of earlier versions.
     #[serde(default)]
     pub(super) asked_at: Option<DateTime<Utc>>,
     pub(super) expires_at: DateTime<Utc>,
-    /// Whether it can no longer be answered.
+    /// If `true`, the request can no longer be answered.
     pub(super) closed: bool,
-    /// Whether it was closed because of a wrong code.
+    /// If `true`, a wrong code closed the request.
     #[serde(default)]
     pub(super) tried: bool,
 }
@@ -114,7 +114,8 @@ impl PersonRequest {
         !self.closed && now < self.expires_at
     }
 
-    /// Returns why the code is invalid before it has expired, if it is.
+    /// Returns the reason why the code is invalid although it has not expired. Returns `None` for a valid or expired
+    /// code.
     pub(super) fn void(&self, now: DateTime<Utc>) -> Option<VoidReason> {
         let void = self.closed && now < self.expires_at;
         void.then_some(if self.tried { VoidReason::WrongCode } else { VoidReason::Denied })
@@ -129,11 +130,11 @@ pub(super) struct Pause {
     pub(super) reason: String,
     /// The hash of the reported action.
     pub(super) digest: String,
-    /// The request to a person. `None` while too many requests were made.
+    /// The request to a person. `None` if the limit on requests was reached.
     pub(super) ask: Option<PersonRequest>,
-    /// The end of the pause, if it ends by itself, as with a challenge (REQ-OOB-11).
+    /// Time at which the pause ends by itself, as for a challenge (REQ-OOB-11). `None` if only a person can end it.
     pub(super) until: Option<DateTime<Utc>>,
-    /// Whether a person has denied the action.
+    /// If `true`, a person has denied the action.
     pub(super) denied: bool,
 }
 
@@ -143,9 +144,9 @@ pub(super) struct Block {
     pub(super) digest: String,
     pub(super) reason: String,
     pub(super) since: DateTime<Utc>,
-    /// The session that caused it.
+    /// The session that caused the block.
     pub(super) session: Option<String>,
-    /// Whether an operator has stopped the agent.
+    /// If `true`, an operator has stopped the agent.
     #[serde(default)]
     pub(super) stopped: bool,
     pub(super) ask: PersonRequest,
@@ -155,7 +156,7 @@ pub(super) struct Block {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Grant {
     pub(super) digest: String,
-    /// The stage that had paused the agent.
+    /// The stage of the evaluation that had paused the agent.
     pub(super) stage: Stage,
     pub(super) until: DateTime<Utc>,
     /// The approval, for the audit log. `None` in records of earlier versions.
@@ -163,7 +164,7 @@ pub(super) struct Grant {
     pub(super) approval: Option<GrantApproval>,
 }
 
-/// The approval that a permission comes from.
+/// The approval behind a permission, for the audit log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct GrantApproval {
     /// The id of the request.
@@ -171,10 +172,10 @@ pub(super) struct GrantApproval {
     pub(super) by: Decider,
 }
 
-/// A notification in the queue for the agent's next step.
+/// A notification that the agent receives with its next step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct QueuedNotification {
-    /// The subject; the queue holds at most one notification for each.
+    /// The subject. The queue contains at most one notification for each subject.
     pub(super) about: String,
     pub(super) notification: AgentNotification,
 }
@@ -185,15 +186,15 @@ pub(super) struct AnsweredRequest {
     pub(super) at: DateTime<Utc>,
 }
 
-/// The maximum number of answered requests that are remembered.
+/// The maximum number of answered requests in a record.
 const MAX_SPENT_REQUESTS: usize = 16;
-/// The maximum number of reported actions that are remembered.
+/// The maximum number of recent actions in a record.
 const MAX_RECENT_ACTIONS: usize = 10;
-/// The maximum number of queued notifications that are sent once.
+/// The maximum number of queued notifications. Those about an open decision of a person do not count.
 const MAX_QUEUED_NOTIFICATIONS: usize = 50;
 
 impl AgentState {
-    /// Returns the execution, if it has not ended.
+    /// Returns the execution, unless it has ended.
     pub(super) fn live(&self) -> Option<&Execution> {
         self.execution.as_ref().filter(|execution| execution.status.is_live())
     }
@@ -202,7 +203,7 @@ impl AgentState {
         self.execution.as_mut().filter(|execution| execution.status.is_live())
     }
 
-    /// Returns whether a start can no longer be approved.
+    /// Returns `true` if the execution still waits for its start to be approved, but the request is no longer open.
     pub(super) fn start_expired(&self, now: DateTime<Utc>) -> bool {
         self.live().is_some_and(|execution| {
             execution.status == AgentExecutionStatus::Pending
@@ -210,7 +211,7 @@ impl AgentState {
         })
     }
 
-    /// Returns the group under which the record is listed.
+    /// Returns the store's group in which the record is listed.
     pub(super) fn group(&self) -> &'static str {
         match (&self.block, self.live()) {
             (Some(_), _) => "blocked",
@@ -237,7 +238,7 @@ impl AgentState {
         start.into_iter().chain(pause).chain(block).find(|ask| ask.id == id)
     }
 
-    /// Returns the notification for other agents while this one is blocked.
+    /// Returns the notification that other agents receive while this one is blocked.
     pub(super) fn block_notification(&self) -> Option<AgentNotification> {
         let block = self.block.as_ref()?;
         let metadata = NotificationMetadata {
@@ -255,7 +256,7 @@ impl AgentState {
         ))
     }
 
-    /// Queues a notification. It replaces an earlier one with the same subject.
+    /// Queues a notification. It replaces an earlier notification with the same subject.
     pub(super) fn notify(&mut self, about: &str, notification: AgentNotification) {
         if notification.kind.stays() {
             self.queue.retain(|queued| queued.about != about);
@@ -274,15 +275,15 @@ impl AgentState {
         self.queue.retain(|queued| queued.about != about);
     }
 
-    /// Returns the notifications for the agent's next step. Those that wait for a person stay in the queue
-    /// (REQ-AUT-14, REQ-AUT-15).
+    /// Returns the notifications for the agent's next step. Notifications about an open decision of a person stay in
+    /// the queue (REQ-AUT-14, REQ-AUT-15).
     pub(super) fn deliver(&mut self) -> Vec<AgentNotification> {
         let told = self.queue.iter().map(|queued| queued.notification.clone()).collect();
         self.queue.retain(|queued| queued.notification.kind.stays());
         told
     }
 
-    /// Returns whether an operation waits for approval (REQ-GATE-10).
+    /// Returns `true` if an operation waits for approval (REQ-GATE-10).
     pub(super) fn waits_for_permission(&self) -> bool {
         self.queue
             .iter()
@@ -297,7 +298,7 @@ impl AgentState {
         self.queue.iter().filter(waits).count()
     }
 
-    /// Records that a request was answered.
+    /// Marks a request as answered.
     pub(super) fn spend(&mut self, id: &str, at: DateTime<Utc>) {
         if self.spent.len() >= MAX_SPENT_REQUESTS {
             self.spent.remove(0);
@@ -307,7 +308,7 @@ impl AgentState {
 }
 
 impl Execution {
-    /// Records a reported action. Returns how often it was recently reported before.
+    /// Records a reported action. Returns how many times it was reported recently.
     pub(super) fn report(&mut self, digest: &str) -> u32 {
         let times = self.recent.iter().filter(|known| *known == digest).count();
         if self.recent.len() >= MAX_RECENT_ACTIONS {

@@ -1,4 +1,4 @@
-//! The answers of people, by code or through the operator, and their effect on an agent.
+//! Applies the answers of people to an agent, sent as codes or made by an operator.
 
 use super::agent_state::{AgentExecutionStatus, AgentState, Grant, GrantApproval, PersonRequest};
 use super::code::same;
@@ -9,7 +9,7 @@ use super::transition::{Effects, Env, Event, Rejection};
 use crate::human_channel::{Decider, RequestKind};
 
 impl AgentState {
-    /// Applies a code that was sent to `confirm_operation`.
+    /// Applies a code sent to `confirm_operation`.
     pub(super) fn confirm(
         &mut self,
         (id, hash): (&str, &str),
@@ -26,7 +26,7 @@ impl AgentState {
             return Err(Rejection::Used { at: spent.at });
         }
         let Some(ask) = self.request_mut(id) else {
-            // The request of a start is removed with it.
+            // `settle` has removed an expired request to start an agent.
             let expired = expired.filter(|at| env.now >= *at);
             return Err(expired.map_or(Rejection::Invalid, |at| Rejection::Expired { at }));
         };
@@ -46,12 +46,13 @@ impl AgentState {
         Ok(())
     }
 
-    /// Applies a code that was sent to `verify_challenge`. Every failure has the same error.
+    /// Applies a code sent to `verify_challenge`. Every failure returns the same error.
     ///
-    /// The right code is accepted from any session. A wrong code counts for the caller's session, and for the agent
-    /// only if the agent executes in that session. While the agent executes in a session, a wrong code from
-    /// another session does not invalidate the challenge, so that no session can prevent
-    /// another one from answering.
+    /// The correct code is accepted from any session. A wrong code counts against the caller's session. It counts
+    /// against the agent only if the agent executes in that session.
+    ///
+    /// While the agent executes in a session, a wrong code from another session does not invalidate the challenge.
+    /// Otherwise one session could prevent another one from answering.
     pub(super) fn verify(
         &mut self,
         caller: Option<&str>,
@@ -82,7 +83,7 @@ impl AgentState {
         if let Some(ask) = ask
             && !ask.closed
         {
-            // A challenge allows one attempt (REQ-OOB-06).
+            // A challenge allows a single attempt (REQ-OOB-06).
             ask.closed = true;
             ask.tried = true;
             effects.closed.push(id.to_owned());
@@ -129,7 +130,7 @@ impl AgentState {
             RequestKind::Step | RequestKind::Verify => {
                 if let Some(pause) = &mut self.pause {
                     pause.denied = true;
-                    // A person has decided, so the pause no longer ends by itself.
+                    // After a person's decision, the pause no longer ends by itself.
                     pause.until = None;
                 }
                 let message = "A person has denied the action";
@@ -197,7 +198,8 @@ impl AgentState {
         Ok(())
     }
 
-    /// Releases what the request holds, and removes the request.
+    /// Removes a request, and ends what depends on it: a pending start, a pause or a block. With `grants`, the action
+    /// that caused the block may be taken once.
     fn release(
         &mut self,
         id: &str,

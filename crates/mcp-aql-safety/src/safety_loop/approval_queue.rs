@@ -1,4 +1,4 @@
-//! The operator's view of the safety loop, and the operator's actions (REQ-OOB-09, REQ-OOB-13).
+//! The operator's view of the safety loop, and the operator's decisions (REQ-OOB-09, REQ-OOB-13).
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::human_channel::{
 
 /// The maximum number of agents in an overview.
 const MAX_AGENTS_SHOWN: usize = 1_000;
-/// The maximum number of unreadable records in an overview, by collection.
+/// The maximum number of unreadable records in an overview, for each collection.
 const MAX_UNREADABLE_SHOWN: usize = 100;
 
-/// The approval queue of one adapter.
+/// The implementation of an [`Operator`](crate::human_channel::Operator) for one adapter.
 pub(crate) struct ApprovalQueue(pub(crate) Arc<SafetyCore>);
 
 fn none(kind: &str, id: &str, answered: Result<(), Rejection>) -> Result<(), OperationError> {
@@ -49,8 +49,10 @@ impl ApprovalQueue {
         }
     }
 
-    /// Returns all blocked and executing agents, and others up to the limit, so that an agent cannot hide its
-    /// requests behind many others. Also returns the keys of unreadable records.
+    /// Returns the states of agents, and the keys of unreadable records.
+    ///
+    /// All blocked and executing agents are included, and others up to the limit. Otherwise an agent could hide its
+    /// requests behind many others.
     async fn states(&self) -> Result<(Vec<AgentState>, Vec<String>), OperationError> {
         let store = self.0.store().await?;
         let mut states: Vec<AgentState> = Vec::new();
@@ -69,7 +71,7 @@ impl ApprovalQueue {
             let runs = |status| status == AgentExecutionStatus::Running;
             state.block.is_none() && !state.live().is_some_and(|live| runs(live.status))
         });
-        // One more than the limit, to detect that there are more.
+        // The list may exceed the limit by one, so that the caller can detect that there are more agents.
         let mut after: Option<String> = None;
         while states.len() <= MAX_AGENTS_SHOWN {
             let page = store.list(AGENTS, Some("idle"), after.as_deref(), PAGE_SIZE).await?;
@@ -102,7 +104,7 @@ impl ApprovalQueue {
         overview.unreadable = unreadable(AGENTS, strange);
         for state in states {
             let agent = state.agent.as_str();
-            // The request of a block is shown as long as the block lasts, because it can be renewed.
+            // The request of a block is always shown, because its code can be renewed while the block lasts.
             let shown = |ask: &&PersonRequest| {
                 ask.is_open(now) || ask.kind == crate::human_channel::RequestKind::Block
             };

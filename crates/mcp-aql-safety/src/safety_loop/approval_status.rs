@@ -1,4 +1,4 @@
-//! What the command line shows about the request of a call.
+//! Read-only views of approvals and channels for the command line.
 
 use std::sync::Arc;
 
@@ -10,21 +10,21 @@ use super::core::SafetyCore;
 use super::records::{Target, read};
 use crate::human_channel::HumanChannel;
 
-/// The state of a call's request.
+/// The state of the approval request for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApprovalStatus {
-    /// The request is unanswered.
+    /// No person has answered yet.
     Open,
-    /// The call is approved.
+    /// A person has approved the call.
     Approved,
-    /// The call is denied.
+    /// A person has denied the call.
     Denied,
-    /// The request expired unanswered.
+    /// The request has expired without an answer.
     Expired,
 }
 
 impl SafetyCore {
-    /// Returns the state of the request with this id; `None` if it is not the request of a call.
+    /// Returns the state of the request with this id. Returns `None` if no call made the request.
     pub async fn approval_status(
         &self,
         id: &str,
@@ -42,7 +42,7 @@ impl SafetyCore {
         }))
     }
 
-    /// Returns the names of the channels that can show a request now.
+    /// Returns the names of the channels now able to show a request.
     pub fn channels_that_can_ask(&self) -> Vec<&str> {
         let can = |channel: &&Arc<dyn HumanChannel>| can_present(&***channel);
         self.channels.iter().filter(can).map(|channel| channel.name()).collect()

@@ -1,5 +1,6 @@
-//! Operations that wait for a person's approval, for the gatekeeper (REQ-GATE-10): an approval admits one
-//! call of one operation, with the same parameters and in the same session.
+//! Calls that wait for the approval of a person, for the gatekeeper (REQ-GATE-10).
+//!
+//! An approval admits one call of one operation, with the same parameters and in the same session.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use mcp_aql_core::internal::gatekeeper::{ApprovalClaim, ApprovalRequest, Approvals};
@@ -20,26 +21,27 @@ use super::transition::{Event, Rejection};
 use crate::human_channel::{Decider, RequestKind};
 
 pub(super) const APPROVALS: &str = "safety_approvals";
-/// The group of unanswered approvals.
+/// The store's group of unanswered approvals.
 const OPEN: &str = "open";
-/// The maximum number of calls of an agent that wait for people. The agent is notified of each with every step.
+/// The maximum number of calls of one agent that can wait for people. The limit exists because each step of the agent
+/// returns a notification for each of them.
 pub(super) const MAX_WAITING_CALLS: usize = 50;
 
-/// The record of an approval.
+/// The stored record of an approval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Approval {
     pub(super) ask: PersonRequest,
     pub(super) operation: String,
     params_hash: String,
     pub(super) session: Option<String>,
-    /// The client of the session, as it has introduced itself.
+    /// The client of the session, as it introduced itself.
     #[serde(default)]
     pub(super) client: Option<String>,
-    /// The agents of the session that wait for the approval.
+    /// The agents of the session. They are notified of the answer.
     pub(super) agents: Vec<String>,
-    /// When a person approved the call.
+    /// Time at which a person approved the call.
     pub(super) approved_at: Option<DateTime<Utc>>,
-    /// Who approved it. `None` in records of earlier versions.
+    /// The person or channel that approved it. `None` in records of earlier versions.
     #[serde(default)]
     approved_by: Option<Decider>,
 }
@@ -83,7 +85,7 @@ impl Approvals for SafetyCore {
 }
 
 impl SafetyCore {
-    /// Returns whether an agent executes in this session.
+    /// Returns `true` if an agent executes in this session.
     pub(crate) async fn is_executing(
         &self,
         session: Option<&Session>,
@@ -91,8 +93,9 @@ impl SafetyCore {
         Ok(!self.executing(session).await?.is_empty())
     }
 
-    /// Requests a person's approval of a call and notifies the agents of its session. Returns the request's id,
-    /// which stays the same while the request is open.
+    /// Requests a person's approval of a call, and notifies the agents of its session.
+    ///
+    /// Returns the id of the request. Repeated calls return the same id while the request is open.
     pub(crate) async fn request_approval(
         &self,
         pending: ApprovalRequest<'_>,
@@ -109,11 +112,11 @@ impl SafetyCore {
             if let Some(known) = &old
                 && known.ask.is_open(now)
             {
-                // The first caller may have been cancelled before all agents were notified.
+                // The first caller may have been canceled before it had notified all agents.
                 self.notify_agents(store, &key, &known.ask.id, &known.agents, &news, None).await?;
                 return Ok(known.ask.id.clone());
             }
-            // The call was approved in the meantime: it is admitted when it is repeated.
+            // A person has approved the call in the meantime, so the repeated call will be admitted.
             if let Some(known) = old.as_ref().filter(|old| self.is_valid(old, now)) {
                 return Ok(known.ask.id.clone());
             }
@@ -130,7 +133,8 @@ impl SafetyCore {
                 self.record(&event, agent, session, None, Some(pending.operation)).await;
                 let asker = (agents.first().cloned(), session.map(str::to_owned));
                 self.present(approval.ask, asker, code).await;
-                // Done last: a store failure at this point does not affect the request, and the next call repeats this.
+                // Agents are notified last. If the store fails here, the request exists nevertheless, and the next call
+                // notifies them.
                 let before = old.as_ref().map(|old| old.ask.id.as_str());
                 self.notify_agents(store, &key, &id, &agents, &news, before).await?;
                 return Ok(id);
@@ -139,7 +143,8 @@ impl SafetyCore {
         }
     }
 
-    /// Rejects a call if too many calls of its session wait for people, or were made in the last minute.
+    /// Rejects a call if too many calls of its session wait for people, or if its session made too many requests in the
+    /// last minute.
     async fn reject_excess(
         &self,
         store: &dyn StateStore,
@@ -166,7 +171,8 @@ impl SafetyCore {
         Err(error)
     }
 
-    /// Returns a person's approval of this call, if there is one. The first caller that writes the change uses it.
+    /// Returns a person's approval of this call, if there is one. Of several concurrent callers, the first to write the
+    /// change uses the approval.
     pub(crate) async fn approval(
         &self,
         operation: &str,
@@ -190,7 +196,7 @@ impl SafetyCore {
         }))
     }
 
-    /// Returns whether the call is approved and the approval is still valid.
+    /// Returns `true` if the call is approved and the approval has not expired.
     fn is_valid(&self, approval: &Approval, now: DateTime<Utc>) -> bool {
         // Setting the clock back must not extend the approval.
         let left = approval.ask.expires_at - now;
@@ -199,7 +205,7 @@ impl SafetyCore {
         approval.approved_at.is_some() && lasts
     }
 
-    /// Applies an answer to the request of a call: by a code's hash, or by an operator if `hash` is `None`.
+    /// Applies an answer to the request of a call. `hash` is the hash of a code. It is `None` if an operator answers.
     pub(super) async fn answer_approval(
         &self,
         key: &str,
@@ -244,7 +250,7 @@ impl SafetyCore {
         }
     }
 
-    /// Records an answer, withdraws the request from the channels, and notifies the agents that wait for it.
+    /// Records an answer, withdraws the request from the channels, and notifies the waiting agents.
     async fn announce_answer(
         &self,
         store: &dyn StateStore,
@@ -268,7 +274,7 @@ impl SafetyCore {
             state.notify("status", notice.clone());
         };
         for agent in &approval.agents {
-            // The decision is stored: agents that cannot be notified now are notified with their next step.
+            // The decision is already stored. An agent that cannot be notified now is notified with its next step.
             if let Err(error) = self.update_agent(store, agent, None, &tell).await {
                 tracing::warn!(agent, %error, "cannot notify an agent of an answer yet");
             }
@@ -310,7 +316,7 @@ impl SafetyCore {
         }
     }
 
-    /// Returns the subjects that an agent still waits for, although they were answered.
+    /// Returns the subjects for which an agent still waits although they have been answered.
     pub(super) async fn answered(
         &self,
         store: &dyn StateStore,
@@ -319,7 +325,7 @@ impl SafetyCore {
         let mut answered = Vec::new();
         for queued in &state.queue {
             let Some(id) = queued.about.strip_prefix(SUBJECT_PREFIX) else { continue };
-            // An unknown request has expired unanswered.
+            // An unknown request has expired without an answer.
             if store.get(INDEX, &format!("answered {id}")).await?.is_some()
                 || target(store, &format!("id {id}")).await?.is_none()
             {
@@ -329,7 +335,7 @@ impl SafetyCore {
         Ok(answered)
     }
 
-    /// Returns the open approvals, and the keys of unreadable ones.
+    /// Returns the open approvals, and the keys of unreadable records.
     pub(super) async fn open_approvals(&self) -> Result<(Vec<Approval>, Vec<String>), StoreError> {
         let (store, now) = (self.store().await?, self.now());
         let mut unreadable = Vec::new();
@@ -360,7 +366,7 @@ fn change(key: &str, record: Option<&Record>, approval: &Approval) -> Result<Cha
     Ok(Change::put(APPROVALS, key, expected(record), kept))
 }
 
-/// An unanswered approval of a call.
+/// Creates an unanswered approval of a call.
 fn new_approval(
     pending: &ApprovalRequest<'_>,
     fresh: &RequestCredentials,

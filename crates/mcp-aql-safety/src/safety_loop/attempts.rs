@@ -1,4 +1,4 @@
-//! The failed attempts of sessions and agents to confirm, which are limited.
+//! Limits the failed attempts of sessions and agents to confirm with a code.
 
 use mcp_aql_core::store::{Change, StoreError};
 use mcp_aql_core::{OperationError, Session};
@@ -9,14 +9,15 @@ use super::records::{expected, read, written};
 use super::retry_lockout::RetryLockout;
 use super::transition::{Event, Rejection};
 
-/// The collection of the store that counts failed attempts of sessions and agents.
+/// The collection of the store with the counters of failed attempts.
 const ATTEMPTS: &str = "safety_tries";
 
 impl SafetyCore {
-    /// Returns the accounts on which an attempt of `confirm_operation` is counted. A wrong code does not show
-    /// which agent it was meant for. The attempt is therefore counted for the session, and for each agent that
-    /// executes in it, whose account outlives the session and the process (REQ-OOB-12). Sessions do not share
-    /// an account, because one of them could lock out the others.
+    /// Returns the accounts to which an attempt of `confirm_operation` is charged.
+    ///
+    /// A wrong code does not reveal the agent for which it was meant. It is therefore charged to the session, and to
+    /// each agent that executes in the session. The account of an agent outlives the session and the process
+    /// (REQ-OOB-12). Sessions do not share an account, because one session could lock out the others.
     pub(super) async fn confirming_accounts(
         &self,
         session: Option<&Session>,
@@ -29,8 +30,10 @@ impl SafetyCore {
         Ok(accounts)
     }
 
-    /// Counts a failed attempt on each of these accounts before its result is known, so that concurrent
-    /// attempts count like successive ones. `refused` is recorded if one of the accounts is locked.
+    /// Charges a failed attempt to each account before its result is known. In this way, concurrent attempts count like
+    /// successive ones.
+    ///
+    /// If one of the accounts is locked, `refused` is recorded and the attempt is rejected.
     pub(super) async fn count_attempt(
         &self,
         session: Option<&Session>,
@@ -57,7 +60,7 @@ impl SafetyCore {
         Ok(())
     }
 
-    /// Removes a counted attempt from these accounts.
+    /// Removes a charged attempt from these accounts, after a success.
     pub(super) async fn uncount_attempt(&self, accounts: &[String]) -> Result<(), OperationError> {
         for account in accounts {
             let forgiven = self.update_lockout(account, |tries| {
@@ -93,7 +96,7 @@ impl SafetyCore {
     }
 }
 
-/// Returns the account that counts a session's failed attempts. Callers without a session share one.
+/// Returns the account to which a session's failed attempts are charged. Callers without a session share one account.
 pub(super) fn account_of(session: Option<&Session>) -> String {
     session.map_or("-", Session::id).to_owned()
 }

@@ -7,7 +7,7 @@ use super::secret_mask::masked;
 use super::transition::Event;
 
 impl SafetyCore {
-    /// Records an event. What looks like a secret in the texts of an agent is masked.
+    /// Records an event. Possible secrets in an agent's strings are masked.
     pub(super) async fn record(
         &self,
         event: &Event,

@@ -1,4 +1,4 @@
-//! The audit log answers who allowed an action, and what exactly ran.
+//! Tests that the audit log records who allowed an action, and what exactly was run.
 
 use mcp_aql_core::Adapter;
 use mcp_aql_core::store::MemoryState;
@@ -34,7 +34,7 @@ impl Log {
         result.data().clone()
     }
 
-    /// Starts an agent whose parameters have a secret.
+    /// Starts an agent whose parameters contain a secret.
     async fn begin(&self) -> String {
         let parameters = json!({ "task": "release", "api_key": "k-0123456789" });
         let params = json!({ "element_name": "tidy", "parameters": parameters });
@@ -52,7 +52,7 @@ impl Log {
         self.operator.overview().await.unwrap().requests.remove(0).id
     }
 
-    /// Returns the entries with an event and an outcome, oldest first.
+    /// Returns the entries with this event and outcome, from oldest to newest.
     async fn entries(&self, event: &str, outcome: &str) -> Vec<Value> {
         let mut audit = self.operator.overview().await.unwrap().audit;
         audit.reverse();
@@ -90,7 +90,7 @@ async fn says_who_allowed_an_action_and_what_ran() {
         assert_eq!(entry["agent"], "tidy", "{entry}");
     }
 
-    // A start has its parameters, and a channel without names only itself.
+    // A start has its parameters. A channel without names of people records only its own name.
     let started = log.entries("EXECUTION_STARTED", "pending").await.remove(0);
     assert_eq!(
         started["action"],
@@ -100,7 +100,7 @@ async fn says_who_allowed_an_action_and_what_ran() {
     assert_eq!(allowed["challenge_id"], start.as_str());
     assert_eq!((&allowed["decided_by"], &allowed["operator"]), (&json!("chat"), &Value::Null));
 
-    // A step without a request names none.
+    // A step without a request names no request.
     log.report("read_file notes.txt").await;
     let plain = log.entries("STEP_EVALUATED", "allowed").await.pop().unwrap();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The implementation of the reserved operations.
+//! The implementations of the safety loop's operations.
 
 use std::sync::Arc;
 
@@ -22,7 +22,19 @@ use super::secret_mask::masked;
 use super::state_machine::shortened;
 use super::transition::{Event, Rejection, Start};
 
-/// A step that was reported with `record_execution_step`.
+/// A step reported with `record_execution_step`.
+///
+/// ```json
+/// {
+///   "operation": "record_execution_step",
+///   "params": {
+///     "element_name": "gardener",
+///     "next_action_hint": "deploy_site to staging",
+///     "step_description": "Built the site",
+///     "outcome": "success"
+///   }
+/// }
+/// ```
 pub(super) struct StepReport {
     pub(super) agent: String,
     pub(super) hint: String,
@@ -31,7 +43,7 @@ pub(super) struct StepReport {
     pub(super) findings: Option<String>,
 }
 
-/// An agent's text for the log, without what looks like a secret.
+/// Prepares a string of an agent for the log: it is shortened, and possible secrets are masked.
 fn logged(text: &str) -> String {
     shortened(&masked(text))
 }
@@ -41,7 +53,7 @@ impl SafetyCore {
         rejection::error(refusal, agent, self.now())
     }
 
-    /// Returns the error as [`refused`](Self::refused) does, and remembers a block in this session.
+    /// Returns the same error as [`rejection`](Self::rejection), and records a block in this session.
     fn rejection_in_session(
         &self,
         session: Option<&Session>,
@@ -171,7 +183,7 @@ impl SafetyCore {
         self.execution_view(&state)
     }
 
-    /// Implements `confirm_operation`: the code proves that a person has seen the request (REQ-AUT-16).
+    /// Implements `confirm_operation`. The code proves that a person has seen the request (REQ-AUT-16).
     pub(super) async fn confirm(
         &self,
         session: Option<&Session>,
@@ -261,7 +273,7 @@ impl SafetyCore {
         }
     }
 
-    /// Returns the agent's execution in the form for the agent.
+    /// Returns the agent's execution as the agent sees it.
     fn execution_view(&self, state: &AgentState) -> Result<AgentExecution, OperationError> {
         let execution = state
             .execution
@@ -298,13 +310,13 @@ impl SafetyCore {
     }
 }
 
-/// Checks an agent's name. Names with the same normalized form are the same; an empty form is invalid.
+/// Checks the name of an agent. Two names are the same if their normalized forms are equal. An empty form is invalid.
 fn validate_agent_name(agent: &str) -> Result<(), OperationError> {
     let (name, _) = normalize(agent);
     if name.is_empty() {
         return Err(OperationError::invalid_value("element_name", "must name the agent"));
     }
-    // The name is the key of a record. Characters have up to four bytes.
+    // The name is the key of a record, so its size in bytes is limited. A character has up to four bytes.
     if name.len() > MAX_KEY_BYTES {
         let problem = format!("must be shorter: {MAX_KEY_BYTES} bytes");
         return Err(OperationError::invalid_value("element_name", problem));

@@ -1,4 +1,4 @@
-//! The channels to people: shows requests and withdraws them.
+//! Shows requests in the channels to people, and withdraws them.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -15,8 +15,10 @@ use super::core::SafetyCore;
 use crate::human_channel::{Code, Decider, HumanChannel, HumanRequest};
 
 impl SafetyCore {
-    /// Shows a request to people. A slow channel does not delay the caller. If a channel fails, the audit log
-    /// records it, and the request stays unanswered there.
+    /// Shows a request in all channels.
+    ///
+    /// A slow channel does not delay the caller. If a channel fails, the audit log records it, and the request stays
+    /// unanswered in this channel.
     pub(super) async fn present(
         &self,
         ask: PersonRequest,
@@ -66,7 +68,7 @@ impl SafetyCore {
         }
     }
 
-    /// Returns whether any channel can show a request now.
+    /// Returns `true` if any channel can show a request now.
     pub fn can_ask(&self) -> bool {
         self.channels.iter().any(|channel| can_present(&**channel))
     }
@@ -99,14 +101,14 @@ impl SafetyCore {
         }
     }
 
-    /// Returns the code of a request, if this process has issued it.
+    /// Returns the code of a request if this process has issued it.
     pub(super) fn known_code(&self, id: &str) -> Option<Code> {
         let now = self.now();
         let codes = lock(&self.codes);
         codes.get(id).filter(|known| now < known.until).map(|known| known.code.clone())
     }
 
-    /// Returns the code of a request for an operator, whose name is remembered for the audit log.
+    /// Returns the code of a request for an operator. The operator's name is kept for the audit log.
     pub(super) fn reveal_code(&self, id: &str, by: Option<&Decider>) -> Option<Code> {
         let code = self.known_code(id)?;
         if let Some(known) = lock(&self.codes).get_mut(id) {
@@ -115,23 +117,24 @@ impl SafetyCore {
         Some(code)
     }
 
-    /// Returns who decides with the code of a request: the operator who had it shown last, if this process knows.
+    /// Returns the decider for the code of a request. It is the operator to whom the code was shown last, if this
+    /// process knows the name.
     pub(super) fn code_decider(&self, id: &str) -> Decider {
         Decider::code(lock(&self.codes).get(id).and_then(|known| known.reader.clone()))
     }
 }
 
-/// Returns whether a channel can show requests. A channel that panics cannot.
+/// Returns `true` if a channel can show requests. A channel that panics counts as unable.
 pub(super) fn can_present(channel: &dyn HumanChannel) -> bool {
     std::panic::catch_unwind(AssertUnwindSafe(|| channel.can_present())).unwrap_or(false)
 }
 
-/// Runs foreign code and returns `None` if it panics.
+/// Runs the code of a channel. Returns `None` if it panics, so that a channel cannot stop the safety loop.
 async fn catch_panic<T>(work: impl Future<Output = T>) -> Option<T> {
     AssertUnwindSafe(work).catch_unwind().await.ok()
 }
 
-/// Starts a future, and spawns it as a task unless it completes immediately.
+/// Polls a future once, and spawns it as a task if it is not ready.
 async fn spawn_unless_ready(work: impl Future<Output = ()> + Send + 'static) {
     let mut work = Box::pin(work);
     if mcp_aql_core::internal::util::poll_once(&mut work).await.is_pending() {

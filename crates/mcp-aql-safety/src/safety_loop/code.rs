@@ -7,14 +7,14 @@ use mcp_aql_core::internal::vocab::hex;
 
 use crate::human_channel::Code;
 
-/// Digits and letters that cannot be confused with each other.
+/// The alphabet of Crockford's base 32, without letters that people confuse with digits.
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/// A code that this process has issued.
+/// A code issued by this process.
 pub(super) struct KnownCode {
     pub(super) code: Code,
     pub(super) until: DateTime<Utc>,
-    /// The operator who had it shown last, if the channel knows the name.
+    /// The operator to whom the code was shown last, if the channel knows the name.
     pub(super) reader: Option<String>,
 }
 
@@ -24,8 +24,8 @@ impl KnownCode {
     }
 }
 
-/// The credentials of a new request: a public id, and a secret code of 256 random bits (REQ-OOB-04). Only the
-/// code's hash is stored.
+/// The credentials of a new request: a public id, and a secret code of 256 random bits (REQ-OOB-04). The store only
+/// contains the hash of the code.
 pub(super) struct RequestCredentials {
     pub(super) id: String,
     pub(super) code: Code,
@@ -44,7 +44,11 @@ impl RequestCredentials {
     }
 }
 
-/// Returns the hash of a code as a person typed it: in any case, with or without separators.
+/// Returns the hash of a code as typed by a person, in upper or lower case and with or without separators.
+///
+/// ```text
+/// O → 0    I, L → 1    - is ignored
+/// ```
 pub(super) fn hash(code: &str) -> String {
     let letters = code.chars().filter(char::is_ascii_alphanumeric).map(|each| {
         match each.to_ascii_uppercase() {
@@ -56,14 +60,15 @@ pub(super) fn hash(code: &str) -> String {
     hex(&Hash::hash(letters.collect::<String>().as_bytes()))
 }
 
-/// Compares two hashes in constant time.
+/// Compares two hashes in constant time, so that the duration reveals nothing about a hash. Use it instead of `==`
+/// whenever you compare the hash of a code.
 pub(super) fn same(one: &str, other: &str) -> bool {
     one.len() == other.len()
         && one.bytes().zip(other.bytes()).fold(0, |differs, (left, right)| differs | (left ^ right))
             == 0
 }
 
-/// Encodes bytes in base 32, in groups of four.
+/// Encodes bytes in base 32, in groups of four letters: `0A1B-2C3D-…`.
 fn written(random: &[u8]) -> String {
     let mut text = String::new();
     let (mut held, mut bits, mut letters) = (0_u32, 0, 0);
@@ -102,7 +107,7 @@ mod tests {
             (0..200).map(|_| RequestCredentials::new().unwrap().code.reveal().to_owned()).collect();
         assert_eq!(all.len(), 200);
         for code in &all {
-            // 52 letters of 5 bits hold 256 bits.
+            // 52 letters of 5 bits can hold 256 bits.
             assert_eq!(code.chars().filter(|each| *each != '-').count(), 52, "{code}");
             assert!(code.split('-').all(|group| group.len() == 4), "{code}");
         }

@@ -1,4 +1,14 @@
 //! The tables of the safety loop in configuration files.
+//!
+//! ```toml
+//! [safety_loop]
+//! mode = "enforcing"
+//! max_autonomous_steps = 20
+//! deny = ["rm -rf*"]
+//!
+//! [safety_loop.agents.deployer]
+//! risk_tolerance = "conservative"
+//! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -19,7 +29,8 @@ pub(crate) struct LoopTable {
     challenge_timeout_seconds: Option<u64>,
     #[serde(default)]
     agents: BTreeMap<String, AgentTable>,
-    // The fields of `AgentTable`: serde's `flatten` would accept unknown keys.
+    // The fields of `AgentTable` are repeated here, because serde's `flatten` would accept unknown keys. If you add a
+    // key for agents, add it to both tables.
     max_autonomous_steps: Option<u32>,
     risk_tolerance: Option<String>,
     deny: Option<Vec<String>>,
@@ -28,7 +39,7 @@ pub(crate) struct LoopTable {
 }
 
 impl LoopTable {
-    /// Separates the settings of all agents from the tables of single ones.
+    /// Separates the settings for all agents from the tables of single agents.
     fn split(
         self,
         origin: &str,
@@ -46,6 +57,12 @@ impl LoopTable {
 }
 
 /// The table `[safety_loop.agents.NAME]`.
+///
+/// ```toml
+/// [safety_loop.agents.deployer]
+/// max_autonomous_steps = 5
+/// requires_approval = ["deploy_*"]
+/// ```
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AgentTable {
@@ -73,7 +90,7 @@ impl AgentTable {
     }
 }
 
-/// Lists the settings of agents for the operator. Those that are not set are only listed for all agents.
+/// Lists the settings of agents for the operator. Settings without a value are listed only for all agents together.
 fn listed_agents<'a>(
     table: &'a str,
     settings: &'a AgentSettings,
@@ -98,7 +115,7 @@ fn listed_agents<'a>(
         ),
         ("auto_approve", settings.auto_approve.as_ref().map(|list| json!(list)), json!([])),
     ];
-    // An agent has no defaults of its own: it inherits those of the loop.
+    // An agent has no defaults of its own. It inherits the settings of the loop.
     let has_defaults = table == "safety_loop";
     all.into_iter().filter_map(move |(name, value, default)| {
         let default = if has_defaults { default } else { Value::Null };
@@ -145,7 +162,7 @@ impl SafetyLoop {
         }
     }
 
-    /// Applies the stricter settings of a file that can only make an adapter stricter, for every agent.
+    /// Applies a file that can only make an adapter stricter. Its stricter settings apply to every agent.
     pub(crate) fn tighten_table(
         &mut self,
         table: LoopTable,
@@ -171,7 +188,7 @@ impl SafetyLoop {
         self.base.tighten(given.clone(), "safety_loop", tightening);
         for settings in self.agents.values_mut() {
             *settings = settings.over(&base);
-            // The settings of an agent may already be stricter; those are kept without a notice.
+            // The settings of an agent may already be stricter. They are kept without a notice.
             settings.tighten(given.clone(), "safety_loop", &mut Tightening::default());
         }
         for (name, table) in agents {

@@ -1,4 +1,4 @@
-//! The running safety loop: applies transitions to the store, keeps leases, and shows requests to people.
+//! The running safety loop: applies transitions to the store, renews leases, and shows requests to people.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,16 +25,16 @@ use super::settings::{AgentPolicies, SafetyLoop};
 use super::transition::{Effects, Env, Rejection};
 use crate::human_channel::HumanChannel;
 
-/// The collection of running processes.
+/// The collection of the store with the leases of running processes.
 const PROCESSES: &str = "safety_processes";
 /// The tolerated difference between the clocks of machines that share a store, in seconds.
 pub(super) const MAX_CLOCK_DIFFERENCE_SECONDS: i64 = 12;
 /// The interval of a process's heartbeats.
 pub(super) const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(3);
-/// The number of records in one listing.
+/// The number of records per page when the store is listed.
 pub(super) const PAGE_SIZE: usize = 500;
 
-/// The running safety loop: applies transitions of agents to the store, and notifies people.
+/// The running safety loop of an adapter. It applies transitions to the stored state of agents, and notifies people.
 pub struct SafetyCore {
     pub(super) services: Arc<Services>,
     pub(super) mode: LoopMode,
@@ -42,15 +42,15 @@ pub struct SafetyCore {
     pub(super) attempts: usize,
     rules: AgentPolicies,
     pub(super) channels: Vec<Arc<dyn HumanChannel>>,
-    /// The adapter's operations, set once when the adapter is built.
+    /// The operations of the adapter. They are set once, when the adapter is built.
     pub(super) operations: OnceLock<HashMap<String, DangerLevel>>,
     /// The id of this process.
     pub(super) me: String,
-    /// The codes that this process has issued, which are not stored anywhere else.
+    /// The codes that this process has issued. They are not stored anywhere else.
     pub(super) codes: Mutex<HashMap<String, KnownCode>>,
     pub(super) presented: Mutex<RequestLimit>,
     last_heartbeat: Mutex<Option<DateTime<Utc>>>,
-    /// Whether the executions of processes that are gone were ended.
+    /// If `true`, the executions of ended processes have been closed.
     swept: AtomicBool,
     pub(crate) console: super::console_settings::ConsoleSettings,
     in_background: AtomicBool,
@@ -89,9 +89,8 @@ impl SafetyCore {
         self.mode
     }
 
-    /// Sets the adapter's operations.
+    /// Sets the adapter's operations. Later calls have no effect.
     pub(crate) fn set_operations(&self, operations: HashMap<String, DangerLevel>) {
-        // Set once, when the adapter is built.
         let _ = self.operations.set(operations);
     }
 
@@ -99,7 +98,7 @@ impl SafetyCore {
         self.services.time.now()
     }
 
-    /// Normalizes an action and finds the most dangerous of the adapter's operations that it names.
+    /// Normalizes an action, and finds the most dangerous operation of the adapter that it mentions.
     pub(super) fn action(&self, hint: &str) -> Action {
         let action = Action::new(hint);
         let Some(operations) = self.operations.get().filter(|known| !known.is_empty()) else {
@@ -108,7 +107,7 @@ impl SafetyCore {
         let named = action
             .text()
             .split(|each: char| !(each.is_ascii_alphanumeric() || each == '_'))
-            // Clients may prefix the server's name: `mcp__garden__delete_bed`.
+            // Clients may add the server's name as a prefix: `mcp__garden__delete_bed`.
             .filter_map(|word| {
                 let last = || word.rsplit("__").next().filter(|last| !last.is_empty());
                 operations
@@ -122,8 +121,8 @@ impl SafetyCore {
         }
     }
 
-    /// Returns the prepared store. Sends a heartbeat if one is due, and ends the executions of processes that are
-    /// gone on first use.
+    /// Returns the store, ready for use. Sends a heartbeat if one is due. On first use, closes the executions of ended
+    /// processes.
     pub(super) async fn store(&self) -> Result<&dyn StateStore, StoreError> {
         let store = self.services.store().await?;
         let now = self.now();
@@ -139,7 +138,7 @@ impl SafetyCore {
             *lock(&self.last_heartbeat) = None;
             return Err(error);
         }
-        // Repeated until it has succeeded once, because the store may fail in between.
+        // The sweep is repeated until it has succeeded once, because the store may fail.
         if !self.swept.load(Ordering::Acquire) {
             Box::pin(self.sweep(store)).await?;
             self.swept.store(true, Ordering::Release);
@@ -158,7 +157,7 @@ impl SafetyCore {
         Ok(())
     }
 
-    /// Ends the executions of processes that are gone, and those whose start was not approved in time.
+    /// Closes the executions of ended processes, and those whose start was not approved in time.
     pub(super) async fn sweep(&self, store: &dyn StateStore) -> Result<(), StoreError> {
         for group in ["live", "blocked"] {
             for record in self.group(store, group).await? {
@@ -179,7 +178,7 @@ impl SafetyCore {
         Ok(())
     }
 
-    /// Sends heartbeats and ends abandoned executions as long as the adapter exists.
+    /// Spawns a task that sends heartbeats and closes abandoned executions until the adapter is dropped.
     pub(super) fn work_in_background(self: &Arc<Self>) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         if self.in_background.swap(true, Ordering::AcqRel) {
@@ -232,20 +231,21 @@ impl SafetyCore {
         if readable::<Presence>(&record).is_some_and(|presence| presence.is_gone()) {
             return Ok(false);
         }
-        // A lease that is much too long was written before the clock was set back. Slightly longer leases
-        // come from machines whose clocks are ahead.
+        // A lease that is much too long was written before the clock was set back. A slightly longer lease comes from a
+        // machine whose clock is ahead.
         let left = record.expires_at.map(|until| until - self.now());
         let most = TimeDelta::seconds(LEASE_SECONDS + MAX_CLOCK_DIFFERENCE_SECONDS);
         Ok(left.is_some_and(|left| left > TimeDelta::zero() && left <= most))
     }
 
-    /// Returns an agent's stored state.
+    /// Returns the stored state of an agent.
     pub(super) async fn state(&self, agent: &str) -> Result<Option<AgentState>, StoreError> {
         let record = self.store().await?.get(AGENTS, &normalize(agent).0).await?;
         record.as_ref().map(read).transpose()
     }
 
-    /// Applies a transition to an agent, again after each conflicting write, and then its effects.
+    /// Applies a transition to an agent, and then its effects. After a conflicting write, the transition is applied
+    /// again.
     pub(super) async fn apply_transition<T>(
         &self,
         agent: &str,
@@ -255,7 +255,7 @@ impl SafetyCore {
         Ok(self.run(store, agent, false, transition).await?)
     }
 
-    /// Applies a transition as [`apply_transition`](Self::transit) does, with the blocks of other agents as input.
+    /// Like [`apply_transition`](Self::apply_transition), with the blocks of other agents as additional input.
     pub(super) async fn apply_with_news<T>(
         &self,
         agent: &str,
@@ -314,7 +314,7 @@ impl SafetyCore {
                     changes.extend(indexed(ask, &target)?);
                 }
                 if !store.write(changes).await? {
-                    // Another writer was faster. It may complete before the next attempt.
+                    // Another writer was faster. Yielding lets it complete before the next attempt.
                     tokio::task::yield_now().await;
                     continue;
                 }
@@ -324,9 +324,10 @@ impl SafetyCore {
         }
     }
 
-    /// Returns notifications of the blocks of other agents. They are read with each step and stored only once:
-    /// writing them to every agent would conflict with the reports of those agents, and delay a block by as
-    /// many attempts.
+    /// Returns notifications about the blocks of other agents.
+    ///
+    /// They are read with each step and stored only once. Writing them to every agent would conflict with the reports
+    /// of those agents, and each conflict would delay the block.
     async fn blocks(
         &self,
         store: &dyn StateStore,
@@ -338,7 +339,7 @@ impl SafetyCore {
         Ok(states.filter_map(|state| state.block_notification()).collect())
     }
 
-    /// Returns whether too many requests were shown for this session.
+    /// Returns `true` if the limit on requests per minute is reached for this session.
     pub(super) fn is_request_limit_reached(
         &self,
         now: DateTime<Utc>,
@@ -367,12 +368,12 @@ impl SafetyCore {
         }
     }
 
-    /// Returns the target of the request with this id.
+    /// Returns the agent or call to which the request with this id belongs.
     pub(super) async fn target_of_id(&self, id: &str) -> Result<Option<Target>, StoreError> {
         target(self.store().await?, &format!("id {id}")).await
     }
 
-    /// Returns the target of the code with this hash.
+    /// Returns the agent or call to which the code with this hash belongs.
     pub(super) async fn target_of_code(&self, hash: &str) -> Result<Option<Target>, StoreError> {
         target(self.store().await?, &format!("code {hash}")).await
     }

@@ -142,7 +142,8 @@ pub enum NotificationType {
 }
 
 impl NotificationType {
-    /// Returns whether the notification is repeated with every step until its subject is resolved. Others are sent once.
+    /// Returns `true` if the notification is repeated with every step until its subject is resolved. Other
+    /// notifications are sent once.
     pub(super) const fn stays(self) -> bool {
         matches!(self, Self::PermissionPending | Self::AutonomyPause | Self::DangerZone)
     }
@@ -166,7 +167,7 @@ pub struct NotificationMetadata {
     pub verification_id: Option<String>,
 }
 
-/// A text that is not one of the possible values.
+/// The error of parsing an unknown mode or risk tolerance.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{given}` is not known: write {known}")]
 pub struct UnknownChoice {
@@ -177,7 +178,7 @@ pub struct UnknownChoice {
 macro_rules! choice {
     ($type:ident, $known:literal, $($variant:ident = $word:literal),*) => {
         impl $type {
-            /// The name in configuration and introspection.
+            /// Returns the name in configuration files and introspection.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word),*
@@ -204,19 +205,20 @@ macro_rules! choice {
     };
 }
 
-/// The treatment of the steps that agents report.
+/// The treatment of reported steps. If you want to see the decisions before you enforce them, start with
+/// [`Monitoring`](Self::Monitoring).
 ///
 /// Source: MCP-AQL §8.6.1, §8.6.4, §8.6.7 (REQ-LOOP-03, REQ-LOOP-11, REQ-LOOP-13).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum LoopMode {
-    /// Evaluates every step and enforces the decision.
+    /// Evaluate every step and enforce the decision.
     #[default]
     Enforcing,
-    /// Evaluates every step but allows all of them.
+    /// Evaluate every step, but allow all of them. Use this to find out what the loop would do.
     Monitoring,
-    /// Writes every step to the audit log.
+    /// Only write every step to the audit log.
     Logging,
-    /// Only tracks executions.
+    /// Only track executions.
     Disabled,
 }
 
@@ -230,7 +232,7 @@ choice!(
 );
 
 impl LoopMode {
-    /// Returns whether this mode protects less than another one.
+    /// Returns `true` if this mode protects less than `other`.
     pub(crate) fn is_laxer_than(self, other: Self) -> bool {
         let modes = [Self::Enforcing, Self::Monitoring, Self::Logging, Self::Disabled];
         let place = |mode| modes.iter().position(|each| *each == mode);
@@ -238,15 +240,15 @@ impl LoopMode {
     }
 }
 
-/// The risk score above which an agent is paused (REQ-AUT-11).
+/// The highest risk score that an agent may take without a pause (REQ-AUT-11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum RiskTolerance {
-    /// Above 25.
+    /// Pauses the agent above a score of 25.
     Conservative,
-    /// Above 50.
+    /// Pauses the agent above a score of 50.
     #[default]
     Moderate,
-    /// Above 75.
+    /// Pauses the agent above a score of 75.
     Aggressive,
 }
 

@@ -1,4 +1,4 @@
-//! Evaluates reported steps, and applies the result to the agent.
+//! Evaluates a reported step, and applies the result to the agent.
 
 use super::action::Action;
 use super::agent_state::{AgentExecutionStatus, AgentState, Block, Execution, Grant, Pause};
@@ -11,11 +11,11 @@ use super::state_machine::{PAUSE, displayed, shortened};
 use super::transition::{Effects, Env, Event, Rejection};
 use crate::human_channel::RequestKind;
 
-/// The factor of a pause whose request is unanswered.
+/// The factor in the directive of a pause with an unanswered request.
 const UNANSWERED: &str = "a person was asked and has not answered";
 
 impl AutonomyDirective {
-    /// Corrects the directive if no channel could show the request.
+    /// Corrects the directive if no channel could show its request.
     pub(super) fn mark_not_asked(&mut self) {
         self.factors.retain(|factor| factor != UNANSWERED);
         self.factors.push("no person could be asked".to_owned());
@@ -68,7 +68,7 @@ impl AgentState {
                 self.directive_before_start()
             }
             LoopMode::Enforcing => {
-                // Reporting an action again while waiting does not count as a repetition.
+                // A waiting agent may report its action again. This does not count as a repetition.
                 if !self.waits_for_person() {
                     let report = |execution: &mut Execution| execution.report(step.digest);
                     step.action = step.action.repeated(self.live_mut().map_or(0, report));
@@ -92,7 +92,7 @@ impl AgentState {
         Ok(directive)
     }
 
-    /// Adds the request that allowed the step, or the one that the agent waits for.
+    /// Adds the request that allowed the step, or the request for which the agent waits.
     fn with_request(&self, event: Event, used: Option<Grant>) -> Event {
         if let Some(approval) = used.and_then(|grant| grant.approval) {
             return event.challenge(&approval.request).by(&approval.by);
@@ -104,7 +104,8 @@ impl AgentState {
         }
     }
 
-    /// Returns the decision that the loop would make, without enforcing it (REQ-LOOP-11).
+    /// Returns the decision that the loop would make, without enforcing it (REQ-LOOP-11). Used in the mode
+    /// `monitoring`.
     fn advise(&mut self, step: ReportedStep<'_>, env: &Env<'_>) -> AutonomyDirective {
         let (times, alone) = self.live_mut().map_or((0, 0), |execution| {
             let times = execution.report(step.digest);
@@ -127,7 +128,7 @@ impl AgentState {
         directive
     }
 
-    /// Returns the directive for an agent whose start is not approved.
+    /// Returns the directive for an agent whose start has not been approved.
     fn directive_before_start(&self) -> AutonomyDirective {
         let id = self.live().and_then(|execution| execution.ask.as_ref()).map(|ask| &ask.id);
         let reason = match id {
@@ -140,7 +141,7 @@ impl AgentState {
         AutonomyDirective::pause(reason, vec!["the execution is pending".to_owned()])
     }
 
-    /// Returns whether the agent waits for a person.
+    /// Returns `true` if the agent waits for a person.
     fn waits_for_person(&self) -> bool {
         self.pause.is_some() || self.waits_for_permission()
     }
@@ -163,7 +164,7 @@ impl AgentState {
             }
             outcome = None;
         }
-        // A waiting agent can still be blocked, but a new report never lets it continue.
+        // A report of a waiting agent can block it, but never lets it continue.
         let verdict = if held {
             evaluate_action(&step.action, None, 0, env)
         } else {
@@ -216,7 +217,7 @@ impl AgentState {
         AutonomyDirective::pause(self.with_instructions(&reason), factors)
     }
 
-    /// Replaces the pause's request by a new one.
+    /// Replaces the request of the pause by a new one.
     pub(super) fn request_continuation(
         &mut self,
         action: &str,
@@ -259,7 +260,7 @@ impl AgentState {
         );
     }
 
-    /// Returns the directive for an agent that is already paused (REQ-OOB-10).
+    /// Returns the directive for a step of a paused agent (REQ-OOB-10).
     fn directive_while_paused(
         &mut self,
         step: &ReportedStep<'_>,
@@ -301,7 +302,7 @@ impl AgentState {
         AutonomyDirective::pause(self.with_instructions(&reason), factors)
     }
 
-    /// Adds instructions to the reason.
+    /// Appends instructions for the user to the reason.
     fn with_instructions(&self, reason: &str) -> String {
         match self.pause.as_ref().and_then(|pause| pause.ask.as_ref()) {
             Some(ask) if ask.kind == RequestKind::Verify => {
@@ -347,7 +348,7 @@ impl AgentState {
         directive
     }
 
-    /// Issues a new challenge for a blocked agent whose last one is invalid.
+    /// Issues a new challenge for a blocked agent if its last challenge is no longer valid.
     pub(super) fn renew_block(&mut self, bounded: bool, env: &Env<'_>, effects: &mut Effects) {
         let Some(block) = &self.block else { return };
         if block.ask.is_open(env.now) && bounded {
@@ -363,14 +364,14 @@ impl AgentState {
     }
 }
 
-/// The reasons that a person reads: that of the decision, and the factors that do not repeat it.
+/// Returns the reasons for the person who decides: the reason of the decision, and all factors that do not repeat it.
 pub(super) fn reasons_for_person(reason: &str, factors: &[String]) -> Vec<String> {
     let repeated = reason.replacen("The risk is ", "risk ", 1);
     let others = factors.iter().filter(|factor| **factor != repeated).cloned();
     std::iter::once(reason.to_owned()).chain(others).collect()
 }
 
-/// The event of an evaluated step.
+/// Creates the audit event of an evaluated step.
 fn evaluated(directive: &AutonomyDirective) -> Event {
     let outcome = match (directive.may_continue, directive.stopped) {
         (true, _) => "allowed",

@@ -1,5 +1,10 @@
-//! The five stages of an evaluation. Each stage is a function that returns a ruling or nothing. The first
-//! ruling ends the evaluation (REQ-AUT-04).
+//! The five stages of an evaluation (REQ-AUT-04).
+//!
+//! Each stage is a function that returns a ruling or `None`. The first ruling ends the evaluation:
+//!
+//! ```text
+//! step limit → previous outcome → patterns → risk tier → risk tolerance
+//! ```
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +13,7 @@ use super::directive::{RiskTolerance, SafetyTier, StepOutcome};
 use super::patterns::PatternList;
 use super::risk::{Risk, RiskScorer};
 
-/// The settings of an agent, compiled.
+/// The compiled settings of an agent.
 #[derive(Debug, Clone, Default)]
 pub(super) struct AgentPolicy {
     pub(super) max_autonomous_steps: u32,
@@ -23,13 +28,13 @@ pub(super) struct EvaluationInput<'a> {
     pub(super) policy: &'a AgentPolicy,
     pub(super) scorer: &'a dyn RiskScorer,
     pub(super) action: &'a Action,
-    /// The outcome of the previous step; `None` if it was not reported, or a person has dealt with it.
+    /// The outcome of the previous step. `None` if it was not reported, or if a person has already dealt with it.
     pub(super) outcome: Option<StepOutcome>,
-    /// The number of steps since a person was last asked.
+    /// The number of steps since the last request to a person.
     pub(super) steps: u32,
 }
 
-/// A stage that can pause or stop an agent.
+/// A stage of the evaluation. A pause and a permission record the stage that they belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Stage {
@@ -59,7 +64,7 @@ pub(super) enum Ruling {
     Stop(String),
 }
 
-/// Runs the stages in order.
+/// Runs the stages in their order.
 pub(super) fn evaluate(input: &EvaluationInput<'_>) -> EvaluationResult {
     let mut verdict =
         EvaluationResult { ruling: Ruling::Continue, factors: Vec::new(), tier: None };
@@ -186,15 +191,15 @@ mod tests {
         for fine in [StepOutcome::Success, StepOutcome::Skipped] {
             assert_eq!(ruled("go", Some(fine), 0, 0).ruling, Ruling::Continue);
         }
-        // deny over approval over automatic
+        // A deny pattern takes precedence over an approval pattern, and that one over an automatic pattern.
         assert!(matches!(ruled("both_x", None, 0, 0).ruling, Ruling::Stop(_)));
         assert!(pause(Stage::Patterns)(&ruled("two_x", None, 0, 0).ruling));
         assert!(pause(Stage::Patterns)(&ruled("deploy_x", None, 0, 0).ruling));
-        // automatic skips the rest
+        // An automatic pattern skips the remaining stages.
         let verdict = ruled("read_x", None, 0, 99);
         assert_eq!((verdict.ruling, verdict.tier), (Ruling::Continue, Some(SafetyTier::Advisory)));
         assert_eq!(verdict.factors.last().unwrap(), "matched automatic pattern read_*");
-        // no match falls to the score
+        // Without a matching pattern, the score decides.
         assert_eq!(ruled("go", None, 0, 30).ruling, Ruling::Continue);
         assert!(pause(Stage::Tier)(&ruled("go", None, 0, 31).ruling));
         assert!(matches!(ruled("go", None, 0, 61).ruling, Ruling::Verify(_)));

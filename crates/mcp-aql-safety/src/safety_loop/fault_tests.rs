@@ -1,4 +1,4 @@
-//! Tests with failing stores, concurrent calls, and loops that share a session or a store.
+//! Tests with failing stores, concurrent calls, and safety loops that share a session or a store.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,11 +30,11 @@ use crate::safety_loop::WithSafetyLoop as _;
 /// A store shared by several adapters.
 type Odd = Arc<Hooked<Failing>>;
 
-/// Yields before each access, as a database would, and fails on demand.
+/// Yields before each access like a database, and fails on demand.
 #[derive(Default)]
 struct Failing {
     fails: AtomicBool,
-    /// Set to fail after the next write.
+    /// If `true`, the store fails after the next write.
     breaks: AtomicBool,
 }
 
@@ -100,7 +100,7 @@ fn core(adapter: &Adapter) -> &Arc<SafetyCore> {
     crate::safety_core(adapter).unwrap()
 }
 
-/// Starts an agent in this session and blocks it.
+/// Starts an agent in this session, and blocks it.
 async fn block(adapter: &Adapter, session: Option<&Session>) {
     let begun = core(adapter).start(session, "Ada", None).await.unwrap();
     let operator = adapter.operator().unwrap();
@@ -124,7 +124,7 @@ async fn call(adapter: &Adapter, session: Option<&Session>, params: Value) -> Re
     adapter.handle(Endpoint::Unified, arguments, scope).await
 }
 
-/// Returns the error code of a call, if it was rejected.
+/// Returns the error code of a call. `None` if it was admitted.
 async fn clear(adapter: &Adapter, session: Option<&Session>) -> Option<ErrorCode> {
     call(adapter, session, json!({})).await.code
 }
@@ -212,7 +212,7 @@ async fn what_was_approved_just_now_is_not_asked_again() {
     };
     let id = core.request_approval(ask()).await.unwrap();
     adapter.operator().unwrap().approve(&id, "test").await.unwrap();
-    // A call that read the state before the approval.
+    // A call that read the state before the approval was stored.
     assert_eq!(core.request_approval(ask()).await.unwrap(), id);
     assert!(core.approval("water_bed", "h", Some(&session)).await.unwrap().is_some());
 }
@@ -325,7 +325,7 @@ async fn an_operator_stops_a_running_agent_from_any_process() {
         let entry = overview.audit.iter().find(|entry| entry["event"] == "AGENT_BLOCKED").unwrap();
         assert_eq!((&entry["operator"], &entry["decided_by"]), (&json!("bo"), &json!("console")));
 
-        // The session may not call this adapter either. Another process learns it with its next heartbeat.
+        // The session cannot call this adapter either. Other processes learn of the block with their next heartbeat.
         if elsewhere {
             let store = core(&one).store().await.unwrap();
             core(&one).sweep(store).await.unwrap();

@@ -1,11 +1,12 @@
-//! The safety loop: agents report each action before they take it, and receive the decision whether they may.
-//! Dangerous actions wait for a person. Worse ones block the agent until a person lifts the block with a code
-//! that no agent can see.
+//! The safety loop: agents report each action before they take it, and receive a decision.
 //!
-//! [`SafetyLoop`] enables it. A [`RiskScorer`] scores the risk of an action. The channels of the module
-//! [`operator`](crate::operator) reach people.
+//! Harmless actions are allowed. Dangerous ones wait for the approval of a person. If an action is worse, the agent is
+//! blocked until a person lifts the block with a code that no agent can see.
 //!
-//! The loop evaluates what agents *report*, so it requires clients that make their agents report.
+//! Call `safety_loop` on the adapter's builder with a [`SafetyLoop`] to enable it. A [`RiskScorer`] scores the risk of
+//! an action. The channels of the module [`operator`](crate::operator) reach people.
+//!
+//! The loop evaluates the actions that agents *report*, so it only works with clients that make their agents report.
 //!
 //! Source: MCP-AQL §8.6 to §8.8.
 

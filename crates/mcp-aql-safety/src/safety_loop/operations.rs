@@ -1,4 +1,4 @@
-//! The reserved operations: their tables and handlers (REQ-LOOP-04, REQ-CLS-11).
+//! The operations of the safety loop: their tables and handlers (REQ-LOOP-04, REQ-CLS-11). Their names are reserved.
 
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ const RECORD_EXECUTION_STEP: OperationSpec = OperationSpec::new(
             "next_action_hint",
             "The next action, in words: the verb and its object. Also: nextActionHint.",
         )
-        // `step` also requires at least three letters or digits.
+        // The function `step` also requires three letters or digits.
         .constraints(&[Constraint::MinLength(3), Constraint::MaxLength(4_000)]),
     ),
     ParameterEntry::One(
@@ -172,7 +172,7 @@ const VERIFY_CHALLENGE: OperationSpec = OperationSpec::new(
 .returns(ReturnsSpec::of::<VerificationReply, Plain>())
 .data_key(DataKey::Bare);
 
-/// Returns the reserved operations.
+/// Returns the operations of the safety loop.
 pub(crate) fn operations(core: &Arc<SafetyCore>, settings: &SafetyLoop) -> Vec<ExtensionOperation> {
     let operation = |spec, which| {
         let operation = ReservedOperation { which, core: Arc::clone(core) };
@@ -193,12 +193,16 @@ pub(crate) fn operations(core: &Arc<SafetyCore>, settings: &SafetyLoop) -> Vec<E
     ]
 }
 
-/// Accepts the names of two parameters of `record_execution_step` in the protocol's text (choice C-24).
+/// Accepts two parameters of `record_execution_step` in the protocol's own spelling, too (choice C-24).
+///
+/// ```text
+/// nextActionHint → next_action_hint
+/// ```
 fn accept_literal_names(params: &mut Map<String, Value>) {
     for (literal, name) in
         [("nextActionHint", "next_action_hint"), ("stepDescription", "step_description")]
     {
-        // If both names are given, validation rejects the literal one.
+        // If both names are given, the literal name stays, and validation rejects it.
         if !params.contains_key(name)
             && let Some(value) = params.remove(literal)
         {
@@ -299,7 +303,7 @@ mod tests {
         for (given, taken) in [
             (json!({ "nextActionHint": "a" }), json!({ "next_action_hint": "a" })),
             (json!({ "next_action_hint": "a" }), json!({ "next_action_hint": "a" })),
-            // The remaining parameter is unknown, so the call is rejected.
+            // The literal name remains as an unknown parameter, so the call is rejected.
             (
                 json!({ "nextActionHint": "a", "next_action_hint": "b" }),
                 json!({ "nextActionHint": "a", "next_action_hint": "b" }),

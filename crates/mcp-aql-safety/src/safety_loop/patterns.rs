@@ -10,61 +10,67 @@ use super::action::{Action, BAR, RING, normalize_pattern};
 
 /// The compiled patterns of one list.
 ///
-/// `*` matches any text including spaces and `/`, `?` one character, `[ab]` one of several, and `{a,b}` one
-/// of the alternatives. Case is ignored.
+/// `*` matches any characters including spaces and `/`, `?` one character, `[ab]` one of several characters, and
+/// `{a,b}` one of the alternatives. Case is ignored.
 ///
-/// A *guard* pattern (`deny`, `requires_approval`) is matched against the whole text and from the start of
-/// each word, to the end of the text or of a word: `drop_*` is found in "calling drop_table on users" and in
-/// "mcp__db__drop_table", and `rm -rf*` in "/bin/rm -rf /". It is also found in text with letters of other
-/// alphabets that resemble several ASCII characters, each of which may be meant: `kӏӀl` is read as `kill` and
-/// as `k1il`.
+/// A *guard* pattern (`deny`, `requires_approval`) may match a part of an action. It is matched from the start of each
+/// word, to the end of the action or of a word:
 ///
-/// A *pass* pattern (`auto_approve`) is matched against the whole text only. It never passes text that looks
-/// like several commands or is disguised. Its `*` still matches any text: `read_*` passes "read_file a and
-/// then remove it".
+/// ```text
+/// drop_*   matches "calling drop_table on users" and "mcp__db__drop_table"
+/// rm -rf*  matches "/bin/rm -rf /"
+/// ```
+///
+/// A letter of another alphabet may resemble several ASCII characters. A guard pattern is matched against each reading:
+/// `kӏӀl` is read as `kill` and as `k1il`.
+///
+/// A *pass* pattern (`auto_approve`) must match the whole action. It never passes an action that looks like several
+/// commands or is disguised. Note that its `*` matches any characters: `read_*` passes "read_file a and then remove
+/// it".
 #[derive(Debug, Clone, Default)]
 pub(super) struct PatternList {
     exact: Matcher,
-    /// The same patterns, for [`Action::ambiguous`].
+    /// The same patterns, for the string of [`Action::ambiguous`].
     ambiguous: Matcher,
 }
 
-/// Patterns that are matched together.
+/// A set of patterns, matched together.
 #[derive(Debug, Clone, Default)]
 struct Matcher {
     patterns: Vec<Pattern>,
-    /// Finds the longest literal part of each pattern, which is required for a match.
+    /// Finds the longest literal part of each pattern. A pattern can only match if its part is found, so most patterns
+    /// need no regular expression.
     parts: Option<AhoCorasick>,
-    /// The patterns of the parts.
+    /// For each part, the index of its pattern.
     part_of: Vec<usize>,
-    /// The patterns without a literal part.
+    /// The indexes of the patterns without a literal part. They are always tested.
     always: Vec<usize>,
 }
 
 #[derive(Debug, Clone)]
 struct Pattern {
-    /// The pattern's source text, with hidden characters shown as their numbers: agents and people read it, and it may
-    /// come from a file of someone else.
+    /// The source of the pattern, with hidden characters shown as their code points. Agents and people read it, and
+    /// someone else may have written the file that contains it.
     written: String,
-    /// The literal text before the first special character.
+    /// The literal characters before the first special character.
     head: String,
-    /// Whether any text may follow the literal start. Then only the first place where it occurs needs to be
-    /// tested, because the others match only if the first does.
+    /// If `true`, any characters may follow the head. In this case, only the first occurrence of the head is tested:
+    /// later ones can match only if the first does.
     open: bool,
-    /// Whether the pattern starts with `*`.
+    /// If `true`, the pattern starts with `*`.
     starts_anywhere: bool,
-    /// All literal parts in order, which are a faster test than the regular expression.
+    /// All literal parts in order. Searching for them is faster than the regular expression.
     parts: Vec<Finder<'static>>,
     whole: Regex,
-    /// The same, followed by any text that does not continue the last word.
+    /// The same pattern, followed by any characters that do not continue the last word.
     word_end: Regex,
 }
 
 impl PatternList {
-    /// Compiles patterns and reports invalid ones.
+    /// Compiles patterns. Invalid ones are added to `problems`.
     pub(super) fn new(patterns: &[String], list: &str, problems: &mut Vec<String>) -> Self {
         let exact = Matcher::new(patterns, |text| text, list, problems);
-        // A pattern that is too large is reported once.
+        // A pattern above the size limit fails in both lists, but is reported once.
         let has_problem = !problems.is_empty();
         let mut others = Vec::new();
         let ambiguous = Matcher::new(patterns, |text| with_stand_ins(&text), list, &mut others);
@@ -166,7 +172,7 @@ impl Pattern {
         Ok((pattern, part))
     }
 
-    /// Returns whether the text contains the literal parts in order.
+    /// Returns `true` if `text` contains the literal parts in their order.
     fn has_parts(&self, text: &str) -> bool {
         let mut rest = text.as_bytes();
         self.parts.iter().all(|part| {
@@ -176,19 +182,19 @@ impl Pattern {
         })
     }
 
-    /// Returns whether the pattern matches the whole text.
+    /// Returns `true` if the pattern matches `text` as a whole.
     fn is_whole(&self, text: &str) -> bool {
         self.has_parts(text) && self.whole.is_match(text)
     }
 
-    /// Returns whether the pattern matches the text, or a part that starts with a word.
+    /// Returns `true` if the pattern matches `text`, or a part of it that starts with a word.
     fn is_within(&self, text: &str) -> bool {
         let matches = |text: &str| {
             text.starts_with(&self.head)
                 && self.has_parts(text)
                 && (self.whole.is_match(text) || self.word_end.is_match(text))
         };
-        // A pattern that starts with `*` can start anywhere.
+        // A pattern with `*` at its start needs no search for word starts.
         if self.starts_anywhere {
             return matches(text);
         }
@@ -210,15 +216,15 @@ fn compile(glob: &str) -> Result<Regex, String> {
     Regex::new(&regex).map_err(|_| "it is too large".to_owned())
 }
 
-/// Converts a regular expression of `globset` from bytes to characters: otherwise `?` matches one byte, and
-/// `[é]` matches any byte of `é`.
+/// Converts a regular expression of `globset` from bytes to characters. Without this, `?` would match one byte, and
+/// `[é]` any byte of `é`.
 fn of_characters(regex: &str) -> Option<String> {
     let mut rest = regex.strip_prefix("(?-u)").unwrap_or(regex).as_bytes();
     let mut characters = Vec::with_capacity(rest.len());
     loop {
         match rest {
             [] => return String::from_utf8(characters).ok(),
-            // A byte of a non-ASCII character.
+            // A byte of a non-ASCII character is written as `\xNN`.
             [b'\\', b'x', high, low, behind @ ..] => {
                 let digits = [*high, *low];
                 let digits = std::str::from_utf8(&digits).ok()?;
@@ -237,7 +243,7 @@ fn of_characters(regex: &str) -> Option<String> {
     }
 }
 
-/// Adds the stand-ins of ambiguous characters to the ASCII characters that they may represent.
+/// Adds the stand-ins of ambiguous characters to the ASCII characters that they can represent.
 fn with_stand_ins(glob: &str) -> String {
     let mut text = String::with_capacity(glob.len() * 2);
     let mut characters = glob.chars();
@@ -262,15 +268,19 @@ fn with_stand_ins(glob: &str) -> String {
     text
 }
 
-/// Returns the literal parts between a pattern's special characters, in order, starting with its beginning.
-/// Text in brackets is omitted, because only one of the alternatives is required.
+/// Returns the literal parts of a pattern in order, starting at its beginning. Characters in brackets are left out,
+/// because only one of the alternatives must occur.
+///
+/// ```text
+/// rm -rf* → ["rm -rf", ""]
+/// ```
 fn plain_parts(glob: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut depth = 0_usize;
     let mut characters = glob.chars();
     while let Some(each) = characters.next() {
         match each {
-            // An escape can represent any character: the part ends, and the escaped character is omitted.
+            // An escape can represent any character, so it ends the part and the escaped character is left out.
             '\\' => {
                 characters.next();
                 parts.push(String::new());
@@ -289,7 +299,7 @@ fn plain_parts(glob: &str) -> Vec<String> {
             }
             ']' => parts.push(String::new()),
             '*' | '?' => parts.push(String::new()),
-            // `/` next to `**` may match nothing.
+            // `**` with a `/` next to it can match nothing, so the `/` is not a required part.
             '/' => parts.push(String::new()),
             _ if depth == 0 => {
                 if let Some(part) = parts.last_mut() {
@@ -302,7 +312,7 @@ fn plain_parts(glob: &str) -> Vec<String> {
     parts
 }
 
-/// Skips a character class up to its `]`. A `]` in first place belongs to the class.
+/// Skips a character class up to its `]`. A `]` at the start belongs to the class.
 fn skip_class(characters: &mut std::str::Chars<'_>) {
     let (mut place, mut negated) = (0, false);
     for each in characters {
@@ -314,8 +324,8 @@ fn skip_class(characters: &mut std::str::Chars<'_>) {
     }
 }
 
-/// Returns the starts of words: after anything other than letters, digits and `_`, and after `__`, which
-/// separates the names of servers and tools.
+/// Returns the positions at which words start: after a character other than letters, digits and `_`, and after `__`,
+/// the separator between the names of servers and tools.
 fn word_starts(text: &str) -> impl Iterator<Item = usize> + '_ {
     let mut before = [' ', ' '];
     text.char_indices().filter_map(move |(place, each)| {
@@ -414,7 +424,7 @@ mod tests {
             ("run ??", "run \u{6f22}\u{5b57}", true),
             ("run ???", "run \u{6f22}", false),
             ("run [\u{6f22}\u{5b57}]", "run \u{5b57}", true),
-            // The same first two bytes.
+            // Both characters start with the same two bytes.
             ("run [\u{6f22}\u{5b57}]", "run \u{5b56}", false),
             ("run [\u{4e00}-\u{9fff}]!", "run \u{6f22}!", true),
             ("run [\u{4e00}-\u{9fff}]!", "run \u{3042}!", false),
@@ -434,7 +444,7 @@ mod tests {
     fn a_class_matches_the_comparable_forms_of_its_characters_and_nothing_else() {
         // REQ-AUT-08, REQ-AUT-09
         for (pattern, matched, others) in [
-            // Some of these Cyrillic letters look like ASCII letters, and the others are letters apart.
+            // Some of these Cyrillic letters look like ASCII letters, and others do not.
             ("run [а-я]", "а г о я ы bl", "d l z q"),
             ("run [А-Я]", "а Г О я", "d z q"),
             ("run [!а-в]", "г z 1", "а б в a"),
@@ -484,7 +494,7 @@ mod tests {
         }
     }
 
-    /// Every range of three code points with a comparable form of their own, against the definition.
+    /// Compares ranges with their definition: a range is the set of its characters.
     #[test]
     fn a_range_is_the_set_of_its_characters() {
         // REQ-AUT-08, REQ-AUT-09
@@ -498,7 +508,7 @@ mod tests {
             for text in ('!'..='\u{58f}').map(|each| Action::new(&each.to_string())) {
                 let text = text.text();
                 if text.chars().count() == 1 {
-                    // A small letter stands for the capital that is compared as it.
+                    // A lower-case letter represents the upper-case letter with the same comparable form.
                     let is_in_range = text.chars().all(|each| (low..=high).contains(&each));
                     assert_eq!(
                         whole.is_match(text),

@@ -1,11 +1,11 @@
-//! The notification of agents about a call that waits for a person.
+//! The notification about a call that waits for a person.
 
 use chrono::{DateTime, Utc};
 use mcp_aql_core::internal::gatekeeper::ApprovalRequest;
 
 use super::directive::{AgentNotification, NotificationMetadata, NotificationType};
 
-/// The notification of agents about a call that waits for a person.
+/// Creates the notification for the agents of the session.
 pub(super) fn waiting_notice(
     pending: &ApprovalRequest<'_>,
     now: DateTime<Utc>,

@@ -1,16 +1,16 @@
-//! Identifies a process, so that other processes on the machine can detect its end.
+//! Identifies a process, so that other processes on the same machine can detect that it has ended.
 
 use std::fs;
 
 use serde::{Deserialize, Serialize};
 
-/// The time without a heartbeat after which a process counts as gone, in seconds.
+/// The time without a heartbeat after which a process counts as ended, in seconds.
 pub(super) const LEASE_SECONDS: i64 = 12;
 
-/// A process, identified by the boot of the machine, the namespace of its id, the id, and its start time.
+/// A process, identified by the boot of the machine, the namespace of its id, its id, and its start time.
 ///
-/// `/proc` shows whether the process runs. On other systems than Linux, or if `/proc` hides processes or
-/// belongs to another namespace, this is unknown, and no process counts as gone because of it.
+/// `/proc` shows whether the process is running. This is unknown on systems other than Linux, and if `/proc` hides
+/// processes or belongs to another namespace. In these cases only the lease decides.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Presence {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,7 +31,7 @@ impl Presence {
         Self { process: Process::of(std::process::id()) }
     }
 
-    /// Returns whether this process has certainly ended.
+    /// Returns `true` if this process has certainly ended.
     pub(super) fn is_gone(&self) -> bool {
         let Some(known) = &self.process else { return false };
         let Some(here) = Process::of(std::process::id()) else { return false };
@@ -39,7 +39,7 @@ impl Presence {
             return false;
         }
         match fs::read_to_string(format!("/proc/{}/stat", known.id)) {
-            // Another process may have the same id by now.
+            // If the start time differs, another process has the same id by now.
             Ok(stat) => started(&stat).is_some_and(|started| started != known.started),
             Err(error) => error.kind() == std::io::ErrorKind::NotFound,
         }
@@ -62,14 +62,16 @@ impl Process {
     }
 }
 
-/// Returns when a process was started, in ticks since the boot. The process name before it is in parentheses
-/// and may contain any character.
+/// Returns the start time of a process, in ticks since the boot.
+///
+/// In `/proc/ID/stat`, the name of the process is in parentheses and may contain any character, so the search starts
+/// after the last parenthesis.
 fn started(stat: &str) -> Option<u64> {
     let (_, rest) = stat.rsplit_once(')')?;
     rest.split_whitespace().nth(19)?.parse().ok()
 }
 
-/// Returns whether processes of other users are hidden, or this is unknown.
+/// Returns `true` if `/proc` hides the processes of other users, or if this is unknown.
 fn hides(mounts: &str) -> bool {
     let options = mounts.lines().find_map(|line| {
         let mut fields = line.split(' ').skip(1);
@@ -120,11 +122,11 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(presence(&there).is_gone());
-        // Processes of other machines cannot be checked from here.
+        // Processes of other machines and namespaces cannot be checked from here.
         let text = "elsewhere".to_owned();
         assert!(!presence(&Process { boot: text.clone(), ..there.clone() }).is_gone());
         assert!(!presence(&Process { namespace: text, ..there.clone() }).is_gone());
-        // The id of a process that has ended is reused.
+        // A different start time means that another process has the same id now.
         assert!(presence(&Process { started: own.started + 1, ..own.clone() }).is_gone());
         let text = serde_json::to_string(&presence(&there)).unwrap();
         assert_eq!(serde_json::from_str::<Presence>(&text).unwrap(), presence(&there));

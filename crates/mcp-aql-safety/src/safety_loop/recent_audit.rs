@@ -1,4 +1,4 @@
-//! Keeps the last lines of the audit log for operators.
+//! Keeps the last lines of the audit log in memory, for operators.
 
 use std::collections::VecDeque;
 use std::io;
@@ -10,15 +10,15 @@ use mcp_aql_core::BoxFuture;
 use mcp_aql_core::audit::AuditSink;
 use mcp_aql_core::internal::util::lock;
 
-/// The maximum number of lines that are kept.
+/// The maximum number of lines in memory.
 const MAX_LINES: usize = 200;
 
-/// The last lines of the audit log, for operators.
+/// The last lines of the audit log.
 #[derive(Clone, Default)]
 pub(crate) struct RecentAudit(Arc<Mutex<VecDeque<String>>>);
 
 impl RecentAudit {
-    /// Returns the entries, newest first.
+    /// Returns the entries, from newest to oldest.
     pub(super) fn entries(&self) -> Vec<Value> {
         let lines = lock(&self.0);
         lines.iter().rev().filter_map(|line| serde_json::from_str(line).ok()).collect()

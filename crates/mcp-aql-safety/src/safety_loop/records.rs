@@ -9,30 +9,39 @@ use serde::{Deserialize, Serialize};
 
 use super::agent_state::{AgentState, PersonRequest};
 
-/// The collection of agents, by their normalized names.
+/// The collection of agents. The key is the agent's normalized name.
 pub(super) const AGENTS: &str = "safety_agents";
 
-/// The collection that maps requests to their targets: by `id …` and by `code …` with the code's hash. Keys
-/// `answered …` mark approvals that were answered.
+/// The collection that maps requests to their targets.
+///
+/// ```text
+/// id ID          request by its id
+/// code HASH      request by the hash of its code
+/// answered ID    mark of an answered approval
+/// ```
 pub(super) const INDEX: &str = "safety_index";
 
-/// How long an inactive agent is kept.
+/// The time for which an inactive agent is kept.
 pub(super) const IDLE_TTL: TimeDelta = TimeDelta::days(1);
 
 /// The target of a request.
+///
+/// ```json
+/// { "Agent": { "agent": "tidy", "id": "9f0c…" } }
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum Target {
     Agent { agent: String, id: String },
     Approval { key: String, id: String },
 }
 
-/// Parses a record's value.
+/// Parses the value of a record.
 pub(super) fn read<T: DeserializeOwned>(record: &Record) -> Result<T, StoreError> {
     serde_json::from_str(&record.value)
         .map_err(|error| StoreError::Unreadable(format!("record `{}`: {error}", record.key)))
 }
 
-/// Parses a record's value. An unreadable record is logged, and does not affect others.
+/// Parses the value of a record. An unreadable record is logged and skipped, so that it does not affect other records.
 pub(super) fn readable<T: DeserializeOwned>(record: &Record) -> Option<T> {
     read(record)
         .inspect_err(|error| tracing::error!(%error, "a record of the safety loop cannot be read"))
@@ -75,7 +84,7 @@ pub(super) fn agent_change(
     Ok(Change::put(AGENTS, key, expected(record), kept))
 }
 
-/// Returns the changes that index a request by its id and code.
+/// Returns the changes that index a request by its id and by its code.
 pub(super) fn indexed(ask: &PersonRequest, target: &Target) -> Result<[Change; 2], StoreError> {
     let until = ask.expires_at + IDLE_TTL;
     let put = |key: String| {
@@ -85,7 +94,7 @@ pub(super) fn indexed(ask: &PersonRequest, target: &Target) -> Result<[Change; 2
     Ok([put(format!("id {}", ask.id))?, put(format!("code {}", ask.hash))?])
 }
 
-/// Returns the key under which a call's approval is stored.
+/// Returns the key of the approval record for a call.
 pub(super) fn call_key(operation: &str, params_hash: &str, session: Option<&str>) -> String {
     let mut hash = Hash::new();
     for part in [operation, params_hash, session.unwrap_or_default()] {

@@ -1,4 +1,4 @@
-//! The errors that callers of the reserved operations receive.
+//! The errors of the safety loop's operations.
 
 use chrono::{DateTime, Utc};
 use mcp_aql_core::OperationError;
@@ -8,7 +8,7 @@ use mcp_aql_protocol::ErrorCode;
 use super::retry_lockout::WINDOW_SECONDS;
 use super::transition::Rejection;
 
-/// Replaces a code that a caller has sent, because replies must not contain it.
+/// Replaces a code in a reply to its sender, because replies must not contain codes.
 const REDACTED: &str = "[redacted]";
 
 /// Returns the error for the caller of an operation (choice G-03).
@@ -64,6 +64,14 @@ pub(super) fn error(refusal: Rejection, agent: &str, now: DateTime<Utc>) -> Oper
     }
 }
 
+/// Returns the error for a blocked agent. Its message ends with advice:
+///
+/// ```json
+/// {
+///   "code": "PERMISSION_DENIED", "message": "Permission denied: 'blocked'. …",
+///   "details": { "reason": "blocked", "agent": "tidy", "challenge_id": "9f0c…" }
+/// }
+/// ```
 fn blocked(agent: &str, challenge: Option<String>) -> OperationError {
     let help = match &challenge {
         Some(_) => {
@@ -97,14 +105,14 @@ fn elsewhere(free_in: Option<u64>) -> OperationError {
     }
 }
 
-/// Returns an error with the message template of the code, and advice.
+/// Returns an error with the code's message template, followed by advice.
 fn denied(help: &'static str, reason: &str) -> OperationError {
     let message = format!("Permission denied: '{reason}'. {help}");
     OperationError::new(ErrorCode::PermissionDenied, message).with_detail("reason", reason)
 }
 
-/// Returns the error of `verify_challenge`. It is the same for an unknown challenge, a wrong code and an
-/// expired one, so that it reveals nothing.
+/// Returns the error of `verify_challenge`. It is the same for an unknown challenge, a wrong code and an expired code,
+/// so that it reveals nothing.
 pub(super) fn not_verified() -> OperationError {
     denied(
         "The challenge cannot be verified with this code; a challenge allows one attempt",

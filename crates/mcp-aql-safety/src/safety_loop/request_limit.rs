@@ -1,19 +1,21 @@
-//! Limits the requests that people receive per minute.
+//! Limits the number of requests that people receive per minute.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::retry_lockout::WINDOW_SECONDS;
 
-/// The maximum number of requests that a process shows to people per minute, for all agents together.
+/// The maximum number of requests that a process shows per minute, for all agents together.
 const MAX_REQUESTS: usize = 60;
 
-/// The requests of the last minute, with their sessions.
+/// The times of the last minute's requests, with their sessions.
 #[derive(Debug, Default)]
 pub(super) struct RequestLimit(Vec<(DateTime<Utc>, Option<String>)>);
 
 impl RequestLimit {
-    /// Returns whether another request for this session would be too many. A session may use half of the requests
-    /// that others leave, so that it cannot block others. Callers without a session count as one session.
+    /// Returns `true` if another request of this session would exceed its share.
+    ///
+    /// A session may use at most half of the remaining budget, so one session cannot starve the rest. Callers without a
+    /// session count as one session.
     pub(super) fn refuses(&mut self, session: Option<&str>, now: DateTime<Utc>) -> bool {
         self.rebase(now);
         let own = self.0.iter().filter(|(_, asker)| asker.as_deref() == session).count();
@@ -26,7 +28,7 @@ impl RequestLimit {
         self.0.push((now, session));
     }
 
-    /// Keeps the requests of the last minute, even if the clock was set back.
+    /// Removes requests older than one minute. Times after `now` become `now`, in case the clock was set back.
     fn rebase(&mut self, now: DateTime<Utc>) {
         for (at, _) in &mut self.0 {
             *at = (*at).min(now);
@@ -43,7 +45,7 @@ mod tests {
         DateTime::from_timestamp(1_900_000_000 + seconds, 0).unwrap()
     }
 
-    /// Returns how many requests of a session are accepted if it asks as often as possible.
+    /// Returns the number of accepted requests if a session asks as often as possible.
     fn greedy(crowd: &mut RequestLimit, session: Option<&str>, now: DateTime<Utc>) -> usize {
         (0..MAX_REQUESTS)
             .filter(|_| {

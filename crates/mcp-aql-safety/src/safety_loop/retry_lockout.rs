@@ -1,4 +1,4 @@
-//! Locks out agents and sessions after too many failed attempts.
+//! Locks agents and sessions out after too many failed attempts.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub(super) const WINDOW_SECONDS: i64 = 60;
 /// The maximum duration of a lock, in seconds.
 const MAX_LOCK_SECONDS: i64 = 3_600;
-/// The time after a lock until the next one has the shortest duration again, in seconds.
+/// The time since the last lock after which the next one has the minimum duration again, in seconds.
 const LOCK_RESET_SECONDS: i64 = 24 * 3_600;
 
 /// The failed attempts of an agent or a session, and its lock (REQ-OOB-12).
@@ -21,12 +21,12 @@ pub(super) struct RetryLockout {
 struct Lock {
     at: DateTime<Utc>,
     seconds: i64,
-    /// The number of locks before in a row. Each is twice as long as the one before.
+    /// The number of consecutive earlier locks. Each lock lasts twice as long as the one before.
     nth: u32,
 }
 
 impl RetryLockout {
-    /// Checks whether another attempt is allowed. Otherwise returns the seconds to wait.
+    /// Checks whether another attempt is allowed. The error is the number of seconds to wait.
     pub(super) fn check(&mut self, now: DateTime<Utc>, most: usize) -> Result<(), u64> {
         self.rebase(now);
         if let Some(lock) = &self.lock {
@@ -59,7 +59,7 @@ impl RetryLockout {
         self.failed.pop();
     }
 
-    /// Adjusts times to a clock that was set back, and removes old ones.
+    /// Removes old attempts, and adjusts times after `now` in case the clock was set back.
     fn rebase(&mut self, now: DateTime<Utc>) {
         rebase(&mut self.failed, now);
         if let Some(lock) = &mut self.lock {
@@ -68,7 +68,7 @@ impl RetryLockout {
     }
 }
 
-/// Keeps the times within the window before now. Later times are moved to now.
+/// Keeps the times within the window before `now`. Later times are moved to `now`.
 pub(super) fn rebase(times: &mut Vec<DateTime<Utc>>, now: DateTime<Utc>) {
     for time in times.iter_mut() {
         *time = (*time).min(now);

@@ -4,30 +4,30 @@ use super::action::Action;
 use super::risk_words::Word::{All, Production, Remove, Secret};
 use super::risk_words::{STRUCTURES, Word, kind_of};
 
-/// The risk of an action, and the reasons for it.
+/// The risk of an action, with the reasons for the score.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Risk {
-    /// The score from 0 to 100; see [`SafetyTier::of_score`](super::SafetyTier::of_score).
+    /// The score from 0 to 100. See [`SafetyTier::of_score`](super::SafetyTier::of_score) for its meaning.
     pub score: u8,
-    /// The reasons for the score, as short sentences. The agent reads them.
+    /// The reasons for the score, one short sentence each. The agent reads them.
     pub factors: Vec<String>,
 }
 
 impl Risk {
-    /// Creates a score of up to 100, without a reason.
+    /// Creates a risk without a reason. Scores above 100 become 100.
     pub fn new(score: u8) -> Self {
         Self { score: score.min(100), factors: Vec::new() }
     }
 
-    /// Adds a reason.
+    /// Adds a reason. The agent reads it, so you should not name secrets in it.
     #[must_use]
     pub fn factor(mut self, factor: impl Into<String>) -> Self {
         self.factors.push(factor.into());
         self
     }
 
-    /// The lowest score of an operation with this danger level (REQ-DNG-11).
+    /// Returns the minimum score of an operation with this danger level (REQ-DNG-11).
     pub const fn baseline(level: DangerLevel) -> u8 {
         match level {
             DangerLevel::Safe => 10,
@@ -41,8 +41,9 @@ impl Risk {
 
 /// Scores the risk of an action: stage 4 of the evaluation.
 ///
-/// The scorer runs with every reported step, so it should be fast, and it should return the same score for
-/// the same action.
+/// Implement this trait, or pass a closure to [`SafetyLoop::scorer`](super::SafetyLoop::scorer), if your domain has
+/// risks that [`DefaultScorer`] cannot know. The scorer runs with every reported step, so it should be fast. It should
+/// return the same score for the same action.
 ///
 /// ```
 /// use mcp_aql::safety_loop::{Action, Risk, RiskScorer};
@@ -72,9 +73,9 @@ impl<F: Fn(&Action) -> Risk + Send + Sync + 'static> RiskScorer for F {
     }
 }
 
-/// Scores an action by the words of its hint.
+/// Scores an action by the words of its description.
 ///
-/// | content of the hint | score |
+/// | words of the action | score |
 /// |---|---|
 /// | reading, listing, searching, comparing | 10 |
 /// | creating, changing, sending, running | 25 |
@@ -84,11 +85,11 @@ impl<F: Fn(&Action) -> Risk + Send + Sync + 'static> RiskScorer for F {
 /// | dropping or truncating tables, wiping, `rm -rf`, `mkfs`, `dd of=`, `DELETE` or `UPDATE` without `WHERE`, a download piped into a shell, deleting all of something | 95 |
 /// | a disguise: invisible characters, letters of several alphabets in one word | 80 and up |
 ///
-/// A word in the style of an operation's name (`purge_cache`) is scored by its verb, and the name of one of the
-/// adapter's operations by its declaration. Production systems and secrets raise the score. So does reporting
-/// the same action repeatedly, for that evaluation only.
+/// A word in the style of an operation's name (`purge_cache`) is scored by its verb. The name of an operation of the
+/// adapter is scored by its declared danger. Production systems and secrets raise the score. Reporting the same action
+/// repeatedly raises it too, for that evaluation only.
 ///
-/// The scorer reads words and cannot verify them: a false hint is scored as it is written.
+/// The scorer cannot verify the words: an agent that describes its action falsely is scored by the false description.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DefaultScorer;
 
@@ -129,7 +130,7 @@ impl RiskScorer for DefaultScorer {
             None => found.at_least(30, "nothing in it says what it does"),
         }
         if action.is_compound() {
-            // One command is named, and the others may do anything.
+            // Only one command is known, and the others may do anything.
             found.at_least(30, "it looks like several commands");
         }
         names(text, action, &mut found);
@@ -153,7 +154,7 @@ impl RiskScorer for DefaultScorer {
         }
         if action.repeats() >= 2 && found.score > 15 {
             let more = u8::try_from(action.repeats().min(3) - 1).unwrap_or(1) * 10;
-            // A repetition alone can pause an agent, but not block it.
+            // A repetition alone can pause an agent, but cannot block it.
             let score = found.score.saturating_add(more).min(found.score.max(85));
             found.at_least(score, "it was reported again and again");
         }
@@ -161,7 +162,7 @@ impl RiskScorer for DefaultScorer {
     }
 }
 
-/// Scores words that are names of operations (REQ-DNG-08, REQ-DNG-11).
+/// Scores the names of operations in the words (REQ-DNG-08, REQ-DNG-11).
 fn names(text: &str, action: &Action, found: &mut ScoreBuilder) {
     if let Some((name, level)) = action.operation() {
         found.at_least(Risk::baseline(level), format!("'{name}' is {level}"));
@@ -346,7 +347,7 @@ mod tests {
         let action = Action::new("calling archive_bed")
             .with_operation("archive_bed", DangerLevel::Dangerous);
         assert_eq!(DefaultScorer.score(&action).score, 75);
-        // A declared level takes precedence over the name.
+        // The declared level takes precedence over the verb.
         let action = Action::new("wipe_glasses").with_operation("wipe_glasses", DangerLevel::Safe);
         assert!(
             DefaultScorer.score(&action).factors.contains(&"'wipe_glasses' is safe".to_owned())

@@ -1,4 +1,4 @@
-//! The words from which the risk of an action is scored.
+//! The words by which the risk of an action is scored.
 
 use Word::{All, Change, Danger, Production, Remove, Safe, Secret, Wreck};
 
@@ -9,13 +9,13 @@ pub(super) enum Word {
     Remove,
     Danger,
     Wreck,
-    /// A word for everything, such as `all`.
+    /// A word that means everything, such as `all`.
     All,
     Production,
     Secret,
 }
 
-/// The known words, in alphabetical order.
+/// The known words in alphabetical order, for a binary search.
 pub(super) const WORDS: &[(&str, Word)] = &[
     ("abort", Remove),
     ("add", Change),
@@ -139,7 +139,7 @@ pub(super) const WORDS: &[(&str, Word)] = &[
     ("write", Change),
 ];
 
-/// Objects whose data is lost when they are dropped.
+/// Objects that lose their data when they are dropped.
 pub(super) const STRUCTURES: &[&str] = &[
     "table",
     "tables",
@@ -178,7 +178,8 @@ pub(super) fn known(word: &str) -> Option<Word> {
         .map(|(_, kind)| *kind)
 }
 
-/// Returns the kind of a word or of its base form: `deletes`, `deleting`, `dropping`.
+/// Returns the kind of a word. Inflected forms such as `deletes`, `deleting` and `dropping` have the kind of their base
+/// form.
 pub(super) fn kind_of(word: &str) -> Option<Word> {
     if let Some(kind) = known(word) {
         return Some(kind);

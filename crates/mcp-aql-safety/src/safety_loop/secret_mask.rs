@@ -1,32 +1,36 @@
-//! Masks what looks like a secret in the text of an agent, for the audit log.
+//! Masks possible secrets in strings of an agent, for the audit log.
 //!
-//! Parameters of operations are masked by their declaration. The text of a reported action has none, so that secrets
-//! can only be recognized by the words before them and by their form.
+//! Parameters of operations are masked by their declaration. A reported action has no declaration, so secrets can only
+//! be recognized by their form and by the words before them:
+//!
+//! ```text
+//! curl -u ada --token ghp_0123456789abcdef → curl -u ada --token [redacted]
+//! ```
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-/// The replacement of a secret, as in the parameters of the audit log.
+/// The replacement of a secret. Masked parameters in the audit log have the same.
 const MASK: &str = "[redacted]";
 
-/// The forms of secrets. The groups `keep` and `rest` stay.
+/// The forms of secrets. The groups `keep` and `rest` are not replaced.
 const FORMS: [&str; 5] = [
     // `password=…`, `"api_key": "…"`, `--token …`
     r#"(?i)(?P<keep>(?:\b|_|--?)(?:[a-z0-9]+[_.-])*(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[_-]?key|access[_-]?key|secret[_-]?key|private[_-]?key|authorization|credentials?)\\?["']?(?:\s*[:=]\s*))(?:\\?"(?:[^"\\]|\\.)*\\?"|'[^']*'|(?:bearer|basic|token)\s+[^\s"',;&}]+|[^\s"',;&}\[][^\s"',;&}]*)"#,
     r#"(?i)(?P<keep>(?:^|\s)--?(?:[a-z0-9]+[_-])*(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[_-]?key|access[_-]?key|secret[_-]?key|private[_-]?key)\s+)(?:"[^"]*"|'[^']*'|[^\s"'\[-][^\s"']*)"#,
     r"(?i)(?P<keep>\b(?:bearer|basic)\s+)[a-z0-9._~+/=-]{8,}",
-    // The password of an address: `postgres://ada:…@host`.
+    // The password in a URL: `postgres://ada:…@host`.
     r"(?P<keep>://[^\s/:@]*:)[^\s/@]+(?P<rest>@)",
-    // The forms of well-known issuers, of keys, and of the codes of the safety loop.
+    // The tokens of well-known issuers, private keys, and the codes of the safety loop.
     r"(?s)(?P<keep>)(?:\b(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|sk-[\w-]{16,}|sk_(?:live|test)_\w{16,}|xox[abprs]-[\w-]{10,}|A[KS]IA[0-9A-Z]{16}|eyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?|[0-9A-Z]{4}(?:-[0-9A-Z]{4}){12})\b|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$))",
 ];
 
 static PATTERNS: LazyLock<Result<Vec<Regex>, regex::Error>> =
     LazyLock::new(|| FORMS.into_iter().map(Regex::new).collect());
 
-/// Replaces what looks like a secret by `[redacted]`.
+/// Replaces possible secrets by `[redacted]`.
 pub(super) fn masked(text: &str) -> Cow<'_, str> {
     let Ok(patterns) = &*PATTERNS else { return Cow::Borrowed(MASK) };
     let mut masked = Cow::Borrowed(text);

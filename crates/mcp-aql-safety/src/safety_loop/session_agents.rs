@@ -1,4 +1,4 @@
-//! The agents of sessions: which execute, which are blocked, and their end with the session.
+//! The agents of a session: the executing and the blocked ones, and their end with the session.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::Ordering;
@@ -16,15 +16,15 @@ use super::records::{read, readable};
 use super::session_registry::SessionAgents;
 use super::transition::{Event, Rejection};
 
-/// The maximum number of agents that may run in one session.
+/// The maximum number of running agents in one session.
 pub(super) const MAX_AGENTS: usize = 50;
 
-/// The agents of one session, by safety loop. A session may be a client of several adapters, whose stores
+/// The agents of one session, for each safety loop. One session may be a client of several adapters, and their stores
 /// have different agents.
 #[derive(Default)]
 struct AllAgents(Mutex<HashMap<String, Arc<SessionAgents>>>);
 
-/// A slot among a session's agents, released when it is dropped unless it is kept.
+/// A slot among the agents of a session. Dropping it releases the slot, unless it is kept.
 pub(super) struct AgentSlot {
     known: Arc<SessionAgents>,
     agent: String,
@@ -55,14 +55,14 @@ impl SafetyCore {
         Arc::clone(all.entry(self.me.clone()).or_default())
     }
 
-    /// Returns whether agents execute in this session. An agent whose execution ended for another reason than a call of the
-    /// session may count too.
+    /// Returns `true` if agents execute in this session. Agents whose execution ended for a reason other than a call of
+    /// the session may be included.
     pub(crate) fn has_executing_agents(&self, session: &Session) -> bool {
         !lock(&self.agents_of(session).executing).is_empty()
     }
 
-    /// Returns the agents that execute in this session. Callers without a session count as one session, across
-    /// all processes.
+    /// Returns the executing agents of this session. Callers without a session count as one session, across all
+    /// processes.
     pub(super) async fn executing(
         &self,
         session: Option<&Session>,
@@ -76,7 +76,7 @@ impl SafetyCore {
         let mut names = Vec::new();
         for group in ["live", "blocked"] {
             for record in self.group(store, group).await? {
-                // An unreadable record may be such an agent, so it is included to be safe.
+                // An unreadable record may be one of these agents, so it is included to be safe.
                 let executes = readable::<AgentState>(&record)
                     .is_none_or(|state| state.live().is_some_and(|live| live.session.is_none()));
                 if executes {
@@ -95,7 +95,7 @@ impl SafetyCore {
         }
     }
 
-    /// Remembers the block of an agent that was stopped by an operator, also in another process, in its session.
+    /// Records the block of an agent in its session. An operator may have stopped the agent in another process.
     pub(super) fn learn_block(&self, state: &AgentState) {
         let Some(block) = state.block.as_ref().filter(|block| block.stopped) else { return };
         let session = block.session.as_deref().unwrap_or_default();
@@ -105,15 +105,16 @@ impl SafetyCore {
         }
     }
 
-    /// Returns whether an agent of this session may be blocked, so that the store must be read. For callers
-    /// without a session the store is always read, because they may call any process.
+    /// Returns `true` if an agent of this session may be blocked, so that the store must be read.
+    ///
+    /// For callers without a session this is always `true`, because they can call any process.
     pub(super) fn may_be_blocked(&self, session: Option<&Session>) -> bool {
         self.mode() == LoopMode::Enforcing
             && session.is_none_or(|session| !lock(&self.agents_of(session).blocked).is_empty())
     }
 
-    /// Rejects all agents of a session while one of them is blocked, so that an agent cannot evade a block by
-    /// changing its name (REQ-OOB-08). Callers without a session count as one session.
+    /// Rejects all agents of a session while one of them is blocked. Otherwise an agent could evade its block under
+    /// another name (REQ-OOB-08). Callers without a session count as one session.
     pub(super) async fn reject_if_session_blocked(
         &self,
         session: Option<&Session>,
@@ -124,7 +125,8 @@ impl SafetyCore {
         }
         let name = normalize(agent).0;
         let mut blocked = self.blocked_in(session).await?;
-        // The agent itself is rejected later, where its challenge can be renewed and the audit log records it.
+        // The agent itself is rejected later. At that point, its challenge can be renewed, and the audit log records
+        // the rejection.
         blocked.retain(|state| normalize(&state.agent).0 != name);
         let reason = blocked
             .first()
@@ -151,7 +153,7 @@ impl SafetyCore {
                     match self.state(&name).await? {
                         Some(state) if state.block.is_some() => blocked.push(state),
                         _ => {
-                            // Unless the agent was blocked again in the meantime.
+                            // The agent may have been blocked again in the meantime, so the number is compared.
                             let mut known = lock(&known.blocked);
                             if known.get(&name) == Some(&number) {
                                 known.remove(&name);
@@ -188,8 +190,10 @@ impl SafetyCore {
         }
     }
 
-    /// Acquires a slot for an agent in the session, unless it has one. The limit prevents a session from
-    /// filling the store and the operators' screens with agents under ever new names.
+    /// Acquires a slot for an agent, unless it has one already.
+    ///
+    /// The limit prevents a session from filling the store, and the screens of operators, with agents under ever new
+    /// names.
     pub(super) async fn acquire_slot(
         &self,
         session: Option<&Session>,
@@ -218,7 +222,7 @@ impl SafetyCore {
             if looked {
                 break;
             }
-            // Some agents may have ended for other reasons than the end of their session.
+            // Some agents may have ended for other reasons. Their slots are released first.
             for name in names {
                 let state = self.state(&name).await?;
                 let now = self.now();
@@ -234,7 +238,7 @@ impl SafetyCore {
         Err(too_many_agents())
     }
 
-    /// Ends the agent's execution when the session ends (REQ-LIF-10).
+    /// Ends the agent's execution as soon as the session ends (REQ-LIF-10).
     pub(super) async fn watch(self: &Arc<Self>, session: &Session, agent: &str) {
         let known = self.agents_of(session);
         lock(&known.executing).insert(normalize(agent).0);
@@ -249,10 +253,10 @@ impl SafetyCore {
         let (core, session) = (Arc::downgrade(self), session.clone());
         let pending = self.services.session_ends.expect(&session);
         runtime.spawn(async move {
-            // Also dropped if the runtime shuts down before the session ends.
+            // This value is also dropped if the runtime shuts down before the session ends.
             let _pending = pending;
             session.ended().await;
-            // Retried if the store fails, because no other process ends these executions.
+            // No other process ends these executions, so this is retried if the store fails.
             while let Some(core) = core.upgrade() {
                 if core.end_session(session.id(), &known).await {
                     return;
@@ -263,7 +267,7 @@ impl SafetyCore {
         });
     }
 
-    /// Ends the executions of the session. Returns whether all of them have ended.
+    /// Ends the executions of the session. Returns `true` if all of them have ended.
     async fn end_session(&self, session: &str, known: &SessionAgents) -> bool {
         let agents = std::mem::take(&mut *lock(&known.executing));
         let mut left = BTreeSet::new();

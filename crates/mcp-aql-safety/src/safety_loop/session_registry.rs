@@ -1,4 +1,4 @@
-//! The agents of each session of this process.
+//! The agents of each session in this process.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -9,16 +9,16 @@ use mcp_aql_core::internal::util::lock;
 /// The agents of a session in one safety loop.
 #[derive(Default)]
 pub(super) struct SessionAgents {
-    /// The executing agents, by their normalized names.
+    /// The normalized names of the executing agents.
     pub(super) executing: Mutex<BTreeSet<String>>,
-    /// The agents that were blocked in this session, with a number for each block.
+    /// The agents blocked in this session, with a number for each block.
     pub(super) blocked: Mutex<BTreeMap<String, u64>>,
     pub(super) numbers: AtomicU64,
-    /// Whether a task waits for the session's end.
+    /// If `true`, a task waits for the end of the session.
     pub(super) watched: AtomicBool,
 }
 
-/// The sessions of this process in which agents execute, by their ids.
+/// The sessions of this process in which agents execute, by session id.
 #[derive(Default)]
 pub(super) struct WatchedSessions(Mutex<HashMap<String, Weak<SessionAgents>>>);
 

@@ -14,13 +14,13 @@ use super::patterns::PatternList;
 use super::risk::{DefaultScorer, RiskScorer};
 use crate::human_channel::HumanChannel;
 
-/// The settings of an agent: how many steps it may take alone, and which actions are denied, require a person,
-/// or pass.
+/// The settings of an agent: its number of steps without a person, and the actions that are denied, need approval or
+/// pass.
 ///
-/// Patterns are globs: `*` matches any text, `?` one character, `[ab]` one of several, `{a,b}` one of the
-/// alternatives. Patterns of `deny` and `requires_approval` match from any word of a hint on. Patterns of
-/// `auto_approve` match the whole hint, and never one that looks like several commands. A `*` at the end of
-/// such a pattern allows any words to follow; use `deny` to exclude some.
+/// Patterns are globs: `*` matches any characters, `?` one character, `[ab]` one of several characters, and `{a,b}` one
+/// of the alternatives. Patterns of `deny` and `requires_approval` can start at any word of an action. A pattern of
+/// `auto_approve` must match the whole action, and never matches several commands. Its `*` at the end allows any words
+/// to follow, so use `deny` to exclude some of them.
 ///
 /// Source: MCP-AQL §8.7.4 (REQ-AUT-17).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,28 +34,28 @@ pub struct AgentSettings {
 
 macro_rules! agent_settings {
     ($($place:ident)?) => {
-        /// Sets how many steps an agent takes before a person is asked. Default: 50.
+        /// Sets how many steps an agent may take before a person is asked. Default: 50.
         #[must_use]
         pub fn max_autonomous_steps(mut self, steps: u32) -> Self {
             self.$($place.)?max_autonomous_steps = Some(steps);
             self
         }
 
-        /// Sets the risk above which an agent is paused. Default: [`RiskTolerance::Moderate`].
+        /// Sets the risk score above which an agent is paused. Default: [`RiskTolerance::Moderate`].
         #[must_use]
         pub fn risk_tolerance(mut self, tolerance: RiskTolerance) -> Self {
             self.$($place.)?risk_tolerance = Some(tolerance);
             self
         }
 
-        /// Sets the actions that block an agent until a person lifts the block. Default: none.
+        /// Sets patterns of actions that block the agent until a person lifts the block. Default: none.
         #[must_use]
         pub fn deny<T: Into<String>>(mut self, patterns: impl IntoIterator<Item = T>) -> Self {
             self.$($place.)?deny = Some(texts(patterns));
             self
         }
 
-        /// Sets the actions that a person must confirm. Default: none.
+        /// Sets patterns of actions that a person must confirm. Default: none.
         #[must_use]
         pub fn requires_approval<T: Into<String>>(
             mut self,
@@ -65,7 +65,7 @@ macro_rules! agent_settings {
             self
         }
 
-        /// Sets the actions that pass without an evaluation of their risk. Default: none.
+        /// Sets patterns of actions that pass without an evaluation of their risk. Default: none.
         #[must_use]
         pub fn auto_approve<T: Into<String>>(
             mut self,
@@ -84,7 +84,7 @@ fn texts<T: Into<String>>(patterns: impl IntoIterator<Item = T>) -> Vec<String> 
 impl AgentSettings {
     agent_settings!();
 
-    /// Returns these settings, completed by those of `base`.
+    /// Returns these settings. Missing values come from `base`.
     pub(super) fn over(&self, base: &Self) -> Self {
         let list = |own: &Option<Vec<String>>, base: &Option<Vec<String>>| {
             own.as_ref().or(base.as_ref()).cloned()
@@ -98,8 +98,8 @@ impl AgentSettings {
         }
     }
 
-    /// Applies settings that are stricter than these. Patterns are added to `deny` only: patterns of
-    /// `requires_approval` are evaluated before the risk, so they could prevent a block.
+    /// Applies the stricter settings of `given`. Patterns are only added to `deny`: those of `requires_approval` are
+    /// evaluated before the risk, so adding one could prevent a block.
     pub(super) fn tighten(
         &mut self,
         given: AgentSettings,
@@ -148,15 +148,17 @@ impl AgentSettings {
     }
 }
 
-/// The default number of steps that an agent takes without a person.
+/// The default number of steps without a person.
 pub(super) const DEFAULT_STEPS: u32 = 50;
-/// The default validity of a code.
+/// The default time for which a code is valid.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
-/// The default number of wrong codes per minute.
+/// The default limit on wrong codes per minute.
 const DEFAULT_ATTEMPTS: usize = 10;
 
-/// The safety loop: agents report each action before they take it, and a person can stop them through a
-/// channel that no agent can reach.
+/// The safety loop: agents report each action before they take it, and people can stop them through a channel that no
+/// agent can reach.
+///
+/// In mode `enforcing`, the loop needs at least one [`channel`](Self::channel) to people.
 ///
 /// ```
 /// use mcp_aql::prelude::*;
@@ -177,7 +179,7 @@ const DEFAULT_ATTEMPTS: usize = 10;
 ///             })
 ///             .channel(people.clone()),
 ///     )
-///     // In place of a file in the user's state directory.
+///     // The default is a file in the user's state directory.
 ///     .store(MemoryState::default())
 /// #   .without_config()
 ///     .build()?;
@@ -185,18 +187,29 @@ const DEFAULT_ATTEMPTS: usize = 10;
 /// # Ok(()) }
 /// ```
 ///
-/// The safety loop adds the protocol's operations `execute_agent`, `record_execution_step`,
-/// `complete_execution`, `abort_execution`, `confirm_operation` and `verify_challenge`. These settings are
-/// overridden by the tables `[safety_loop]` and `[safety_loop.agents.NAME]` of the configuration file, and the
-/// mode by the variable `MCPAQL_SAFETY_LOOP`. The keys are `mode` and `challenge_timeout_seconds`, and for all
-/// or single agents `max_autonomous_steps`, `risk_tolerance`, `deny`, `requires_approval` and `auto_approve`.
+/// The safety loop adds the protocol's operations `execute_agent`, `record_execution_step`, `complete_execution`,
+/// `abort_execution`, `confirm_operation` and `verify_challenge`.
+///
+/// The configuration file overrides these settings, and the environment variable `MCPAQL_SAFETY_LOOP` overrides the
+/// mode. All keys except the first two are also allowed in a table `[safety_loop.agents.NAME]`:
+///
+/// ```toml
+/// [safety_loop]
+/// mode = "enforcing"
+/// challenge_timeout_seconds = 300
+/// max_autonomous_steps = 50
+/// risk_tolerance = "moderate"
+/// deny = ["drop_*"]
+/// requires_approval = ["deploy_*"]
+/// auto_approve = ["read_*"]
+/// ```
 ///
 /// Source: MCP-AQL §8.6 to §8.8 (REQ-LOOP-01, REQ-AUT-17, REQ-OOB-07, REQ-OOB-12).
 #[derive(Clone)]
 pub struct SafetyLoop {
     pub(super) mode: LoopMode,
     pub(super) base: AgentSettings,
-    /// The settings of single agents, by their normalized names.
+    /// The settings of single agents. The key is the normalized name.
     pub(super) agents: BTreeMap<String, AgentSettings>,
     scorer: Arc<dyn RiskScorer>,
     pub(super) timeout: Duration,
@@ -212,7 +225,7 @@ impl Default for SafetyLoop {
 }
 
 impl SafetyLoop {
-    /// Creates a safety loop with the default settings, in mode `enforcing`.
+    /// Creates a safety loop with the default settings. Its mode is `enforcing`.
     pub fn new() -> Self {
         Self {
             mode: LoopMode::Enforcing,
@@ -235,8 +248,8 @@ impl SafetyLoop {
 
     agent_settings!(base);
 
-    /// Sets the settings of the agent with this name. Settings that are not given are those of all agents. Names
-    /// with the same normalized form are the same.
+    /// Sets the settings of a single agent. Values that you do not set are those of all agents. Two names are the same
+    /// if their normalized forms are equal.
     #[must_use]
     pub fn agent(
         mut self,
@@ -249,29 +262,29 @@ impl SafetyLoop {
         self
     }
 
-    /// Sets the scorer of actions. Default: [`DefaultScorer`].
+    /// Sets the scorer of the actions' risk. Default: [`DefaultScorer`].
     #[must_use]
     pub fn scorer(mut self, scorer: impl RiskScorer) -> Self {
         self.scorer = Arc::new(scorer);
         self
     }
 
-    /// Sets how long a code is valid. Default: 5 minutes. Range: 10 seconds to a day (REQ-OOB-07).
+    /// Sets how long a code is valid: from 10 seconds to one day. Default: 5 minutes (REQ-OOB-07).
     #[must_use]
     pub fn challenge_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Sets how many wrong codes an agent, and a session, may send in 60 seconds before both are locked: for a
-    /// minute, and twice as long each further time. Default and maximum: 10 (REQ-OOB-12).
+    /// Sets how many wrong codes an agent, and a session, may send in 60 seconds. Another one locks it for a minute,
+    /// and each further lock lasts twice as long. Default and maximum: 10 (REQ-OOB-12).
     #[must_use]
     pub fn max_wrong_codes(mut self, attempts: usize) -> Self {
         self.attempts = attempts;
         self
     }
 
-    /// Adds a channel through which people are asked.
+    /// Adds a channel through which people receive requests. You can add several.
     #[must_use]
     pub fn channel(mut self, channel: impl HumanChannel) -> Self {
         self.channels.push(Arc::new(channel));
@@ -286,7 +299,7 @@ impl SafetyLoop {
         }
     }
 
-    /// Compiles the settings and reports their faults.
+    /// Compiles the settings and reports their errors.
     pub(crate) fn compile(&self, problems: &mut Vec<String>) -> AgentPolicies {
         if self.mode == LoopMode::Enforcing && self.channels.is_empty() {
             problems.push(
@@ -325,7 +338,7 @@ impl SafetyLoop {
         }
     }
 
-    /// Returns whether a channel to people is configured.
+    /// Returns `true` if a channel to people is configured.
     pub(crate) fn reaches_people(&self) -> bool {
         !self.channels.is_empty()
     }
@@ -340,7 +353,7 @@ impl SafetyLoop {
         let tolerance = settings.risk_tolerance.unwrap_or_default();
         let list = |patterns: Option<Vec<String>>| match patterns.unwrap_or_default() {
             patterns if patterns.is_empty() => "none".to_owned(),
-            // The file of a project may add patterns.
+            // The configuration file of a project may add patterns, so hidden characters are made visible.
             patterns => mcp_aql_text::visible(&patterns.join(" ")).into_owned(),
         };
         format!(

@@ -1,5 +1,12 @@
-//! The state machine of an agent: pure functions of its state, the time and an event. Every change of an agent
-//! is made here.
+//! The state machine of an agent.
+//!
+//! Its transitions are pure functions of the agent's state, the time and an event. All changes of an agent are made
+//! here.
+//!
+//! ```text
+//! pending → running → completed | failed | cancelled
+//! pending → cancelled
+//! ```
 
 use super::transition::{Effects, Env, Event, Rejection, Start};
 
@@ -9,20 +16,20 @@ use super::presence::LEASE_SECONDS;
 use super::retry_lockout;
 use crate::human_channel::RequestKind;
 
-/// The maximum number of requests that an agent may cause per minute.
+/// The maximum number of requests to people that an agent may cause per minute.
 pub(super) const MAX_REQUESTS_PER_MINUTE: usize = 10;
 
 pub(super) const PAUSE: &str = "pause";
 
-/// The maximum number of characters of an action that people see. Every hint fits.
+/// The maximum number of characters of an action that people see. The hint of a step always fits.
 const MAX_ACTION_CHARS: usize = 4_000;
-/// The number of these characters that are taken from the end.
+/// The number of these characters taken from the end of the action.
 const ACTION_END_CHARS: usize = 1_000;
-/// The room for the notice in a shortened action, so that it is not shortened again.
+/// The budget for the notice in a shortened action, so that a shortened action is not shortened again.
 const NOTICE_CHARS: usize = 100;
 
-/// Returns the action that a person decides about, and a warning if it was shortened, so that a long and
-/// harmless beginning cannot hide the rest.
+/// Returns the action for the person who decides, and a warning if it was shortened. Without the warning, a long and
+/// harmless beginning could hide the rest.
 pub(super) fn displayed(text: &str) -> (String, Option<String>) {
     let length = text.chars().count();
     if length <= MAX_ACTION_CHARS + NOTICE_CHARS {
@@ -35,7 +42,7 @@ pub(super) fn displayed(text: &str) -> (String, Option<String>) {
     (cut, Some(format!("Not all of it is shown: {hidden} of its {length} characters are left out")))
 }
 
-/// Shortens an agent's text for a log or a list.
+/// Shortens a string of an agent for a log or a list.
 pub(super) fn shortened(text: &str) -> String {
     const MAX_CHARS: usize = 1_000;
     let mut short: String = text.chars().take(MAX_CHARS).collect();
@@ -46,11 +53,11 @@ pub(super) fn shortened(text: &str) -> String {
 }
 
 impl AgentState {
-    /// Applies the effects of time. Every transition starts with this.
+    /// Applies the effects of time, such as expired requests. Every transition calls this first.
     pub(super) fn settle(&mut self, env: &Env<'_>, effects: &mut Effects) {
         let now = env.now;
         retry_lockout::rebase(&mut self.issued, now);
-        // Setting the clock back must not extend anything.
+        // Setting the clock back must not extend any request.
         let latest = now + env.timeout;
         let ids: Vec<_> = self.requests().map(|ask| ask.id.clone()).collect();
         for id in ids {
@@ -75,7 +82,7 @@ impl AgentState {
         }
         let elsewhere = self.execution.as_ref().is_some_and(|last| last.owner != env.me);
         if elsewhere && !env.owner_lives {
-            // A pending execution cannot fail (REQ-LIF-02).
+            // The protocol allows a pending execution to be canceled, but not to fail (REQ-LIF-02).
             let status = match self.live().map(|execution| execution.status) {
                 Some(AgentExecutionStatus::Pending) => AgentExecutionStatus::Cancelled,
                 _ => AgentExecutionStatus::Failed,
@@ -102,7 +109,7 @@ impl AgentState {
         self.clear(PAUSE);
     }
 
-    /// Ends the execution. A block and an open challenge remain.
+    /// Ends the execution. A block and its open challenge remain.
     pub(super) fn end(
         &mut self,
         status: AgentExecutionStatus,
@@ -136,7 +143,7 @@ impl AgentState {
         refuses
     }
 
-    /// Creates a request of this kind, unless there were too many.
+    /// Creates a request of this kind. With `bounded`, the limit on requests applies.
     pub(super) fn create_request(
         &mut self,
         kind: RequestKind,
@@ -169,7 +176,7 @@ impl AgentState {
         Some(ask)
     }
 
-    /// Rejects a transition of a blocked agent and audits it with the caller's session.
+    /// Rejects the transition of a blocked agent. The audit log records the caller's session.
     pub(super) fn reject_if_blocked(
         &self,
         caller: Option<&str>,
@@ -203,19 +210,19 @@ impl AgentState {
                 return Err(elsewhere(live, env));
             }
             match live.status {
-                // The approval is already requested or granted.
+                // The approval has already been requested or granted.
                 _ if live.parameters == start.parameters => return Ok(()),
                 AgentExecutionStatus::Running => return Err(Rejection::Busy),
                 _ => {}
             }
         }
         let runs = env.mode != LoopMode::Enforcing;
-        // If no request can be made, nothing is recorded: there must not be an execution whose parameters were
-        // never shown to a person.
+        // If no request can be made, nothing is recorded. Otherwise there would be an execution whose parameters no
+        // person has ever seen.
         if !runs && self.reject_request(start.session, env, effects) {
             return Err(Rejection::TooMany(60));
         }
-        // A new start replaces one that is not approved.
+        // A new start replaces an earlier start without approval.
         self.end(AgentExecutionStatus::Cancelled, "Replaced", env, effects);
         self.grant = None;
         let last = self.execution.replace(new_execution(start, runs, env));
@@ -226,7 +233,7 @@ impl AgentState {
         }
         let asked = self.request_start(start.action, env, effects);
         if asked.is_err() {
-            // The caller received an error, so no caller would end this execution.
+            // The caller receives an error, so it would never end this execution.
             self.execution = last;
             effects.audit.retain(|event| event.event != "EXECUTION_STARTED");
         }
@@ -263,7 +270,7 @@ impl AgentState {
         }
     }
 
-    /// Ends the execution at the agent's request.
+    /// Ends the execution because the agent asks for it.
     pub(super) fn finish(
         &mut self,
         session: Option<&str>,
@@ -296,7 +303,7 @@ impl AgentState {
     }
 }
 
-/// The record of an execution that starts now. It is pending unless it runs at once.
+/// Creates the record of an execution that starts now. With `runs`, it is running, and otherwise pending.
 fn new_execution(start: &Start<'_>, runs: bool, env: &Env<'_>) -> Execution {
     let status = match runs {
         true => AgentExecutionStatus::Running,

@@ -1,4 +1,4 @@
-//! Stops agents at the request of an operator.
+//! Stops agents at an operator's request.
 
 use mcp_aql_core::OperationError;
 
@@ -29,10 +29,10 @@ impl AgentState {
         let reason = "An operator has stopped the agent".to_owned();
         let asked = (action.as_str(), vec![reason.clone()]);
         let asked = self.create_request(RequestKind::Block, asked, false, env, effects);
-        // A block always produces its request.
+        // The request of a block is not subject to a limit, so it always exists.
         let Some(ask) = asked else { return Err(Rejection::Invalid) };
         effects.note(Event::new("AGENT_BLOCKED", "denied").reason(&reason).request(&ask).by(by));
-        // No action has this digest, so that lifting the block approves none.
+        // No action has the empty digest, so lifting the block does not approve an action.
         let digest = String::new();
         let since = env.now;
         self.block = Some(Block { action, digest, reason, since, session, stopped: true, ask });
@@ -41,7 +41,7 @@ impl AgentState {
 }
 
 impl SafetyCore {
-    /// Stops a running agent. Its session may take no action of this adapter either.
+    /// Stops a running agent. Its session can then take no actions of this adapter.
     pub(super) async fn stop(
         &self,
         agent: &str,

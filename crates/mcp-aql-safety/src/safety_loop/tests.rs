@@ -1,4 +1,4 @@
-//! Tests of the safety loop, among them random events compared with a simple model.
+//! Tests of the safety loop. Some of them compare random events with a simple model.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
@@ -37,7 +37,7 @@ const AGENTS: [&str; 3] = ["Ada", "Bo", "Cy"];
 const HINTS: [&str; 6] =
     ["read_file a", "write_file b", "delete c", "sudo d", "drop_table e", "deploy_f now"];
 
-/// One process: a safety loop on a store that outlives it.
+/// One process of the test: a safety loop on a store that outlives the process.
 struct Process {
     core: Arc<SafetyCore>,
     sessions: [Session; 3],
@@ -51,7 +51,7 @@ struct Rig {
 }
 
 impl SafetyCore {
-    /// Uses an approval as the gatekeeper does.
+    /// Uses an approval in the same way as the gatekeeper.
     async fn take_approval(
         &self,
         operation: &str,
@@ -162,7 +162,7 @@ impl Rig {
         }
     }
 
-    /// Starts an agent with a person's approval.
+    /// Starts an agent, with the approval of a person.
     async fn begun(&self, agent: usize) {
         self.start(agent).await.unwrap();
         let request = self.people.requests().pop().unwrap();
@@ -179,7 +179,7 @@ enum Happens {
     Start(usize),
     Step(usize, usize, bool),
     Finish(usize, bool),
-    /// Returns a code among the last requests, as it was shown.
+    /// Returns one of the last codes shown to people.
     Right(usize),
     Wrong(usize),
     Unknown,
@@ -214,7 +214,7 @@ fn happens() -> impl Strategy<Value = Happens> {
     ]
 }
 
-/// Counts of what happened.
+/// The counters of a random run.
 #[derive(Debug, Default)]
 struct Counts {
     events: usize,
@@ -226,19 +226,19 @@ struct Counts {
     stops: usize,
 }
 
-/// The expected state, independent of the implementation.
+/// The expected state. It does not use the implementation.
 #[derive(Default)]
 struct Model {
     /// The blocked agents, with their sessions.
     blocked: BTreeMap<usize, String>,
-    /// The paused agents, with the end of the pause if it ends by itself.
+    /// The paused agents, with the time at which the pause ends by itself, if it does.
     paused: BTreeMap<usize, Option<DateTime<Utc>>>,
     used: BTreeSet<String>,
     burned: BTreeSet<String>,
-    /// The blocks that an agent must be notified of with each step.
+    /// The blocks of which the agent must be notified with each step.
     told: HashMap<usize, BTreeSet<usize>>,
     seen: HashMap<usize, (String, AgentExecutionStatus)>,
-    /// Whether the clock was set back, so that expiry times are uncertain by seconds.
+    /// If `true`, the clock was set back, so that expiry times are uncertain by some seconds.
     went_back: bool,
     counts: Counts,
 }
@@ -256,12 +256,12 @@ impl Model {
         });
     }
 
-    /// The status of every execution changes only as the protocol allows (REQ-LIF-02, REQ-LIF-03).
+    /// Checks that the status of each execution changes only as the protocol allows (REQ-LIF-02, REQ-LIF-03).
     fn observe(&mut self, agent: usize, id: &str, status: AgentExecutionStatus) {
         use AgentExecutionStatus::{Cancelled, Completed, Failed, Pending, Running};
         if let Some((known, before)) = self.seen.get(&agent) {
             let allowed = match (before, status) {
-                // The request was not answered, and the next start has cancelled it.
+                // The request was not answered, and the next start has canceled it.
                 _ if known != id => !before.is_live() || *before == Pending,
                 (before, after) if *before == after => true,
                 (Pending, after) => matches!(after, Running | Cancelled | Completed | Failed),
@@ -360,7 +360,7 @@ async fn happen(rig: &mut Rig, model: &mut Model, event: &Happens) {
         Happens::Restart => {
             rig.pass(13);
             rig.restart();
-            // An execution of a process that is gone has ended (REQ-LIF-10). If the clock was set back a little, the
+            // An execution of an ended process has ended, too (REQ-LIF-10). If the clock was set back a little, the
             // process counts as running for that much longer.
             rig.process.core.store().await.unwrap();
             if model.went_back {
@@ -471,7 +471,7 @@ async fn step(rig: &Rig, model: &mut Model, agent: usize, hint: &str, failed: bo
             }
         }
     } else if !directive.may_continue && reply.status == AgentExecutionStatus::Running {
-        // The pause has the request that was made, or was just renewed.
+        // The request of the pause is the last one made or renewed.
         let state = rig.process.core.state(AGENTS[agent]).await.unwrap().unwrap();
         let pause = state.pause.expect("what does not go on is paused");
         model.paused.insert(agent, pause.until);
@@ -487,7 +487,7 @@ fn cases(default: u32) -> ProptestConfig {
     }
 }
 
-/// Set `PROPTEST_CASES` to run more cases. With `--nocapture` the test prints the number of events.
+/// Set `PROPTEST_CASES` to run more cases. With `--nocapture`, the test prints the numbers of events.
 #[test]
 fn whatever_happens_the_brake_holds() {
     // REQ-LOOP-09, REQ-LOOP-10, REQ-AUT-14, REQ-AUT-15, REQ-OOB-06, REQ-OOB-08, REQ-OOB-09,
@@ -534,7 +534,7 @@ fn nothing_is_approved_unseen() {
         assert!(request.action.chars().count() < 4_100);
         rig.give(&request, request.code.reveal()).await.unwrap();
 
-        // The whole hint is shown, for a pause, a block, and after a renewal.
+        // A pause, a block and a renewed request all show the whole hint.
         let desk = ApprovalQueue(Arc::clone(core));
         for verb in ["delete", "drop_table"] {
             let hint = format!("{verb} {} and then the worst", "x ".repeat(1_900));
@@ -576,7 +576,7 @@ fn nobody_hides_a_request_or_a_block_behind_a_crowd() {
         rig.begun(1).await;
         rig.step(1, "deploy_f now", None).await.unwrap();
         for number in 0..620 {
-            // All others come first in the order of names and keys.
+            // All other agents come first, ordered by group and key.
             let session = Session::new();
             let agent = format!("!{number:04}");
             core.start(Some(&session), &agent, None).await.unwrap();
@@ -647,14 +647,14 @@ fn nobody_fills_the_store_with_agents() {
         assert_eq!(start("more".to_owned()).await, Err(ErrorCode::PermissionDenied));
         assert_eq!(start("A1".to_owned()).await.map(drop), Ok(()), "it is there already");
         assert_eq!(live().await, MAX_AGENTS);
-        // An ended execution releases its slot, independent of the cause.
+        // An ended execution releases its slot, regardless of the reason.
         let desk = ApprovalQueue(Arc::clone(core));
         let request = rig.people.requests().pop().unwrap();
         desk.decide(&request.id, false, Decider::from("test")).await.unwrap();
         start("more".to_owned()).await.unwrap();
         assert_eq!(live().await, MAX_AGENTS);
 
-        // A start that is rejected because of too many requests leaves no record.
+        // A start rejected because of too many requests leaves no record.
         for number in 0..200 {
             let other = Session::new();
             let _ = core.start(Some(&other), &format!("b{number}"), None).await;
@@ -681,7 +681,7 @@ fn nobody_begins_with_what_no_person_was_shown() {
         let request = rig.people.requests().pop().unwrap();
         assert!(request.action.ends_with("{\"number\":9}"), "{}", request.action);
         rig.give(&request, request.code.reveal()).await.unwrap();
-        // Only the approved parameters start: others have to wait for the end.
+        // Only the approved parameters start at once. Others have to wait for the end.
         start(9).await.unwrap();
         rig.pass(61);
         assert_eq!(start(10).await.unwrap_err().details()["reason"], "already_executing");
@@ -696,7 +696,7 @@ fn a_start_that_nobody_approves_ends_with_its_question() {
         let core = &rig.process.core;
         let pending = rig.start(0).await.unwrap();
         let request = rig.people.requests().pop().unwrap();
-        // Another session has to wait, and the session that started can abort.
+        // Another session has to wait. The session that started the agent can abort.
         let other = Session::new();
         let started = core.start(Some(&other), AGENTS[0], None).await.unwrap_err();
         assert_eq!(started.details()["reason"], "other_session");
@@ -707,7 +707,7 @@ fn a_start_that_nobody_approves_ends_with_its_question() {
         let started = core.start(Some(&other), AGENTS[0], None).await.unwrap();
         assert_ne!(started.execution_id, pending.execution_id);
 
-        // The request was not answered: the name is free for the next start.
+        // The request was not answered, so the next start can use the name.
         let request = rig.people.requests().pop().unwrap();
         rig.pass(301);
         assert_eq!(rig.give(&request, request.code.reveal()).await, Err(ErrorCode::TokenExpired));
@@ -869,7 +869,7 @@ fn what_cannot_be_read_hides_nothing_else() {
         assert_eq!((seen.blocks.len(), seen.agents.len()), (1, 2));
         assert_eq!(seen.requests.len(), 2, "of the block, and of the other approval");
 
-        // Other agents are notified of a block, and are still blocked themselves if necessary.
+        // Other agents are notified of the block, and can still be blocked themselves.
         assert!(!rig.step(1, "read_file a", None).await.unwrap().autonomy.may_continue);
         let session = Session::new();
         core.start(Some(&session), "Dee", None).await.unwrap();
@@ -897,9 +897,10 @@ impl Hook for Slow {
     }
 }
 
-/// The number of agents, of fifty in one session, that report without a pause. Blocks, their end, and pending
-/// approvals reach all fifty, and no agent waits until the others are done. The wait is measured in steps of the
-/// others, because seconds depend on the disk.
+/// The number of agents in one session of fifty that report without a pause.
+///
+/// Blocks, their end, and pending approvals must reach all fifty agents, and no agent may wait until the others are
+/// done. The test measures the wait in steps of the others, because seconds depend on the disk.
 async fn many_report_at_once(store: Arc<dyn StateStore>, busy: usize, most_steps: usize) {
     let people = MemoryChannel::default();
     let settings = SafetyLoop::new()
@@ -961,7 +962,7 @@ async fn many_report_at_once(store: Arc<dyn StateStore>, busy: usize, most_steps
             steps
         });
     }
-    // The notifications that some agents receive, and the approvals that each waits for.
+    // The notifications that some of the agents receive, and the approvals for which each of them waits.
     let told = async || {
         let mut told = Vec::new();
         for name in names.iter().step_by(12) {
@@ -1056,12 +1057,12 @@ fn the_agents_of_a_process_that_was_killed_are_free_at_once() {
         let started = rig.start(0).await.unwrap_err();
         assert_eq!(started.details()["reason"], "other_session");
         assert_eq!(started.details()["retry_after_seconds"], 12);
-        // This process, presented as another one with the same id that was started earlier.
+        // This process, presented as another process with the same id and an earlier start.
         let records = rig.store.list("safety_processes", None, None, 9).await.unwrap();
         let owner = &other.core.state(AGENTS[0]).await.unwrap().unwrap().execution.unwrap().owner;
         let record = records.iter().find(|record| record.key == *owner).unwrap();
         let mut value: serde_json::Value = serde_json::from_str(&record.value).unwrap();
-        // If `/proc` hides processes, no process counts as gone.
+        // If `/proc` hides processes, no process counts as ended.
         let Some(begun) = value["process"]["started"].as_u64() else { return };
         value["process"]["started"] = (begun - 1).into();
         let kept = NewRecord::new(value.to_string()).expires_at(record.expires_at.unwrap());
@@ -1172,7 +1173,7 @@ fn failed_tries_are_counted_whatever_they_are_and_over_restarts() {
         let done = rig.process.core.verify(Some(&session), &request.id, "0").await.unwrap_err();
         assert_eq!(done.code(), ErrorCode::RateLimitExceeded);
         assert_eq!(done.details()["retry_after_seconds"], 60);
-        // The right code of a new challenge has to wait too, and so does a session that guesses.
+        // The correct code of a new challenge has to wait, too, and so does a session that guesses.
         let desk = ApprovalQueue(Arc::clone(&rig.process.core));
         desk.renew_code(&request.id, Decider::from("test")).await.unwrap();
         let fresh = rig.people.requests().pop().unwrap();
@@ -1202,7 +1203,7 @@ fn another_process_takes_nothing_from_one_that_lives() {
         rig.step(0, "drop_table users", None).await.unwrap();
         let started = other.core.start(Some(&other.sessions[0]), "ADA", None).await.unwrap_err();
         assert_eq!(started.details()["reason"], "blocked");
-        // The code is accepted there too, and only its hash is in the store.
+        // Other processes accept the code as well, although the store only contains its hash.
         let request = rig.people.requests().pop().unwrap();
         other.core.verify(None, &request.id, request.code.reveal()).await.unwrap();
         rig.step(0, "write_file x", None).await.unwrap();
@@ -1218,7 +1219,7 @@ fn a_machine_whose_clock_is_ahead_is_taken_for_alive() {
         let other = process(&ahead, &rig.store, &rig.people);
         other.core.start(Some(&other.sessions[0]), AGENTS[0], None).await.unwrap();
         let state = || async { rig.process.core.state(AGENTS[0]).await.unwrap().unwrap() };
-        // This process first ends the executions of processes that are gone.
+        // This process first closes the executions of ended processes.
         assert!(state().await.live().is_some());
         let started = rig.start(0).await.unwrap_err();
         assert_eq!(started.details()["reason"], "other_session");
@@ -1267,7 +1268,7 @@ fn an_approved_operation_passes_once_and_only_as_it_was_asked() {
             "not its business"
         );
 
-        // A failed attempt does not change it.
+        // A failed attempt does not change this.
         let wrong = core.confirm(Some(rig.session(0)), "0").await.unwrap_err();
         assert_eq!(wrong.code(), ErrorCode::TokenInvalid);
         assert!(!rig.step(0, "read_file a", None).await.unwrap().autonomy.may_continue);
@@ -1291,7 +1292,7 @@ fn an_approved_operation_passes_once_and_only_as_it_was_asked() {
         let taken = futures_util::future::join_all((0..8).map(|_| take())).await;
         assert_eq!(taken.into_iter().filter(|taken| *taken.as_ref().unwrap()).count(), 1);
 
-        // A denial is an answer too.
+        // A denial is an answer as well.
         core.request_approval(ask()).await.unwrap();
         let desk = ApprovalQueue(Arc::clone(core));
         let id = rig.people.requests().pop().unwrap().id;
@@ -1323,7 +1324,7 @@ fn an_answer_reaches_the_agent_if_nobody_could_tell_it() {
         let waiting = rig.store.get("safety_agents", "ada").await.unwrap().unwrap();
         assert!(!rig.step(0, "read_file a", None).await.unwrap().autonomy.may_continue);
         ApprovalQueue(Arc::clone(core)).decide(&id, false, Decider::from("test")).await.unwrap();
-        // Simulates a process that was killed between the answer and the notification of the agent.
+        // Simulates a process killed between the answer and the notification of the agent.
         let kept = NewRecord::new(waiting.value).group(waiting.group.unwrap());
         let change = Change::put("safety_agents", "ada", Expected::Any, kept);
         assert!(rig.store.write(vec![change]).await.unwrap());
@@ -1379,17 +1380,17 @@ fn a_renewed_request_is_about_the_call_that_it_was_about() {
         desk.renew_code(&shown, Decider::from("test")).await.unwrap();
         let renewed = rig.people.requests().pop().unwrap();
         assert_eq!((&renewed.id, &*renewed.action), (&shown, "delete_bed 1"));
-        // An approval on an outdated page applies to the call that it showed only.
+        // An approval on an outdated page applies only to the call shown there.
         desk.decide(&shown, true, Decider::from("test")).await.unwrap();
         assert!(!core.take_approval("delete_bed", "h2", session).await.unwrap());
         assert!(core.take_approval("delete_bed", "h1", session).await.unwrap());
-        // A later request has another id, even for the same call. The page's id is no longer valid.
+        // A later request has another id, even for the same call, so the id on the page is invalid.
         let next = core.request_approval(ask("h1", "delete_bed 1")).await.unwrap();
         assert!(next != shown && next != other);
         desk.decide(&shown, true, Decider::from("test")).await.unwrap_err();
         desk.renew_code(&shown, Decider::from("test")).await.unwrap_err();
         assert!(!core.take_approval("delete_bed", "h1", session).await.unwrap());
-        // The same applies to an agent's request, which receives a new id when it is renewed.
+        // The same applies to an agent's request. A renewed request has a new id.
         rig.begun(1).await;
         rig.step(1, "deploy_f now", None).await.unwrap();
         let old = rig.people.requests().pop().unwrap().id;

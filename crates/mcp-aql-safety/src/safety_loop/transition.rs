@@ -1,4 +1,4 @@
-//! The inputs and the effects of a transition of an agent.
+//! The inputs and the effects of an agent's transitions.
 
 use super::agent_state::PersonRequest;
 use super::directive::{AgentNotification, LoopMode};
@@ -8,35 +8,35 @@ use crate::human_channel::Decider;
 use chrono::{DateTime, TimeDelta, Utc};
 use mcp_aql_core::audit::{Confirmation, ConfirmationStep, ConfirmedBy};
 
-/// The inputs of a transition besides the state.
+/// The inputs of a transition other than the agent's state.
 pub(super) struct Env<'a> {
     pub(super) now: DateTime<Utc>,
     pub(super) mode: LoopMode,
     /// The id of this process.
     pub(super) me: &'a str,
-    /// Whether the process that holds the agent's session is running.
+    /// If `true`, the process that serves the agent's session is running.
     pub(super) owner_lives: bool,
-    /// The id of the next request and the hash of its code, if a request is made.
+    /// The id of the next request, and the hash of its code, in case the transition makes a request.
     pub(super) fresh_id: &'a str,
     pub(super) fresh_hash: &'a str,
-    /// Whether too many requests were shown for a session.
+    /// Returns `true` if the limit on requests is reached for a session.
     pub(super) request_limit_reached: &'a (dyn Fn(Option<&str>) -> bool + Sync),
     pub(super) timeout: TimeDelta,
     pub(super) max_attempts: usize,
-    /// Notifications of the blocks of other agents.
+    /// Notifications about the blocks of other agents.
     pub(super) blocks: &'a [AgentNotification],
-    /// The subjects that this agent no longer waits for.
+    /// The subjects for which this agent no longer needs to wait.
     pub(super) answered: &'a [String],
     pub(super) policy: &'a AgentPolicy,
     pub(super) scorer: &'a dyn RiskScorer,
 }
 
-/// The effects of a transition, applied once it is stored.
+/// The effects of a transition. They are applied after the new state was stored.
 #[derive(Debug, Default)]
 pub(super) struct Effects {
-    /// A new request. Its code is the one of `Env::fresh_hash`.
+    /// A new request. Its code belongs to the hash in `Env::fresh_hash`.
     pub(super) present: Option<PersonRequest>,
-    /// The requests that can no longer be answered.
+    /// The requests closed by the transition.
     pub(super) closed: Vec<String>,
     pub(super) audit: Vec<Event>,
 }
@@ -49,9 +49,9 @@ pub(super) struct Event {
     pub(super) reason: Option<String>,
     pub(super) challenge: Option<String>,
     pub(super) by: Option<Decider>,
-    /// The action that is judged.
+    /// The evaluated action.
     pub(super) action: Option<String>,
-    /// The caller's session, if it may differ from the session of the execution.
+    /// The session of the caller, if it can differ from the session of the execution.
     pub(super) caller: Option<Option<String>>,
 }
 
@@ -60,7 +60,7 @@ impl Event {
         Self { event, outcome, reason: None, challenge: None, by: None, action: None, caller: None }
     }
 
-    /// Returns the step of a person's confirmation that this event is.
+    /// Returns the step of a confirmation that this event represents, if any.
     pub(super) fn confirmation(&self) -> Option<Confirmation> {
         let step = match (self.event, self.outcome) {
             ("CHALLENGE_ISSUED", "issued") => ConfirmationStep::Asked,
@@ -86,18 +86,18 @@ impl Event {
         self
     }
 
-    /// Sets the action that is judged.
+    /// Sets the evaluated action.
     pub(super) fn action(mut self, action: &str) -> Self {
         self.action = Some(action.to_owned());
         self
     }
 
-    /// Sets the request that the event is about, and its action.
+    /// Sets the request of the event, and the action of the request.
     pub(super) fn request(self, ask: &PersonRequest) -> Self {
         self.challenge(&ask.id).action(&ask.action)
     }
 
-    /// Sets the session of the caller, who may have none.
+    /// Sets the session of the caller. A caller may have none.
     pub(super) fn caller(mut self, session: Option<&str>) -> Self {
         self.caller = Some(session.map(str::to_owned));
         self
@@ -110,7 +110,7 @@ impl Effects {
     }
 }
 
-/// The reason for rejecting a transition.
+/// The reason why a transition was rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Rejection {
     /// The agent is blocked until a person lifts the block.
@@ -120,7 +120,7 @@ pub(super) enum Rejection {
     },
     /// The agent has no running or pending execution.
     NotExecuting,
-    /// The execution belongs to another session. If that session's process is gone, the agent can be used again
+    /// The execution belongs to another session. If the process of that session has ended, the agent can be used again
     /// after this number of seconds.
     Elsewhere {
         free_in: Option<u64>,
@@ -139,7 +139,7 @@ pub(super) enum Rejection {
     },
     /// The code belongs to a challenge.
     WrongOperation,
-    /// Too many attempts or requests; the seconds to wait.
+    /// There were too many attempts or requests. The value is the number of seconds to wait.
     TooMany(u64),
 }
 
@@ -151,6 +151,6 @@ pub(super) struct Start<'a> {
     pub(super) execution_id: &'a str,
     /// The hash of the agent's parameters.
     pub(super) parameters: &'a str,
-    /// The text for the person.
+    /// The action for the person who approves the start.
     pub(super) action: &'a str,
 }

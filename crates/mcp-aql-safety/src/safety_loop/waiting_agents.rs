@@ -9,7 +9,7 @@ use super::directive::AgentNotification;
 use super::records::{AGENTS, agent_change, readable};
 
 impl SafetyCore {
-    /// Notifies agents of a call that waits.
+    /// Notifies agents that one of their calls waits for approval.
     pub(super) async fn notify_agents(
         &self,
         store: &dyn StateStore,
@@ -33,9 +33,10 @@ impl SafetyCore {
         Ok(())
     }
 
-    /// Changes the record of an executing agent, separately for each agent, because agents that report
-    /// concurrently change their records often. Whether the call still waits is read after the agent's record, so
-    /// that an answer in the meantime is applied after this change.
+    /// Changes the record of one executing agent.
+    ///
+    /// Each agent is changed by a write of its own, because agents that report concurrently change their records often.
+    /// The approval is read after the agent's record, so that an answer in the meantime is applied after this change.
     pub(super) async fn update_agent(
         &self,
         store: &dyn StateStore,
@@ -69,7 +70,8 @@ impl SafetyCore {
         }
     }
 
-    /// Returns whether one of these agents has reached the limit of waiting calls, apart from the call to renew.
+    /// Returns `true` if one of these agents has reached the limit of waiting calls. The call whose request is renewed
+    /// does not count.
     pub(super) async fn has_too_many_waiting(
         &self,
         store: &dyn StateStore,

@@ -1,15 +1,16 @@
-//! The method of the builder that adds a safety loop.
+//! The builder's method that adds a safety loop.
 
 use mcp_aql_core::AdapterBuilder;
 
 use super::SafetyLoop;
 
-/// Adds a safety loop to an adapter.
+/// Adds [`safety_loop`](Self::safety_loop) to [`AdapterBuilder`].
 pub trait WithSafetyLoop {
-    /// Sets the safety loop for agents that execute. Default: none, without cost (REQ-LOOP-01).
+    /// Adds a safety loop for agents. Default: none, without any cost (REQ-LOOP-01).
     ///
-    /// The [`store`](AdapterBuilder::store) keeps state that must outlive the process, such as blocks. Tests can
-    /// use a [`MemoryState`](mcp_aql_core::store::MemoryState).
+    /// Blocks and other state must outlive the process. They are kept in the [`store`](AdapterBuilder::store), by
+    /// default in a file in the user's state directory. In tests, use a
+    /// [`MemoryState`](mcp_aql_core::store::MemoryState).
     #[must_use]
     fn safety_loop(self, safety_loop: SafetyLoop) -> Self;
 }

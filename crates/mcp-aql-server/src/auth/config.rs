@@ -1,4 +1,4 @@
-//! The authenticator of the configuration file.
+//! The table `auth` of the configuration file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,13 +10,23 @@ use serde::Deserialize;
 
 use super::{Authenticator, StaticTokens};
 
-/// The table `auth` of a configuration file.
+/// The table `auth` of a configuration file. For example, with tokens given out by the operator:
+///
+/// ```toml
+/// [auth]
+/// resource = "https://tasks.example.org/mcp"
+///
+/// [[auth.tokens]]
+/// sha256 = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b"
+/// subject = "ada"
+/// scopes = ["tasks:read"]
+/// ```
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AuthTable {
-    /// The URL of the endpoint as clients write it.
+    /// The URL of the endpoint as clients know it.
     resource: Option<String>,
-    /// Whether a call without the scope of its operation is answered with 403 and a challenge.
+    /// If `true`, calls without the scope of their operation are answered with 403 and a challenge.
     scope_challenges: Option<bool>,
     #[serde(default)]
     tokens: Vec<TokenTable>,
@@ -26,7 +36,7 @@ struct AuthTable {
     jwt: Option<serde_json::Value>,
 }
 
-/// Whether a text is a URL of HTTP, without characters that a header cannot have inside quotes.
+/// Returns `true` if the string is an HTTP URL and can be quoted in a header.
 fn is_url(text: &str) -> bool {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     rest.is_some_and(|rest| {
@@ -35,7 +45,7 @@ fn is_url(text: &str) -> bool {
     })
 }
 
-/// A token that the operator has given out.
+/// A token given out by the operator.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TokenTable {
@@ -47,19 +57,19 @@ struct TokenTable {
     claims: serde_json::Map<String, serde_json::Value>,
 }
 
-/// The settings of authentication that the configuration file of an adapter has.
+/// The authentication settings in an adapter's configuration file.
 pub(crate) struct Configured {
-    /// The authenticator, unless the program has one.
+    /// The authenticator. `None` if the program has its own.
     pub(crate) authenticator: Option<Arc<dyn Authenticator>>,
     pub(crate) resource: Option<String>,
     pub(crate) scope_challenges: Option<bool>,
 }
 
-/// Reads the table `auth` of the configuration file, if there is one. A program with an authenticator only takes the URL
-/// of the endpoint from it.
+/// Reads the table `auth` of the configuration file, if there is one. If the program has its own authenticator, the one
+/// in the table is ignored.
 ///
 /// # Errors
-/// [`Error::Build`] if the table is invalid, as for every other table.
+/// Returns [`Error::Build`] if the table is invalid, as for all other tables.
 pub(crate) fn configured(adapter: &Adapter, has_authenticator: bool) -> Result<Option<Configured>> {
     read(adapter, has_authenticator).map_err(|error| match error {
         Error::Usage(problem) => BuildError::of(problem).into(),

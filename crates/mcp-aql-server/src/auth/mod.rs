@@ -1,4 +1,4 @@
-//! Authentication of HTTP requests: from a bearer token to the principal.
+//! Authentication of HTTP requests: determines the principal from a bearer token.
 
 mod config;
 #[cfg(feature = "jwt")]
@@ -15,8 +15,9 @@ pub use self::static_tokens::StaticTokens;
 
 /// Determines the principal of an HTTP request from its bearer token.
 ///
-/// Pass it to [`HttpOptions::authenticator`](crate::HttpOptions::authenticator). The token is dropped after the check. It
-/// reaches neither operations nor logs.
+/// Implement this trait to check tokens with your own service, and pass the implementation to
+/// [`HttpOptions::authenticator`](crate::HttpOptions::authenticator). The token is dropped after the check, so neither
+/// operations nor logs contain it.
 ///
 /// ```
 /// use mcp_aql::BoxFuture;
@@ -40,17 +41,17 @@ pub use self::static_tokens::StaticTokens;
 /// }
 /// ```
 pub trait Authenticator: Send + Sync + 'static {
-    /// Returns the principal that a token belongs to.
+    /// Returns the principal of a token.
     ///
     /// # Errors
-    /// If the token is invalid, or cannot be checked at present.
+    /// Returns an error if the token is invalid, or if it cannot be checked at present.
     fn authenticate<'a>(
         &'a self,
         token: &'a str,
     ) -> BoxFuture<'a, Result<Principal, AuthenticationError>>;
 
-    /// The URLs of the authorization servers that issue tokens, which clients find in the metadata of the resource
-    /// (RFC 9728). Default: none.
+    /// Returns the URLs of the authorization servers that issue tokens. Clients find them in the metadata of the
+    /// resource (RFC 9728). Default: none.
     fn authorization_servers(&self) -> Vec<String> {
         Vec::new()
     }
@@ -67,18 +68,19 @@ enum Reason {
 }
 
 impl AuthenticationError {
-    /// The token is invalid. The client receives the reason with status 401. It has printable ASCII characters without
-    /// quotes and backslashes; others are removed.
+    /// Creates the error for an invalid token. The client receives the reason with status 401. Use printable ASCII
+    /// characters without quotes and backslashes in it; all others are removed.
     pub const fn invalid(reason: &'static str) -> Self {
         Self(Reason::Invalid(reason))
     }
 
-    /// Tokens cannot be checked at present. The client receives status 503.
+    /// Creates the error for a token that cannot be checked at present. The client receives status 503. Return it if
+    /// you cannot reach the service that checks tokens.
     pub const fn unavailable() -> Self {
         Self(Reason::Unavailable)
     }
 
-    /// The reason for the client; `None` if tokens cannot be checked at present.
+    /// Returns the reason to send to the client, or `None` if tokens cannot be checked at present.
     pub fn reason(&self) -> Option<&'static str> {
         match self.0 {
             Reason::Invalid(reason) => Some(reason),

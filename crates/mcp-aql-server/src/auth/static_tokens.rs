@@ -1,4 +1,4 @@
-//! Tokens that the operator has given out.
+//! Authentication with a fixed list of tokens given out by the operator.
 
 use std::fmt;
 
@@ -9,11 +9,10 @@ use subtle::{Choice, ConditionallySelectable as _, ConstantTimeEq as _};
 
 use super::{AuthenticationError, Authenticator};
 
-/// Tokens that the operator has given out, each for a principal. Only their SHA-256 hashes are kept, and the time of a
-/// check does not depend on the token.
+/// A list of tokens given out by the operator, each with its principal.
 ///
-/// A token must be random and long, because its hash is not salted: 32 random bytes, for example from
-/// `openssl rand -hex 32`.
+/// Only the SHA-256 hashes of the tokens are stored, and checking a token takes constant time. The hashes are not
+/// salted, so generate long random tokens: 32 random bytes, for example with `openssl rand -hex 32`.
 ///
 /// ```
 /// use mcp_aql::auth::{Principal, StaticTokens};
@@ -32,15 +31,15 @@ pub struct StaticTokens {
 }
 
 impl StaticTokens {
-    /// Creates an empty list, which accepts no token.
+    /// Creates an empty list. It accepts no token.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Accepts the token with this SHA-256 hash, 64 hexadecimal digits.
+    /// Accepts the token with this SHA-256 hash, given as 64 hexadecimal digits.
     ///
     /// # Errors
-    /// [`Error::Usage`](mcp_aql_core::Error::Usage) if the hash has another form.
+    /// Returns [`Error::Usage`](mcp_aql_core::Error::Usage) if the hash has another format.
     pub fn hashed(mut self, hash: &str, principal: Principal) -> mcp_aql_core::Result<Self> {
         let hash = decode_hex(hash).ok_or_else(|| {
             mcp_aql_core::Error::Usage(
@@ -51,7 +50,8 @@ impl StaticTokens {
         Ok(self)
     }
 
-    /// Accepts this token, and keeps its hash.
+    /// Accepts this token. Only its hash is stored. If you do not want the token itself in your program, call
+    /// [`hashed`](Self::hashed) instead.
     #[must_use]
     pub fn token(mut self, token: &str, principal: Principal) -> Self {
         self.tokens.push((Hash::hash(token.as_bytes()), principal));
@@ -65,7 +65,7 @@ impl Authenticator for StaticTokens {
         token: &'a str,
     ) -> BoxFuture<'a, Result<Principal, AuthenticationError>> {
         let hash = Hash::hash(token.as_bytes());
-        // Every hash is compared, so that the time reveals nothing about them.
+        // Compare with all hashes, so that the duration reveals nothing about them.
         let mut found = Choice::from(0);
         let mut place = 0_u64;
         for (index, (known, _)) in (0_u64..).zip(&self.tokens) {
@@ -80,7 +80,7 @@ impl Authenticator for StaticTokens {
     }
 }
 
-/// Omits the hashes.
+/// Formats only the number of tokens, because hashes must not appear in logs.
 impl fmt::Debug for StaticTokens {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("StaticTokens").field("count", &self.tokens.len()).finish()

@@ -1,4 +1,4 @@
-//! The `Accept` header of MCP requests.
+//! Handles the `Accept` header of MCP requests.
 
 use axum::body::{Body, Bytes};
 use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE};
@@ -14,21 +14,26 @@ const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
 const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 
-/// The media type that a client accepts for the reply to a message.
+/// The media types that a client accepts for the reply to a message.
 ///
-/// MCP requires clients to accept both. Some accept one, and would only receive 406.
+/// MCP requires clients to accept JSON and events. Some clients accept only one, and rmcp would answer them with 406.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Accepted {
-    /// Both, or another one, which rmcp refuses.
+    /// Both, or neither. rmcp rejects the request in the latter case.
     AsSent,
     Json,
     Events,
 }
 
 impl Accepted {
-    /// Reads the media ranges of a message (RFC 9110, section 12.5.1), and replaces them with both media types if they cover
-    /// one of them, or both with a wildcard: rmcp requires the names of both. A request without the header accepts
-    /// everything.
+    /// Reads the media ranges of a message (RFC 9110, section 12.5.1). A request without the header accepts everything.
+    ///
+    /// rmcp requires the literal names of both media types. Therefore the header is replaced with both if the ranges
+    /// cover only one of them, or both with a wildcard:
+    ///
+    /// ```text
+    /// Accept: application/json  →  Accept: application/json, text/event-stream  (the reply is converted to JSON)
+    /// ```
     pub(super) fn of_message(headers: &mut HeaderMap) -> Self {
         if headers.get(ACCEPT) == Some(&BOTH) {
             return Self::AsSent;
@@ -45,7 +50,7 @@ impl Accepted {
         accepted
     }
 
-    /// Converts a reply to the media type that the client accepts.
+    /// Converts a reply to the media type accepted by the client.
     pub(super) async fn convert(self, response: Response) -> Response {
         let sent =
             response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
@@ -59,9 +64,9 @@ impl Accepted {
     }
 }
 
-/// The reply among the events of a response. Notifications are left out, and questions are not asked.
+/// Extracts the reply from the events of a response. Notifications are dropped. Such clients are not sent questions.
 async fn to_json(response: Response) -> Response {
-    /// A message with a method is no reply.
+    /// The head of a message. A message with a method is not a reply.
     #[derive(Deserialize)]
     struct Head {
         method: Option<serde::de::IgnoredAny>,
@@ -81,7 +86,7 @@ async fn to_json(response: Response) -> Response {
     Response::from_parts(parts, Body::from(reply))
 }
 
-/// One event with the reply, which is a line.
+/// Converts a JSON reply to a single event. The reply must be a single line.
 fn to_events(response: Response) -> Response {
     let (parts, body) = response.into_parts();
     let part =
@@ -96,8 +101,8 @@ fn to_events(response: Response) -> Response {
     response
 }
 
-/// Replaces the client's media ranges with the media types of MCP that they cover: rmcp compares literally and would reject
-/// `*/*`.
+/// Replaces wildcards with the media types of MCP that they cover, because rmcp compares the header literally and would
+/// reject `*/*`.
 pub(super) fn resolve_wildcards(headers: &mut HeaderMap) {
     let Some((covered, false)) = covered(headers) else { return };
     let covered: Vec<_> = [JSON, EVENTS]
@@ -112,8 +117,8 @@ pub(super) fn resolve_wildcards(headers: &mut HeaderMap) {
     }
 }
 
-/// Whether the media ranges of a request cover JSON and events, and whether all of them are names. `None` if the header is
-/// unreadable.
+/// Returns which of JSON and events the media ranges of a request cover, and `true` as the second value if there are
+/// ranges and none is a wildcard. Returns `None` if the header is unreadable.
 fn covered(headers: &HeaderMap) -> Option<([bool; 2], bool)> {
     let mut ranges = Vec::new();
     for header in headers.get_all(ACCEPT) {
@@ -141,7 +146,7 @@ impl Range {
     }
 }
 
-/// Whether the most specific range that covers the media type accepts it.
+/// Returns `true` if the most specific range for the media type accepts it.
 fn is_acceptable(ranges: &[Range], media_type: &str) -> bool {
     let (main, _) = media_type.split_once('/').unwrap_or_default();
     [media_type, &format!("{main}/*"), "*/*"]
@@ -171,7 +176,8 @@ mod tests {
     fn media_ranges_cover_the_types_of_mcp() {
         let both = "application/json, text/event-stream";
         let unchanged = "application/json;q=0.5, text/event-stream";
-        // The header, what a request for a stream becomes, what a message becomes, and what the reply must be.
+        // Columns: the sent header, the header of a request for a stream, the header of a message, and the conversion
+        // of the reply.
         for (accept, stream, message, accepted) in [
             (&["*/*"][..], both, both, Accepted::AsSent),
             (&["application/json, */*;q=0.1"], both, both, Accepted::AsSent),
@@ -187,7 +193,7 @@ mod tests {
                 both,
                 Accepted::Events,
             ),
-            // Names of both, or of neither, stay as they are.
+            // Headers with the names of both or neither remain unchanged.
             (&[unchanged], unchanged, unchanged, Accepted::AsSent),
             (&["text/html"], "text/html", "text/html", Accepted::AsSent),
             (&[], "", both, Accepted::AsSent),

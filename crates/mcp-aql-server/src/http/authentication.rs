@@ -1,4 +1,4 @@
-//! Authenticates requests before anything else reads them, as MCP asks of a resource server.
+//! Authenticates requests before anything else reads them, as MCP requires of a resource server.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -22,34 +22,34 @@ use tower_service::Service;
 use super::options::ENDPOINT_PATH;
 use crate::auth::Authenticator;
 
-/// The path of the metadata of a resource, before the path of the resource (RFC 9728 §3.1).
+/// Path of the metadata of a resource, followed by the path of the resource (RFC 9728 §3.1).
 const METADATA_PATH: &str = "/.well-known/oauth-protected-resource";
 
-/// What clients are told about the resource.
+/// The published properties of the resource, and its authenticator.
 #[derive(Clone)]
 pub(super) struct Resource {
     pub(super) authenticator: Arc<dyn Authenticator>,
-    /// The URL of the endpoint, if the operator has set it.
+    /// The URL of the endpoint, if the operator has configured it.
     pub(super) url: Option<Arc<str>>,
     /// The name of the adapter.
     pub(super) name: Arc<str>,
     /// All scopes of the adapter.
     pub(super) scopes: Arc<[String]>,
-    /// The hosts by which the adapter may be called.
+    /// The allowed values of `Host`.
     pub(super) hosts: Arc<[String]>,
-    /// Whether a call without the scope of its operation is answered with a challenge.
+    /// If `true`, calls without the scope of their operation are answered with a challenge.
     pub(super) scope_challenges: bool,
 }
 
-/// A challenge for a client without sufficient authentication. Requests carry it as an extension.
+/// A challenge for a client with insufficient authentication. Stored in the extensions of requests.
 #[derive(Debug, Clone)]
 pub(super) struct Challenge {
-    /// The parameter with the place of the metadata, if clients find an authorization server there.
+    /// The URL of the metadata. Unset if it names no authorization servers.
     metadata: Option<String>,
 }
 
 impl Challenge {
-    /// Responds that the token lacks a scope.
+    /// Adds to a response that the token lacks a scope.
     pub(super) fn insufficient_scope(&self, mut response: Response, scope: &str) -> Response {
         *response.status_mut() = StatusCode::FORBIDDEN;
         self.add_to(&mut response, &[("error", "insufficient_scope"), ("scope", scope)]);
@@ -64,7 +64,7 @@ impl Challenge {
         response
     }
 
-    /// Adds the header with these parameters, without empty ones.
+    /// Adds the header `WWW-Authenticate` with these parameters. Empty ones are omitted.
     fn add_to(&self, response: &mut Response, parameters: &[(&str, &str)]) {
         let metadata = self.metadata.as_deref().unwrap_or_default();
         let all = parameters.iter().copied().chain([("resource_metadata", metadata)]);
@@ -78,7 +78,7 @@ impl Challenge {
 }
 
 impl Resource {
-    /// The URL of the endpoint: the configured one, or else that of the request.
+    /// Returns the URL of the endpoint, either the configured one or the one in the request.
     fn url(&self, headers: &HeaderMap) -> String {
         if let Some(url) = &self.url {
             return url.to_string();
@@ -87,7 +87,7 @@ impl Resource {
         let is_plain = |host: &&str| {
             host.bytes().all(|each| each.is_ascii_alphanumeric() || b".-:[]".contains(&each))
         };
-        // The caller is not authenticated yet, and the hosts of its request were not checked.
+        // Only use allowed hosts: the caller is not authenticated yet, and the `Host` header was not checked.
         let is_allowed = |host: &&str| {
             let authority = host.parse::<Authority>().ok();
             let name = authority.as_ref().map(|it| it.host().trim_matches(['[', ']']));
@@ -100,7 +100,8 @@ impl Resource {
         format!("http://{host}{ENDPOINT_PATH}")
     }
 
-    /// The paths of the metadata, for clients that know the URL of the endpoint and for those that only know the host.
+    /// Returns the paths of the metadata. Clients that only know the host look for a different path than clients that
+    /// know the URL of the endpoint.
     pub(super) fn metadata_paths(&self) -> BTreeSet<String> {
         let mut paths: BTreeSet<_> =
             ["", ENDPOINT_PATH].map(|path| format!("{METADATA_PATH}{path}")).into();
@@ -122,7 +123,17 @@ impl Resource {
         Challenge { metadata: has_servers.then_some(metadata) }
     }
 
-    /// The metadata of the resource. Empty lists are omitted (RFC 9728 §3.2).
+    /// Returns the metadata of the resource, without empty lists (RFC 9728 §3.2).
+    ///
+    /// ```json
+    /// {
+    ///   "resource": "https://tasks.example.org/mcp",
+    ///   "resource_name": "tasks",
+    ///   "bearer_methods_supported": ["header"],
+    ///   "authorization_servers": ["https://login.example.org"],
+    ///   "scopes_supported": ["tasks:read"]
+    /// }
+    /// ```
     pub(super) fn metadata(&self, headers: &HeaderMap) -> Response {
         let mut metadata = Map::new();
         metadata.insert("resource".to_owned(), self.url(headers).into());
@@ -140,7 +151,7 @@ impl Resource {
         (headers, Value::from(metadata).to_string()).into_response()
     }
 
-    /// Replaces the token of a request by its principal, or returns the response that refuses the request.
+    /// Replaces the token of a request with its principal. Returns the response if the request is rejected.
     async fn authenticate(&self, request: &mut Request) -> Result<(), Response> {
         let challenge = self.challenge(request.headers());
         let scope = self.scopes.join(" ");
@@ -187,22 +198,22 @@ fn unavailable() -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "30")], reason).into_response()
 }
 
-/// The parts of a URL: scheme and host, and the path.
+/// Splits a URL after the host: `https://a.test/mcp` → `("https://a.test", "/mcp")`.
 fn origin_and_path(url: &str) -> (&str, &str) {
     let start = url.find("://").map_or(0, |at| at + "://".len());
     let end = url.get(start..).and_then(|rest| rest.find('/')).map(|at| start + at);
     url.split_at_checked(end.unwrap_or(url.len())).unwrap_or((url, ""))
 }
 
-/// Whether a query string has a token.
+/// Returns `true` if a query string contains a token.
 fn has_token(query: &str) -> bool {
     query.split('&').any(|pair| pair.split('=').next() == Some("access_token"))
 }
 
-/// The bearer token of a request.
+/// Returns the bearer token of a request, or `None` if the request has no credentials.
 ///
 /// # Errors
-/// The reason why the headers have none, although they have credentials.
+/// Returns the reason why the credentials are not a bearer token.
 fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, &'static str> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let Some(value) = values.next() else { return Ok(None) };
@@ -219,7 +230,7 @@ fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, &'static str> {
     }
 }
 
-/// Authenticates the requests to a service, if there is an authenticator.
+/// Authenticates the requests to a service if there is an authenticator.
 #[derive(Clone)]
 pub(super) struct Authenticated<S> {
     pub(super) inner: S,

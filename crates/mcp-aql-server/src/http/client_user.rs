@@ -1,4 +1,4 @@
-//! Asks the user of a client through rmcp.
+//! Asks the client's user through rmcp.
 
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ use super::accept::Accepted;
 use crate::connection::Connection;
 use crate::elicitation::{WITHDRAWN, form};
 
-/// The user of the client of a session.
+/// The user of a session's client.
 pub(super) struct RmcpUser(Peer<RoleServer>);
 
 impl RmcpUser {
-    /// How the user of this connection can be asked. A question is an event, so it does not reach a client that accepts no
-    /// events for the reply to this request.
+    /// Returns how to ask the user of this connection, or `None` if that fails. Questions are sent as events,
+    /// so clients that accept no events for this reply cannot be asked.
     pub(super) fn of(
         connection: &Connection,
         context: &RequestContext<RoleServer>,
@@ -59,7 +59,7 @@ impl AskUser for RmcpUser {
     }
 }
 
-/// A question that is withdrawn when it is dropped without an answer.
+/// An open question. If dropped before the answer arrives, it withdraws the question.
 struct RmcpQuestion<'a> {
     peer: &'a Peer<RoleServer>,
     id: Option<RequestId>,
@@ -76,7 +76,7 @@ impl Drop for RmcpQuestion<'_> {
         let Some(id) = self.id.take() else { return };
         let peer = self.peer.clone();
         let params = CancelledNotificationParam::new(Some(id), Some(WITHDRAWN.to_owned()));
-        // Without a runtime the connection ends as well.
+        // Without a runtime, the connection ends anyway.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 if let Err(error) = peer.notify_cancelled(params).await {

@@ -1,4 +1,4 @@
-//! Applies the configuration of an adapter to the options of the HTTP server.
+//! Applies the configuration file of an adapter to the options of the HTTP server.
 
 use std::future::ready;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use mcp_aql_core::{Adapter, BoxFuture, Result};
 use super::options::{HttpOptions, Shared};
 use crate::auth::{AuthenticationError, Authenticator, Configured, configured};
 
-/// Authenticates no caller.
+/// Rejects all callers.
 struct Closed;
 
 impl Authenticator for Closed {
@@ -23,12 +23,16 @@ impl Authenticator for Closed {
 }
 
 impl HttpOptions {
-    /// Applies the table `http` of the adapter's configuration file, except its address, over these options, and sets
-    /// the authenticator and the [resource](Self::resource) of the table `auth`, as far as these options have none.
-    /// The serving functions do the same, unless it was done before: options that are set afterwards override the file.
+    /// Applies the adapter's configuration file to these options.
+    ///
+    /// The settings in the table `http`, except the address, override these options. The authenticator and the
+    /// [resource](Self::resource) in the table `auth` are only used if these options have none.
+    ///
+    /// The serving functions call this method unless you already have. Call it yourself to override the file: options
+    /// that you set afterwards take precedence.
     ///
     /// # Errors
-    /// [`Error::Build`](mcp_aql_core::Error::Build) if the table `auth` of the file is invalid.
+    /// Returns [`Error::Build`](mcp_aql_core::Error::Build) if the table `auth` of the file is invalid.
     pub fn configured(mut self, adapter: &Adapter) -> Result<Self> {
         let is_first = !std::mem::replace(&mut self.is_configured, true);
         if is_first {
@@ -69,8 +73,8 @@ impl HttpOptions {
         set(&mut replies.session_bytes, bytes(table.max_kept_replies_per_session_mib));
     }
 
-    /// Like [`configured`](Self::configured), for a router, whose construction cannot fail: if the table `auth` is
-    /// invalid, every request is answered with 503.
+    /// Applies the configuration file like [`configured`](Self::configured), for a router. Building a router cannot
+    /// fail, so every request is answered with 503 if the table `auth` is invalid.
     pub(super) fn configured_or_closed(self, adapter: &Adapter) -> Self {
         self.clone().configured(adapter).unwrap_or_else(|error| {
             tracing::error!(%error, "no request can be authenticated");

@@ -13,12 +13,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::descriptor_limit::descriptor_limit;
 
-/// The file descriptors reserved for the rest of the process: the operator console with its 64
-/// connections, stores, logs and the connections of operations.
+/// Number of file descriptors reserved for the rest of the process: the operator console with its 64 connections,
+/// stores, logs and the connections of operations.
 const RESERVED_DESCRIPTORS: usize = 160;
 
-/// The number of connections that a listener may hold if `max` is configured: the system's limit on
-/// open files also applies.
+/// Returns the maximum number of connections of a listener: `max`, or less if the system limits the number of open
+/// files.
 pub(super) fn max_connections(max: usize) -> usize {
     let descriptors = descriptor_limit().and_then(|limit| usize::try_from(limit).ok());
     bounded(max, descriptors)
@@ -34,18 +34,18 @@ fn bounded(max: usize, descriptors: Option<usize>) -> usize {
 #[derive(Debug, Default)]
 pub(super) struct Connections {
     open: Mutex<HashMap<u64, Arc<Activity>>>,
-    /// The next connection number, and the next value of the idle clock.
+    /// The number of the next connection. It is also the next value of the idle clock.
     next: AtomicU64,
     /// Notified when a connection closes or becomes idle.
     changed: Notify,
 }
 
-/// What a connection is doing. Each request changes it, so it has no lock.
+/// The state of a connection. It is atomic because every request changes it.
 #[derive(Debug)]
 struct Activity {
-    /// The number of requests being served and of writes being waited for.
+    /// Number of running requests and blocked writes.
     busy: AtomicUsize,
-    /// The idle clock's value when the last of them ended.
+    /// The value of the idle clock when the last of them ended.
     idle_since: AtomicU64,
     close: CancellationToken,
 }
@@ -57,7 +57,7 @@ impl Activity {
 }
 
 impl Connections {
-    /// Registers a connection, which starts idle.
+    /// Registers a connection. It is idle at first.
     pub(super) fn open(self: &Arc<Self>) -> ConnectionSlot {
         let number = self.next();
         let activity = Arc::new(Activity {
@@ -73,13 +73,13 @@ impl Connections {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Waits until fewer than `max` connections are open, closing idle ones, the longest idle
-    /// first.
+    /// Waits until fewer than `max` connections are open. Closes idle connections for that, starting with the longest
+    /// idle.
     pub(super) async fn room(&self, max: usize) {
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);
-            // No change after this point is missed.
+            // Register before the check, so that no later notification is missed.
             changed.as_mut().enable();
             {
                 let open = lock(&self.open);
@@ -95,7 +95,7 @@ impl Connections {
         }
     }
 
-    /// Closes the connection that has been idle for longest, if any.
+    /// Closes the longest idle connection, if any is idle.
     pub(super) fn close_idle(&self) {
         close_idle(&lock(&self.open));
     }
@@ -108,7 +108,7 @@ fn close_idle(open: &HashMap<u64, Arc<Activity>>) {
     }
 }
 
-/// The table entry of one connection, removed on drop.
+/// The registration of one connection. Dropping it removes the connection.
 #[derive(Debug)]
 pub(super) struct ConnectionSlot {
     connections: Arc<Connections>,
@@ -117,17 +117,17 @@ pub(super) struct ConnectionSlot {
 }
 
 impl ConnectionSlot {
-    /// Waits until the connection has to close in favour of another one.
+    /// Waits until the connection must close to make capacity for another one.
     pub(super) async fn must_close(&self) {
         self.activity.close.cancelled().await;
     }
 
-    /// Whether no request is being served.
+    /// Returns `true` if the connection serves no request.
     pub(super) fn is_idle(&self) -> bool {
         self.activity.is_idle()
     }
 
-    /// Counts the connection as busy until the returned value is dropped.
+    /// Counts the connection as busy until the returned guard is dropped.
     pub(super) fn busy(self: &Arc<Self>) -> BusyGuard {
         self.activity.busy.fetch_add(1, Ordering::AcqRel);
         BusyGuard(Arc::clone(self))
@@ -141,7 +141,7 @@ impl Drop for ConnectionSlot {
     }
 }
 
-/// A request being served, or a write blocked by the client.
+/// A running request, or a write blocked by the client.
 #[derive(Debug)]
 pub(super) struct BusyGuard(Arc<ConnectionSlot>);
 
@@ -154,7 +154,7 @@ impl Drop for BusyGuard {
     }
 }
 
-/// The body of a reply, with a value that is dropped when the reply is sent or its client is gone.
+/// The body of a reply with a guard. The guard is dropped once the reply was sent or the client disconnected.
 pub(super) struct ReplyBody<G> {
     body: Body,
     _guard: G,

@@ -1,4 +1,4 @@
-//! The side results of serving one HTTP request that rmcp's interface cannot return.
+//! Results of an HTTP request that rmcp's interface cannot return.
 
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Weak};
@@ -8,7 +8,7 @@ use mcp_aql_core::internal::caller::Principal;
 use crate::connection::Connection;
 
 tokio::task_local! {
-    /// Side results of serving one request that rmcp's interface cannot return.
+    /// The results of the current request that rmcp's interface cannot return.
     static CURRENT_REQUEST: RequestState;
 }
 
@@ -16,29 +16,28 @@ tokio::task_local! {
 struct RequestState {
     /// The problem with the request's session.
     noticed: Cell<SessionProblem>,
-    /// The connection created for the request last. It is the session's connection if the request
-    /// opens a session.
+    /// The last connection created for the request. If the request opens a session, this is the session's connection.
     connection: RefCell<Weak<Connection>>,
-    /// The id of the principal of the request.
+    /// The identity of the request's principal.
     identity: Option<Box<str>>,
 }
 
 /// The problem with the session of a request.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SessionProblem {
-    /// The session could not be opened because the limit is reached.
+    /// If `true`, the session could not be opened because of the limit on sessions.
     pub(super) no_session: bool,
-    /// The session could not be opened because the limit of its principal is reached.
+    /// If `true`, the session could not be opened because of the limit of its principal.
     pub(super) no_own_session: bool,
-    /// The session to be closed does not exist.
+    /// If `true`, the session to close does not exist.
     pub(super) unknown_session: bool,
-    /// The event after which the client wants to resume is not kept.
+    /// If `true`, the event to resume after is not kept.
     pub(super) unknown_event: bool,
-    /// The client has received all events of the stream that it wants to resume.
+    /// If `true`, the client has already received all events of the stream to resume.
     pub(super) nothing_left: bool,
 }
 
-/// Serves a request, and returns the problem with its session. A session that the request opens belongs to the
+/// Serves a request, and returns the problem with its session. A session opened by the request belongs to the
 /// principal.
 pub(super) async fn observe_session<F: Future>(
     principal: Option<&Principal>,
@@ -53,21 +52,21 @@ pub(super) async fn observe_session<F: Future>(
         .await
 }
 
-/// Records the problem with the session of the request.
+/// Records the problem with the session of the current request.
 pub(super) fn notice(noticed: SessionProblem) {
-    // A session also ends outside of requests.
+    // Sessions may also end outside of requests.
     let _ = CURRENT_REQUEST.try_with(|served| served.noticed.set(noticed));
 }
 
-/// Returns the connection and the principal's id for the session that the request opens.
+/// Returns the connection and the principal's identity for a session opened by the current request.
 pub(super) fn opener() -> (Weak<Connection>, Option<Box<str>>) {
     let opener = |served: &RequestState| (served.connection.take(), served.identity.clone());
     CURRENT_REQUEST.try_with(opener).unwrap_or_default()
 }
 
-/// Records the connection created for the request that is being served.
+/// Records the connection created for the current request.
 pub(super) fn made(connection: &Arc<Connection>) {
-    // Outside of a request, no session is opened.
+    // No session is opened outside of requests.
     let _ = CURRENT_REQUEST
         .try_with(|served| *served.connection.borrow_mut() = Arc::downgrade(connection));
 }

@@ -1,4 +1,4 @@
-//! The time between the signal to stop and the refusal of calls.
+//! The delay between the signal to stop and the rejection of calls.
 
 use std::time::Duration;
 
@@ -8,27 +8,27 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use tokio_util::sync::CancellationToken;
 
-/// The time for which calls are served after the last connection, so that those that are on their way arrive.
+/// How long calls are served after the last connection was accepted, so that requests already sent can arrive.
 const SETTLE_PERIOD: Duration = Duration::from_millis(500);
 
-/// The steps of a server that will stop, in their order.
+/// The steps of a stopping server, in their order.
 #[derive(Default)]
 pub(super) struct Departure {
-    /// Probes are answered with 503.
+    /// Canceled when probes are answered with 503.
     pub(super) announced: CancellationToken,
-    /// Each reply closes its connection, so that a proxy keeps none.
+    /// Canceled when each reply closes its connection. A proxy then keeps no connections to this process.
     closing: CancellationToken,
-    /// No connection is accepted, so that a proxy sends the next requests to other processes.
+    /// Canceled when no more connections are accepted. A proxy then sends its requests to other processes.
     pub(super) refusing: CancellationToken,
 }
 
 impl Departure {
-    /// Adds the layer that closes connections.
+    /// Adds the layer that closes connections after their replies.
     pub(super) fn layer(&self, router: axum::Router) -> axum::Router {
         router.layer(from_fn_with_state(self.closing.clone(), close))
     }
 
-    /// Announces the stop, and serves calls for a while.
+    /// Announces the stop, and serves calls until the delay has passed.
     pub(super) async fn begin(&self, delay: Duration, at_once: impl Future<Output = ()> + Clone) {
         self.announced.cancel();
         if delay.is_zero() {

@@ -1,8 +1,19 @@
-//! Answers plain tool calls over HTTP without rmcp, which would start a service or wake a session
-//! and open an event stream for each of them.
+//! Answers plain tool calls over HTTP without rmcp. For each call, rmcp would start a service or wake a session, and
+//! open an event stream.
 //!
-//! Nothing is rejected here. Requests with unusual headers or bodies go to rmcp, which implements
-//! the rest of MCP.
+//! This module rejects nothing. Requests with unusual headers or bodies are passed to rmcp, because it implements the
+//! rest of MCP. For example, the following is a plain call of MCP 2026-07-28:
+//!
+//! ```text
+//! POST /mcp HTTP/1.1
+//! Host: localhost:8787
+//! Accept: application/json, text/event-stream
+//! Content-Type: application/json
+//! Content-Length: 302
+//! MCP-Protocol-Version: 2026-07-28
+//! Mcp-Method: tools/call
+//! Mcp-Name: mcp_aql_read
+//! ```
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -35,7 +46,7 @@ use crate::request_meta::RequestMeta;
 use crate::server::{Server, ServerState};
 use crate::wire::{Message, canonical_id, decode};
 
-/// The header with the id of a session.
+/// Header with the id of a session.
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
@@ -54,7 +65,7 @@ pub(super) struct DirectCalls {
 
 /// The form of a plain request, according to its headers.
 pub(super) enum PlainForm {
-    /// A stateless request of MCP 2026-07-28 that calls this tool.
+    /// A stateless request of MCP 2026-07-28 with the name of the called tool.
     Alone(HeaderValue),
     /// A request of a session, as in earlier versions.
     Of(Arc<OpenSession>),
@@ -72,14 +83,14 @@ impl DirectCalls {
         Self { shared, server, sessions, hosts, keeps_sessions, stop: Arc::new(stop) }
     }
 
-    /// The server for requests without a session.
+    /// Returns the server for requests without a session.
     pub(super) fn server(&self) -> &Server {
         &self.server
     }
 
-    /// Whether the client may send JSON-RPC batches, which only MCP 2025-03-26 supports. The
-    /// version is the one negotiated by the session, or without sessions the one that the request
-    /// names or implies.
+    /// Returns `true` if the client may send JSON-RPC batches. Only MCP 2025-03-26 supports batches. The version is the
+    /// one negotiated by the session. Without a session, it is the one in the request's header; a missing header stands
+    /// for 2025-03-26.
     pub(super) fn takes_batches(&self, headers: &HeaderMap) -> bool {
         if let Some(id) = headers.get(SESSION_ID) {
             let session = id.to_str().ok().and_then(|id| self.sessions.get(id));
@@ -92,7 +103,7 @@ impl DirectCalls {
         !self.keeps_sessions && earlier
     }
 
-    /// Returns the form of a plain request, or `None` for rmcp.
+    /// Returns the form of a plain request. Returns `None` if rmcp must handle the request.
     pub(super) fn form(&self, request: &Request, longest: usize) -> Option<PlainForm> {
         let headers = request.headers();
         let length: usize = only(headers, &CONTENT_LENGTH)?.to_str().ok()?.parse().ok()?;
@@ -124,24 +135,24 @@ impl DirectCalls {
         alone.then(|| only(headers, &NAME).cloned().map(PlainForm::Alone)).flatten()
     }
 
-    /// Whether a `Host` header names an allowed host.
+    /// Returns `true` if a `Host` header names an allowed host.
     fn is_host(&self, host: &HeaderValue) -> bool {
         let Ok(host) = host.to_str() else { return false };
         let (name, port) = host.split_once(':').unwrap_or((host, "80"));
-        // Names that are allowed with a certain port, or that are in brackets, are left to rmcp.
+        // Names allowed only with a certain port and names in brackets are left to rmcp.
         port.parse::<u16>().is_ok()
             && !name.is_empty()
             && self.hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(name))
     }
 
-    /// Whether a request names the session of another principal.
+    /// Returns `true` if a request names the session of another principal.
     pub(super) fn is_foreign(&self, request: &Request) -> bool {
         let ids = request.headers().get_all(SESSION_ID).iter();
         let principal = request.extensions().get::<Principal>();
         ids.filter_map(|id| id.to_str().ok()).any(|id| self.sessions.is_foreign(id, principal))
     }
 
-    /// Answers a plain call, which takes the extensions of its request. Otherwise returns `None`.
+    /// Answers a plain call and takes the extensions of its request. Returns `None` if rmcp must handle the call.
     pub(super) fn answer(
         &self,
         form: &PlainForm,
@@ -158,7 +169,7 @@ impl DirectCalls {
             Some(index) => Arguments::from(index),
             None => Arguments::read(call.arguments, self.server.limits()).ok()?,
         };
-        // The answers to a batch share a limit, which the plain form counts towards.
+        // The answers to a batch share a size limit. It applies to the plain form.
         if room.is_none() {
             arguments = arguments.for_quoted_reply();
         }
@@ -170,7 +181,7 @@ impl DirectCalls {
             return None;
         }
         let missing = self.server.service().missing_scope(&arguments, extensions);
-        // A call that is refused for its scope changes nothing either.
+        // A call rejected because of its scope does not change anything either.
         let reads = missing.is_some() || self.server.service().is_read(&arguments);
         let challenge = extensions.get::<Challenge>().cloned().zip(missing);
         let (id, room) = (call.id.into(), room.cloned());
@@ -183,8 +194,8 @@ impl DirectCalls {
                     self.alone(DecodedCall { tool, arguments, meta, id, room, scope }, reads)
                 })?
             }
-            // A client that loses the connection can fetch the reply from rmcp later, which matters
-            // for calls that must not be repeated.
+            // In sessions, only READs are answered here. Clients that lose the connection can fetch replies from rmcp
+            // later, and they need this for calls with effects.
             PlainForm::Of(session) => {
                 let connection = session.connection()?;
                 // Only rmcp can send a question to the client.
@@ -206,7 +217,7 @@ impl DirectCalls {
         let cancels = CancelOnDrop(cancellation.clone());
         let work = call.start(Arc::clone(&self.server), cancellation.clone(), true);
         let reply = until_stopped(Arc::clone(&self.stop), cancellation, work).map(Some);
-        // A write that has begun runs to its end even if the client is gone.
+        // Run changes in a separate task, so that they finish even if the client disconnects.
         let reply = match reads {
             true => erased(reply),
             false => {
@@ -226,7 +237,7 @@ impl DirectCalls {
     ) -> PendingReply {
         let server = Arc::new(Server::new(Arc::clone(&self.shared), connection));
         let cancels = CancelOnDrop(cancellation.clone());
-        // Clients of batches do not resume streams, and the events of a batch are in one.
+        // Do not keep replies to batches: clients that send batches do not resume streams.
         let kept = call.room.is_none().then(|| running.reply());
         let sessions = Arc::clone(&self.sessions);
         let work = call.start(server, cancellation, false);
@@ -245,14 +256,14 @@ struct DecodedCall<'a> {
     meta: RequestMeta,
     /// The request's id, in its original spelling.
     id: Box<str>,
-    /// The remaining space of the batch that contains the request.
+    /// The remaining size budget of the batch, if the request belongs to one.
     room: Option<BatchBudget>,
     /// The scope without its cancellation.
     scope: CallScope,
 }
 
 impl DecodedCall<'_> {
-    /// Reads the call. The returned future runs it, and returns its answer as a message.
+    /// Reads the call. The returned future runs the call and returns the answer as a message.
     fn start(
         self,
         server: Arc<Server>,
@@ -278,21 +289,21 @@ impl DecodedCall<'_> {
     }
 }
 
-/// Begins the call of a session with this id, unless the session was evicted.
+/// Starts the call of a session with this id. Returns `None` if the session was evicted.
 fn begin_call(session: &Arc<OpenSession>, id: &str) -> Option<(SessionCall, Cancellation)> {
     let cancellation = Cancellation::default();
     let call = SessionCall::begin(Arc::clone(session), &canonical_id(id), cancellation.clone())?;
     Some((call, cancellation))
 }
 
-/// Takes the extensions of a request that the middleware of the author's server has set.
+/// Takes the extensions set by the middleware of the author's server. Extensions for internal use are removed.
 fn take_extensions(extensions: &mut Extensions) -> Extensions {
     extensions.remove::<OriginalMessage>();
     extensions.remove::<Challenge>();
     std::mem::take(extensions)
 }
 
-/// Awaits a call, and cancels it when the server stops.
+/// Awaits a call. Cancels it if the server stops.
 async fn until_stopped<T>(
     stop: Arc<CancellationToken>,
     cancellation: Cancellation,
@@ -307,18 +318,18 @@ async fn until_stopped<T>(
     work.await
 }
 
-/// Whether a request carries everything that MCP 2026-07-28 requires.
+/// Returns `true` if a request contains everything that MCP 2026-07-28 requires.
 fn is_newest(meta: &RequestMeta) -> bool {
     meta.protocol_version() == Some(NEWEST) && meta.missing_members().is_empty()
 }
 
-/// Returns a header that occurs exactly once.
+/// Returns the value of a header. Returns `None` unless it occurs exactly once.
 fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a HeaderValue> {
     let mut values = headers.get_all(name).iter();
     values.next().filter(|_| values.next().is_none())
 }
 
-/// Whether an `Accept` header names exactly the media types of MCP.
+/// Returns `true` if an `Accept` header contains exactly the two media types of MCP.
 fn takes_both(accept: &HeaderValue) -> bool {
     let Some((first, second)) = accept.to_str().ok().and_then(|text| text.split_once(',')) else {
         return false;

@@ -24,23 +24,23 @@ use super::lost_reply::{ABANDONED, NOT_KEPT, lost_reply};
 use super::open_session::SessionReply;
 use super::replay::{RETRY_INTERVAL, ReplyRecord};
 
-/// The time after which a reply is sent as an event stream with keep-alive comments. Proxies may
-/// close a connection without traffic.
+/// How long to wait before a reply is sent as an event stream. The stream has keep-alive comments, because proxies may
+/// close idle connections.
 const EVENT_STREAM_DELAY: Duration = Duration::from_secs(2);
-/// The interval between keep-alive comments.
+/// Interval between keep-alive comments.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
-/// The time for which a READ runs on without a client. Clients that reconnect do so much sooner.
+/// How long a READ continues without a client. Clients that reconnect usually do so much earlier.
 const RECONNECT_GRACE_PERIOD: Duration = Duration::from_secs(30);
 
 const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// A running call.
 pub(super) struct PendingReply {
-    /// The reply as a JSON-RPC message, or `None` if the client has cancelled the request.
+    /// The reply as a JSON-RPC message, or `None` if the client has canceled the request.
     pub(super) reply: BoxFuture<'static, Option<Vec<u8>>>,
-    /// Cancels the call when the client is gone.
+    /// Cancels the call when the client disconnects.
     pub(super) _cancels: CancelOnDrop,
-    /// The place for the reply, if the client can fetch it after losing its connection.
+    /// Recorder for the reply, if the client can fetch the reply after a lost connection.
     pub(super) kept: Option<SessionReply>,
 }
 
@@ -55,7 +55,7 @@ impl Drop for CancelOnDrop {
     }
 }
 
-/// Waits for a reply, and adds the challenge to obtain the scope that the caller lacks, if it lacks one.
+/// Waits for a reply. If the caller lacks a scope, adds the challenge to obtain it.
 pub(super) async fn respond(
     work: PendingReply,
     challenge: Option<(Challenge, String)>,
@@ -80,14 +80,14 @@ pub(super) fn events(body: Body) -> Response {
     let headers = [
         (CONTENT_TYPE, "text/event-stream"),
         (CACHE_CONTROL, "no-cache"),
-        // Disables buffering by proxies, which would hold back the keep-alive comments.
+        // Disables buffering in proxies, because it would delay the keep-alive comments.
         (BUFFERING, "no"),
     ];
     (headers, body).into_response()
 }
 
-/// The events of a reply that takes long: one with its id, if it can be fetched later and the client knows such events, and
-/// the reply.
+/// Returns the events of a reply that takes long. If the reply can be fetched later, it is recorded, and the first
+/// event only contains an id. Clients that do not support such events receive the reply only.
 fn late_reply(mut work: PendingReply) -> KeepAliveEvents {
     let kept = work.kept.take();
     let has_first = kept.as_ref().is_some_and(SessionReply::takes_empty_events);
@@ -105,7 +105,7 @@ fn late_reply(mut work: PendingReply) -> KeepAliveEvents {
         }
         None => {
             let reply = async move {
-                // The whole call moves here: it is cancelled when the stream is dropped.
+                // Move the whole call into the future, so that dropping the stream cancels the call.
                 let work = &mut work;
                 work.reply
                     .as_mut()
@@ -121,7 +121,7 @@ fn late_reply(mut work: PendingReply) -> KeepAliveEvents {
     KeepAliveEvents { events, pulse: interval(KEEP_ALIVE_INTERVAL) }
 }
 
-/// Records the reply to a READ, which is cancelled if its client is gone for long.
+/// Records the reply to a READ. Cancels the READ if its client is disconnected for too long.
 async fn record_reply(mut work: PendingReply, mut record: ReplyRecord, id: RequestId) {
     let message = tokio::select! {
         biased;
@@ -134,7 +134,7 @@ async fn record_reply(mut work: PendingReply, mut record: ReplyRecord, id: Reque
     record.finish();
 }
 
-/// The reply as rmcp's message, for clients that resume its stream.
+/// Converts a reply into a message of rmcp, for clients that resume its stream.
 fn message(reply: &[u8], id: RequestId) -> ServerJsonRpcMessage {
     #[derive(serde::Deserialize)]
     struct Answer {
@@ -153,13 +153,19 @@ fn message(reply: &[u8], id: RequestId) -> ServerJsonRpcMessage {
     }
 }
 
-/// The text of an event.
+/// Formats an event.
+///
+/// ```text
+/// data: {"jsonrpc":"2.0","id":7,"result":{}}
+/// id: …
+/// retry: 3000
+/// ```
 pub(super) fn event_text(
     id: Option<&str>,
     message: Option<&ServerJsonRpcMessage>,
     retry: Option<Duration>,
 ) -> Bytes {
-    // The message has no line breaks.
+    // The JSON contains no line breaks.
     let message = message.and_then(|message| serde_json::to_string(message).ok());
     let mut text = format!("data: {}\n", message.unwrap_or_default());
     if let Some(id) = id {
@@ -172,7 +178,7 @@ pub(super) fn event_text(
     text.into()
 }
 
-/// Events, with keep-alive comments between them.
+/// A stream of events with keep-alive comments in between.
 struct KeepAliveEvents {
     events: BoxStream<'static, Bytes>,
     pulse: Interval,

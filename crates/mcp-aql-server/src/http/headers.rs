@@ -1,4 +1,4 @@
-//! Headers of all requests and responses.
+//! Checks and completes the headers of all requests and responses.
 
 use axum::extract::{Request, State};
 use axum::http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderValue, ORIGIN, RETRY_AFTER};
@@ -8,11 +8,13 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use tokio_util::sync::CancellationToken;
 
-/// Rejects a request whose header `Origin` is not an origin: rmcp compares the part before the port, and does not look at
-/// the port. Adds the media type of texts to responses that have none, which are errors of rmcp and of axum.
+/// Checks the headers of a request, and completes those of its response.
 ///
-/// Once the sessions end, requests are refused with 503, which clients and proxies repeat elsewhere: rmcp would report an
-/// error of its session service.
+/// - Requests with a malformed `Origin` are rejected. rmcp would only compare the part before the port, and ignore an
+///   invalid port.
+/// - Errors of rmcp and axum have no `Content-Type`, so it is set to `text/plain`.
+/// - Once the sessions end, requests are answered with 503, so that clients and proxies repeat them elsewhere. rmcp
+///   would report an error of its session service instead.
 pub(super) async fn checked(
     State(ended): State<CancellationToken>,
     mut request: Request,
@@ -38,12 +40,12 @@ pub(super) async fn checked(
     response
 }
 
-/// Turns a target in absolute form, as proxies send it, into a path. Its host replaces the header `Host`, which has to be
-/// ignored (RFC 9112 §3.2.2), so that each later check sees the same host.
+/// Converts an absolute request target, as sent by proxies, to a path. Its host replaces the `Host` header, because the
+/// header must be ignored in this case (RFC 9112 §3.2.2). All later checks then see the same host.
 fn use_origin_form(request: &mut Request) {
     let Some(authority) = request.uri().authority() else { return };
     let is_repeated = request.headers().get_all(HOST).iter().nth(1).is_some();
-    // HTTP/2 always has an authority, and several hosts are refused later.
+    // HTTP/2 targets always contain an authority, and repeated hosts are rejected later.
     if request.version() >= Version::HTTP_2 || is_repeated {
         return;
     }
@@ -62,7 +64,7 @@ fn shutting_down() -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, headers, text).into_response()
 }
 
-/// Whether a value has the form of an origin (RFC 6454 §7).
+/// Returns `true` if a value has the form of an origin (RFC 6454 §7).
 fn is_origin(value: &HeaderValue) -> bool {
     let Ok(text) = value.to_str() else { return false };
     let authority = |text: &str| text.split_once("://")?.1.parse::<Authority>().ok();
@@ -98,7 +100,7 @@ mod tests {
         }
     }
 
-    /// The status of an answer that the router gives while the sessions end, or after their end.
+    /// Returns the status sent to a client if the router answers with `status` while the sessions end or afterwards.
     async fn status_at_the_end(ended_before: bool, status: StatusCode) -> StatusCode {
         let ended = CancellationToken::new();
         if ended_before {
@@ -125,7 +127,7 @@ mod tests {
             (StatusCode::INTERNAL_SERVER_ERROR, StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(status_at_the_end(true, StatusCode::OK).await, unavailable);
         assert_eq!(status_at_the_end(false, failed).await, unavailable);
-        // The call was answered.
+        // A successful answer is passed on.
         assert_eq!(status_at_the_end(false, StatusCode::OK).await, StatusCode::OK);
     }
 }

@@ -1,4 +1,4 @@
-//! The paths for probes of a load balancer or a supervisor: whether the process runs, and whether it can serve calls.
+//! Probes for load balancers and supervisors: liveness and readiness of the process.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -18,31 +18,31 @@ use tokio_util::sync::CancellationToken;
 
 use crate::server::ServerState;
 
-/// The path that is answered as long as the process runs.
+/// Liveness path. Answered with 200 while the process runs.
 const LIVE_PATH: &str = "/livez";
-/// The path that is answered with 200 as long as the server can serve calls.
+/// Readiness path. Answered with 200 while the server can serve calls.
 const READY_PATH: &str = "/readyz";
-/// The minimum time between the begins of two checks of the store. Probes in between share the last check.
+/// Minimum time between the starts of two checks of the store. Probes in between share the last check.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
-/// How long a probe waits for a check. A check that takes longer continues, and the next probe shares it.
+/// How long a probe waits for a check. A longer check continues, and the next probe shares it.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Determines whether the server can serve calls.
 struct Readiness {
     server: Arc<ServerState>,
-    /// Cancelled when the server will stop.
+    /// Canceled when the server is about to stop.
     leaving: CancellationToken,
     check: Mutex<Option<StoreCheck>>,
 }
 
-/// A check of the store, which is finished or running.
+/// A running or finished check of the store.
 struct StoreCheck {
     begun: Instant,
     is_usable: Shared<BoxFuture<'static, bool>>,
 }
 
-/// Builds the routes of the probes. They need no authentication and accept every host, because a probe may address the
-/// process by its IP address. They reveal nothing but the state.
+/// Builds the routes of the probes. They reveal only the state of the server. They need no authentication and accept
+/// every host, because a probe may address the process by its IP address.
 pub(super) fn routes(server: Arc<ServerState>, leaving: CancellationToken) -> Router {
     let readiness = Arc::new(Readiness { server, leaving, check: Mutex::default() });
     let live = |headers: HeaderMap| async move { respond(&headers, &[]) };
@@ -51,7 +51,7 @@ pub(super) fn routes(server: Arc<ServerState>, leaving: CancellationToken) -> Ro
 }
 
 impl Readiness {
-    /// Returns the reasons why the server cannot serve calls.
+    /// Returns the reasons why the server cannot serve calls. Empty if it is ready.
     async fn problems(&self) -> Vec<&'static str> {
         if self.leaving.is_cancelled() {
             return vec!["the server is shutting down"];
@@ -66,8 +66,8 @@ impl Readiness {
         }
     }
 
-    /// Returns the check that runs, or that began recently, or starts one. It runs in a task of its own, so that no
-    /// access is cancelled and at most one check is running, however many probes arrive.
+    /// Returns the running or most recent check, or starts a new one. The check runs in a separate task. Therefore no
+    /// access to the store is canceled, and at most one check runs at a time, regardless of the number of probes.
     fn check_store(&self) -> Shared<BoxFuture<'static, bool>> {
         let mut check = lock(&self.check);
         let is_current = |check: &&StoreCheck| {
@@ -83,7 +83,11 @@ impl Readiness {
     }
 }
 
-/// Responds to a probe. Pages of a browser are refused: probes send no `Origin`.
+/// Responds to a probe. Requests from web pages are rejected. They can be recognized because probes send no `Origin`.
+///
+/// ```json
+/// { "status": "unavailable", "problems": ["the server is shutting down"] }
+/// ```
 fn respond(headers: &HeaderMap, problems: &[&str]) -> Response {
     if headers.contains_key(ORIGIN) {
         return (StatusCode::FORBIDDEN, "Probes send no header Origin\n").into_response();

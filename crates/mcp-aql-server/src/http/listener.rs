@@ -1,7 +1,7 @@
-//! Connections of the HTTP server, with limits and timeouts.
+//! Accepts and serves connections of the HTTP server, with limits and timeouts.
 //!
-//! axum's own loop neither limits the number of connections nor the time for a request's headers,
-//! and waits indefinitely for a client that does not read.
+//! `axum::serve` is not used: it limits neither the number of connections nor the time to send a request's headers, and
+//! it waits forever for a client that does not read.
 
 use std::io;
 use std::net::SocketAddr;
@@ -25,22 +25,22 @@ use tokio_util::sync::CancellationToken;
 
 use super::connections::{BusyGuard, ConnectionSlot, Connections, ReplyBody, max_connections};
 
-/// The grace period for connections at shutdown.
+/// How long a stopping server waits for connections to close.
 const SHUTDOWN_GRACE_PERIOD: Duration = Duration::from_secs(5);
 
-/// The pause before the next attempt when no file descriptor is left for a connection.
+/// Pause before the next attempt if no file descriptor is left for a connection.
 const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
-/// The maximum number of connections that are taken from the queue of a listener that closes: the usual length of such a
+/// Maximum number of connections taken from the queue of a listener when it closes. This is the usual length of such a
 /// queue on Linux.
 const MAX_QUEUED: usize = 4_096;
 
-/// The size from which hyper does not enlarge a connection's read buffer, in bytes. The buffer holds up to twice
-/// as much, and so do the headers of a request. hyper's default is six times as large, and these buffers are not
-/// part of the byte budget of the bodies.
+/// Size at which hyper stops enlarging the read buffer of a connection, in bytes. The buffer and the headers of a
+/// request can be up to twice as large. The buffers are not part of the byte budget of the bodies, and hyper's default
+/// is six times as large.
 const MAX_BUFFER_BYTES: usize = 64 << 10;
 
-/// Serves connections until `stop` is cancelled, and then until they are closed or the grace period ends.
+/// Serves connections until `stop` is canceled. Then waits until they are closed, at most for the grace period.
 pub async fn serve(
     listener: TcpListener,
     router: axum::Router,
@@ -50,11 +50,11 @@ pub async fn serve(
     serve_until(listener, router, bounds, stop.clone(), stop).await;
 }
 
-/// Accepts connections until `refuse` is cancelled, and serves them until `stop` is, and then until they are closed or the
-/// grace period ends.
+/// Accepts connections until `refuse` is canceled, and serves them until `stop` is canceled. Then waits until they are
+/// closed, at most for the grace period.
 ///
-/// At most `max` connections are open. Beyond them the one that has been idle for longest is
-/// closed. If none is idle, a new client waits for at most `client_timeout`.
+/// At most `max` connections are open. A further connection closes the longest idle one. If none is
+/// idle, the new client waits for at most `client_timeout`.
 pub(super) async fn serve_until(
     listener: TcpListener,
     router: axum::Router,
@@ -66,7 +66,7 @@ pub(super) async fn serve_until(
     let open = Arc::new(Connections::default());
     let mut connections = JoinSet::new();
     let serving = |(stream, client): (TcpStream, SocketAddr)| {
-        // Without this, each reply on a kept-alive connection waits 40 ms for an acknowledgement.
+        // Otherwise each reply on a reused connection waits 40 ms for an acknowledgment (Nagle's algorithm).
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "TCP_NODELAY could not be set");
         }
@@ -110,15 +110,17 @@ pub(super) async fn serve_until(
     }
 }
 
-/// Closes a listener. Returns the connections in its queue, which would be reset: the runtime learns of them later than
-/// the system, and their clients may already have sent requests.
+/// Closes a listener and returns the connections in its queue.
+///
+/// Closing would reset these connections, although their clients may already have sent requests. tokio has not reported
+/// them yet, because it learns of new connections later than the system.
 fn close(listener: TcpListener) -> Vec<(TcpStream, SocketAddr)> {
-    // The listener does not block.
+    // The listener is in non-blocking mode, so accepting ends with `WouldBlock`.
     let listener = listener.into_std();
     let accepted = listener.iter().flat_map(|listener| {
         std::iter::from_fn(|| match listener.accept() {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
-            // The client of one connection may have left.
+            // The client of a single connection may have disconnected.
             accepted => Some(accepted.ok()),
         })
     });
@@ -129,8 +131,8 @@ fn close(listener: TcpListener) -> Vec<(TcpStream, SocketAddr)> {
     streams.collect()
 }
 
-/// Accepts the next connection. It retries after errors: closing an idle connection frees a file
-/// descriptor, for example.
+/// Accepts the next connection. Retries after errors, because the cause may be temporary: closing an idle connection
+/// frees a file descriptor, for example.
 async fn accept(listener: &TcpListener, open: &Connections) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {
@@ -180,7 +182,7 @@ async fn connection<S>(
             if slot.is_idle() {
                 return;
             }
-            // A request arrived at the same moment. The connection closes after its reply.
+            // A request arrived at the same moment. Close the connection after its reply.
             serving.as_mut().graceful_shutdown();
             serving.await
         }
@@ -198,10 +200,10 @@ async fn connection<S>(
 struct TimeoutStream<S> {
     stream: S,
     client_timeout: Duration,
-    /// The deadline, created by the first write that has to wait.
+    /// The deadline. Created by the first blocked write.
     limit: Option<Pin<Box<Sleep>>>,
     slot: Arc<ConnectionSlot>,
-    /// Set while a write waits.
+    /// Set while a write is blocked.
     waiting: Option<BusyGuard>,
 }
 
@@ -281,14 +283,14 @@ mod tests {
 
     use super::*;
 
-    /// Measured on the paused clock.
+    /// This timeout is measured on the paused clock.
     const CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
     const BODY_BYTES: usize = 10_000;
-    /// The capacity of the stream between server and client.
+    /// Capacity of the stream between server and client, in bytes.
     const BUFFER_BYTES: usize = 1_000;
 
-    /// Sends a request whose answer is longer than the stream's buffer. Returns the client's end, and the task
-    /// that serves the connection.
+    /// Sends a request with an answer longer than the stream's buffer. Returns the client's end of the stream and the
+    /// task of the connection.
     async fn request() -> (DuplexStream, JoinHandle<()>) {
         let router = axum::Router::new().route("/", get(|| async { "x".repeat(BODY_BYTES) }));
         let (mut client, server) = tokio::io::duplex(BUFFER_BYTES);
@@ -355,7 +357,7 @@ mod tests {
         for _ in 0..2 {
             begun.recv().await.unwrap();
         }
-        // The server accepts the first of these and waits for room, and the other one is in the queue of the listener.
+        // The server accepts the first of these and waits for capacity. The second one stays in the listener's queue.
         for _ in 0..2 {
             clients.push(send("/").await);
             tokio::time::sleep(Duration::from_millis(20)).await;

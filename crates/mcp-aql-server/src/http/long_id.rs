@@ -1,4 +1,9 @@
-//! Replaces ids that are numbers of more than 64 bits with strings, because rmcp cannot represent them.
+//! Replaces numeric ids longer than 64 bits with strings, because rmcp cannot represent them.
+//!
+//! ```text
+//! client                   rmcp
+//! 18446744073709551616  →  "<random prefix>18446744073709551616"
+//! ```
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -9,12 +14,12 @@ use rmcp::model::RequestId;
 
 use crate::wire::{Message, decode};
 
-/// The prefix of these strings. Clients cannot know it, so none of their strings starts with it.
+/// Prefix of the replacement strings. It is random, so ids chosen by clients never start with it.
 static MARK: LazyLock<String> = LazyLock::new(|| uuid::Uuid::new_v4().to_string());
-/// The start of an `id` member with such a string, as rmcp serializes it.
+/// Start of an `id` member with a replacement string, as serialized by rmcp.
 static MARKED_MEMBER: LazyLock<String> = LazyLock::new(|| format!(r#""id":"{}"#, *MARK));
 
-/// Returns the message in a form that rmcp can parse, if it contains or refers to a long id.
+/// Returns the message with a replaced id if it contains or refers to a long id.
 pub(super) fn shorten(message: &[u8]) -> Option<Vec<u8>> {
     let id = match decode(message) {
         Message::Cancelled { request } => request,
@@ -27,19 +32,19 @@ pub(super) fn shorten(message: &[u8]) -> Option<Vec<u8>> {
     is_long.then(|| splice(message, id, &format!(r#""{}{id}""#, *MARK))).flatten()
 }
 
-/// Returns the message with `new` in place of `part`, which is a slice of it.
+/// Returns the message with `part` replaced by `new`. `part` must be a slice of the message.
 pub(super) fn splice(message: &[u8], part: &str, new: &str) -> Option<Vec<u8>> {
     let start = part.as_ptr().addr().checked_sub(message.as_ptr().addr())?;
     let rest = message.get(start + part.len()..)?;
     Some([message.get(..start)?, new.as_bytes(), rest].concat())
 }
 
-/// Whether rmcp can represent an id: its numbers have 64 bits.
+/// Returns `true` if rmcp can represent an id. Its numeric ids have 64 bits.
 fn is_short_id(json: &str) -> bool {
     json.starts_with('"') || json.parse::<i64>().is_ok()
 }
 
-/// Returns a message of rmcp with the original id.
+/// Returns a message from rmcp with its original id.
 pub(super) fn restore(message: Bytes) -> Bytes {
     let Some(at) = memmem::find(&message, MARKED_MEMBER.as_bytes()) else { return message };
     let (head, marked) = message.split_at(at);
@@ -49,7 +54,7 @@ pub(super) fn restore(message: Bytes) -> Bytes {
     [head, br#""id":"#, id, rest].concat().into()
 }
 
-/// Returns the canonical form of the original of an id that rmcp uses.
+/// Converts an id used by rmcp to the canonical form of the original id.
 pub(super) fn written(id: &RequestId) -> Cow<'_, str> {
     let text = match id {
         RequestId::Number(number) => return number.to_string().into(),
@@ -61,7 +66,7 @@ pub(super) fn written(id: &RequestId) -> Cow<'_, str> {
     }
 }
 
-/// Returns rmcp's form of an id in canonical form, as [`written`] returns it.
+/// Converts an id in canonical form, as returned by [`written`], to the form used by rmcp.
 pub(super) fn request_id(written: &str) -> Option<RequestId> {
     if written.starts_with('"') {
         return Some(RequestId::String(serde_json::from_str::<String>(written).ok()?.into()));

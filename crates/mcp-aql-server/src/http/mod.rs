@@ -1,4 +1,4 @@
-//! Serves tools over streamable HTTP.
+//! Serves tools over MCP's streamable HTTP transport.
 
 mod accept;
 mod authentication;
@@ -15,6 +15,7 @@ mod descriptor_limit;
 mod descriptor_limit;
 mod direct;
 mod direct_reply;
+mod exposure;
 mod headers;
 mod health;
 mod listener;
@@ -63,17 +64,20 @@ use crate::service::ToolService;
 use crate::stop::on_signal;
 
 impl HttpOptions {
-    /// Serves a router other than an adapter's until `stop` completes, with the same connection
-    /// handling: only loopback unless these options allow more,
-    /// [`client_timeout`](Self::client_timeout) for slow clients, and limits on
-    /// [connections](Self::max_connections) and [bytes](Self::max_inflight_bytes).
+    /// Serves your own router with the connection handling of adapters, until `stop` completes. The router need not
+    /// belong to an adapter.
     ///
-    /// The router itself must check the contents of requests, including [hosts](Self::allowed_hosts) and
+    /// The listener must be on loopback unless these options allow more. The limits on slow clients
+    /// ([`client_timeout`](Self::client_timeout)), [connections](Self::max_connections) and
+    /// [bytes](Self::max_inflight_bytes) apply.
+    ///
+    /// Your router must check the contents of requests, including [hosts](Self::allowed_hosts) and
     /// [origins](Self::allowed_origins), and authenticate its callers.
     ///
     /// # Errors
-    /// [`Error::Usage`](mcp_aql_core::Error::Usage) if other machines could reach the address and the options do not allow
-    /// that, or if the options have an [authenticator](Self::authenticator), which cannot know the router.
+    /// Returns [`Error::Usage`](mcp_aql_core::Error::Usage) if other machines could reach the address and the options
+    /// do not allow that. Also returned if the options have an [authenticator](Self::authenticator), because it only
+    /// applies to the router of an adapter.
     pub async fn serve_router<S>(
         self,
         listener: TcpListener,
@@ -112,7 +116,7 @@ impl HttpOptions {
             .enforce_origin_validation()
             .with_legacy_session_mode(self.sessions)
             .with_json_response(!service.reports_progress())
-            // rmcp's priming events name no request, and `Sessions` has its own ones.
+            // rmcp's priming events have no request, and `Sessions` sends its own.
             .with_sse_retry(None)
             .with_max_request_body_bytes(service.max_message_bytes())
             .with_cancellation_token(self.shutdown.clone())
@@ -121,33 +125,34 @@ impl HttpOptions {
 
 /// Serves an adapter over streamable HTTP.
 pub trait ServeHttp {
-    /// Returns the adapter as an axum router with the path `/mcp`, to be merged into your own
-    /// server.
+    /// Returns an axum router for the path `/mcp`. Merge it into your own server.
     ///
-    /// Bodies that are too long, or that are not text, are answered with the protocol's error if
-    /// they are calls with an id, and otherwise with 413, or 400 and JSON-RPC's error. At most the
-    /// size that [`SizeLimits::max_request_size`](mcp_aql_core::SizeLimits) allows is kept of a long body.
+    /// Bodies that are too long or not valid UTF-8 are answered with the protocol's error if they are calls with an id.
+    /// All others are answered with 413, or with 400 and a JSON-RPC error. At most
+    /// [`SizeLimits::max_request_size`](mcp_aql_core::SizeLimits) bytes of a long body are kept.
     ///
-    /// When your server stops, call [`end_sessions`](Adapter::end_sessions). The paths for probes are not part of the
-    /// router: use [`check_store`](Adapter::check_store) for those of your server, and before it starts.
+    /// Call [`end_sessions`](Adapter::end_sessions) when your server stops. The router has no paths for probes: use
+    /// [`check_store`](Adapter::check_store) in the probes of your server, and before it starts.
     fn router(&self, options: &HttpOptions) -> axum::Router;
 
-    /// Serves MCP clients over streamable HTTP at `/mcp` until the process receives a signal
-    /// (Ctrl-C, or SIGTERM).
+    /// Serves MCP clients over streamable HTTP at `/mcp` until the process receives Ctrl-C or SIGTERM.
     ///
-    /// After the [delay](HttpOptions::stop_delay), if there is one, the listener is closed. New calls are refused, and
-    /// running calls and executions have [`drain_timeout`](mcp_aql_core::AdapterBuilder::drain_timeout) to finish. A second signal ends the wait. What is
-    /// cut off is logged. Afterwards all sessions end: executions that these clients began, and all
-    /// others without a session, are cancelled, confirmation tokens are revoked and agents are
-    /// stopped. All of this is in the store and in the audit log when the future completes. The
-    /// wait is bounded; see [`end_sessions`](Adapter::end_sessions).
+    /// The signal starts a graceful shutdown:
     ///
-    /// Probes are answered without authentication at `/livez`, and at `/readyz` with 503 while the
-    /// [store](Adapter::check_store) cannot be used and during the shutdown.
+    /// 1. After the [delay](HttpOptions::stop_delay), if there is one, the listener is closed and new calls are
+    ///    rejected.
+    /// 2. Running calls and executions have [`drain_timeout`](mcp_aql_core::AdapterBuilder::drain_timeout) to finish. A
+    ///    second signal ends the wait. Unfinished calls are logged.
+    /// 3. All sessions end. Executions started by their clients and executions without a session are canceled,
+    ///    confirmation tokens are revoked, and agents are stopped. All of this is in the store and in the audit log
+    ///    when the future completes. The wait is bounded; see [`end_sessions`](Adapter::end_sessions).
+    ///
+    /// Probes need no authentication. `/livez` is answered while the process runs. `/readyz` is answered with 503 while
+    /// the [store](Adapter::check_store) cannot be used and during the shutdown.
     ///
     /// # Errors
-    /// [`Error::Usage`](mcp_aql_core::Error::Usage) if other machines could reach the address and `options` does not allow
-    /// that; [`Error::Io`](mcp_aql_core::Error::Io) if binding the address fails;
+    /// Returns [`Error::Usage`](mcp_aql_core::Error::Usage) if other machines could reach the address and `options`
+    /// does not allow that, [`Error::Io`](mcp_aql_core::Error::Io) if binding the address fails, and
     /// [`Error::Other`](mcp_aql_core::Error::Other) if the adapter's [store](Adapter::check_store) cannot be used.
     fn serve_http(
         &self,
@@ -155,11 +160,11 @@ pub trait ServeHttp {
         options: HttpOptions,
     ) -> impl Future<Output = Result> + Send;
 
-    /// Serves like [`serve_http`](Self::serve_http), on a given listener and until `stop`
-    /// completes, which is a future or a [`Shutdown`].
+    /// Serves like [`serve_http`](Self::serve_http), on your own listener and until `stop` completes. Pass a future or
+    /// a [`Shutdown`].
     ///
     /// # Errors
-    /// As [`serve_http`](Self::serve_http).
+    /// Returns the same errors as [`serve_http`](Self::serve_http).
     fn serve_listener<S>(
         &self,
         listener: TcpListener,
@@ -204,10 +209,10 @@ impl ServeHttp for Adapter {
     }
 }
 
-/// Listens on an address. The error names it.
+/// Binds a listener to an address. Errors name the address and suggest a solution.
 ///
 /// # Errors
-/// [`Error::Io`](mcp_aql_core::Error::Io) if the address is in use, or is not one of this machine.
+/// Returns [`Error::Io`](mcp_aql_core::Error::Io) if the address is in use or does not belong to this machine.
 pub async fn bind(address: SocketAddr) -> Result<TcpListener> {
     let bound = TcpListener::bind(address).await;
     bound.map_err(|error| {
@@ -233,7 +238,7 @@ async fn listen(
     let _services = tokio::select! {
         biased;
         started = adapter.start_services() => started?,
-        // The store may hang.
+        // Stop even if the store hangs.
         () = &mut stop.begins => return Ok(()),
     };
     let served = serve(AdapterTools::new(adapter), listener, options, stop).await;
@@ -241,10 +246,11 @@ async fn listen(
     served
 }
 
-/// Serves tools over streamable HTTP at `/mcp` until `stop` completes, which is a future or a [`Shutdown`].
+/// Serves tools over streamable HTTP at `/mcp` until `stop` completes. Pass a future or a [`Shutdown`].
 ///
 /// # Errors
-/// [`Error::Usage`](mcp_aql_core::Error::Usage) if other machines could reach the address and `options` does not allow that.
+/// Returns [`Error::Usage`](mcp_aql_core::Error::Usage) if other machines could reach the address and `options` does
+/// not allow that.
 pub fn serve_tools_listener<S>(
     service: Arc<dyn ToolService>,
     listener: TcpListener,
@@ -265,10 +271,10 @@ async fn serve(
 ) -> Result {
     let address = listener.local_addr()?;
     options.check(address.ip())?;
-    // Every server shuts down on its own, even if servers share their options.
+    // Every server needs its own token, because several servers may share their options.
     options.shutdown = CancellationToken::new();
     let shutdown = options.shutdown.clone();
-    // Dropping this future also ends the sessions.
+    // Also end the sessions if this future is dropped.
     let _end = shutdown.clone().drop_guard();
     let sessions = Arc::new(Sessions::new(&options, Arc::clone(&service)));
     let (router, shared) = served(Arc::clone(&service), &options, Arc::clone(&sessions));
@@ -290,18 +296,18 @@ async fn serve(
         tokio::select! {
             biased;
             () = connections => {}
-            // The connections are dropped.
+            // Dropping the future drops the connections.
             () = interrupted => {}
         }
     };
     let stopped = async {
         begins.await;
         departure.begin(options.stop_delay, at_once.clone()).await;
-        // Requests are accepted meanwhile, and new calls are refused.
+        // Requests are still accepted during this wait, and new calls are rejected.
         shared.stop(at_once.clone()).await;
-        // Also ends the sessions and their streams, which would keep their connections open.
+        // This also ends the sessions and their streams. Otherwise the streams would keep their connections open.
         stopping.cancel();
-        // Waiting for an execution keeps a connection open too (REQ-LIF-10).
+        // A client that waits for an execution keeps its connection open, too (REQ-LIF-10).
         sessions.end();
         shared.end_sessions();
         service.end_all().await;
@@ -315,7 +321,7 @@ async fn serve(
     Ok(())
 }
 
-/// Builds a router with tools at `/mcp`, and the state that its connections share.
+/// Builds a router with tools at `/mcp`, and the state shared by its connections.
 fn served(
     service: Arc<dyn ToolService>,
     options: &HttpOptions,

@@ -1,4 +1,4 @@
-//! An open session, and its running requests.
+//! An open session and its running requests.
 
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
@@ -14,25 +14,25 @@ use super::session_usage::{InUse, SessionUsage, counted};
 use crate::calls::Calls;
 use crate::connection::Connection;
 
-/// An open session, for the calls that bypass rmcp.
+/// An open session. This type serves the calls that bypass rmcp.
 pub(super) struct OpenSession {
     pub(super) id: SessionId,
-    /// The identity of the principal that opened the session. Requests of others are refused.
+    /// The identity of the principal that opened the session. Requests of other principals are rejected.
     pub(super) identity: Option<Box<str>>,
     connection: Weak<Connection>,
     pub(super) calls: Calls,
-    /// Whether the session is in use.
+    /// The current uses of the session.
     pub(super) usage: Arc<SessionUsage>,
-    /// The use that ends when the session is initialized.
+    /// The use that lasts until the session is initialized.
     opening: Mutex<Option<InUse>>,
-    /// The event streams of its requests.
+    /// The event streams of the session's requests.
     pub(super) streams: Arc<EventStreams>,
     /// The time of the last keep-alive message to rmcp.
     kept_alive_at: Mutex<Instant>,
 }
 
 impl OpenSession {
-    /// A session that is being opened, which is a use of it.
+    /// Creates a session. It counts as in use until it is initialized.
     pub(super) fn new(
         id: SessionId,
         identity: Option<Box<str>>,
@@ -52,12 +52,12 @@ impl OpenSession {
         }
     }
 
-    /// Takes the use by which the session is opened. Dropping it ends the use.
+    /// Takes the use that lasts until the session is initialized. Dropping it ends the use.
     pub(super) fn take_opening(&self) -> Option<InUse> {
         lock(&self.opening).take()
     }
 
-    /// Whether rmcp must be notified that the session is in use, which is so once in this interval.
+    /// Returns `true` once per interval. rmcp must then be notified that the session is in use.
     pub(super) fn needs_keep_alive(&self, interval: Duration) -> bool {
         let mut kept_alive_at = lock(&self.kept_alive_at);
         let is_due = kept_alive_at.elapsed() >= interval;
@@ -67,19 +67,20 @@ impl OpenSession {
         is_due
     }
 
-    /// Whether an event without a message may begin a stream.
+    /// Returns `true` if an event without a message may start a stream.
     pub(super) fn takes_empty_events(&self) -> bool {
         self.connection().is_some_and(|connection| connection.takes_empty_events())
     }
 
-    /// The session's connection, unless it has ended.
+    /// Returns the session's connection, unless it has ended.
     pub(super) fn connection(&self) -> Option<Arc<Connection>> {
         self.connection.upgrade()
     }
 }
 
-/// A running request of a session. Dropping it ends the request. rmcp, which routes answers by id,
-/// gets the number instead of the id.
+/// A running request of a session. Dropping it ends the request.
+///
+/// rmcp routes answers by id. It gets the number instead of the id, because only the number is unique.
 pub(super) struct SessionCall {
     session: Arc<OpenSession>,
     /// The request's id in canonical form.
@@ -89,7 +90,7 @@ pub(super) struct SessionCall {
 }
 
 impl SessionCall {
-    /// Begins a request, unless the session was evicted.
+    /// Starts a request. Returns `None` if the session was evicted.
     pub(super) fn begin(
         session: Arc<OpenSession>,
         id: &str,
@@ -101,12 +102,12 @@ impl SessionCall {
         Some(Self { session, id, number, _in_use: in_use })
     }
 
-    /// Begins to record the reply.
+    /// Starts to record the reply.
     pub(super) fn record(&self) -> ReplyRecord {
         self.session.streams.record(self.number, &self.id)
     }
 
-    /// The place for the reply.
+    /// Returns a handle to record the reply later.
     pub(super) fn reply(&self) -> SessionReply {
         let (session, id) = (Arc::clone(&self.session), Arc::clone(&self.id));
         SessionReply { session, id, number: self.number }
@@ -116,7 +117,7 @@ impl SessionCall {
         &self.session
     }
 
-    /// Ends the request. Returns whether its answer is still expected.
+    /// Ends the request. Returns `true` if the client still expects an answer.
     pub(super) fn is_awaited(&self) -> bool {
         self.session.calls.end(&self.id, self.number)
     }
@@ -128,7 +129,7 @@ impl Drop for SessionCall {
     }
 }
 
-/// The place for the reply to a request of a session, so that the client can fetch it later.
+/// Records the reply to a request of a session on demand, so that the client can fetch it later.
 pub(super) struct SessionReply {
     session: Arc<OpenSession>,
     id: Arc<str>,
@@ -136,13 +137,15 @@ pub(super) struct SessionReply {
 }
 
 impl SessionReply {
-    /// Whether an event without a message may begin the stream.
+    /// Returns `true` if an event without a message may start the stream.
     pub(super) fn takes_empty_events(&self) -> bool {
         self.session.takes_empty_events()
     }
 
-    /// Begins to record the reply. Also returns its events, and the id of the request, unless it is a number that rmcp
-    /// cannot represent. The client uses the session while it reads the events.
+    /// Starts to record the reply. Also returns the events of the reply and the id of the request. Reading the events
+    /// counts as a use of the session.
+    ///
+    /// Returns `None` if the session was evicted, or if rmcp cannot represent the id.
     pub(super) fn record(
         &self,
     ) -> Option<(ReplyRecord, impl Stream<Item = ServerSseMessage> + Send + Sync + use<>, RequestId)>

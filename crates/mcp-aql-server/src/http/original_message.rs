@@ -1,4 +1,4 @@
-//! The original text of a message that rmcp has parsed.
+//! Keeps the original bytes of a message parsed by rmcp.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,22 +9,22 @@ use crate::batch_budget::BatchBudget;
 use crate::rpc_error::RpcError;
 use crate::wire::{Fault, Message, Refusal};
 
-/// The original message beside rmcp's parsed form, which loses repeated members and digits of
+/// The original bytes of a message. They are needed because rmcp's parsed form loses repeated members and digits of
 /// numbers.
 #[derive(Debug, Clone)]
 pub(super) struct OriginalMessage {
     pub(super) text: Arc<dyn OriginalText>,
-    /// The remaining space for the answers to the batch that contains the message.
+    /// The remaining size budget of the batch, if the message belongs to one.
     pub(super) room: Option<BatchBudget>,
 }
 
-/// The text of a message, or the body of an HTTP request as far as it was read.
+/// The bytes of a message, or the part of an HTTP body read so far.
 pub(super) trait OriginalText: fmt::Debug + Send + Sync {
-    /// Returns the text, which stays available.
+    /// Returns the bytes and keeps them.
     fn read(&self) -> Bytes;
 
-    /// Returns the text. A body is released: its bytes are not needed again, and the operation may run for
-    /// long, so they must not count as bytes of a request that is being received.
+    /// Returns the bytes and releases those of a body. They are not needed again, and the operation may run for long.
+    /// Therefore they must no longer count toward the size of requests being received.
     fn take(&self) -> Vec<u8>;
 }
 
@@ -39,24 +39,24 @@ impl OriginalText for Box<[u8]> {
 }
 
 impl OriginalMessage {
-    /// A message of its own, or in a batch with this room for its answers.
+    /// Creates a message. `room` is the size budget of its batch, if it belongs to one.
     pub(super) fn new(text: &[u8], room: Option<&BatchBudget>) -> Self {
         Self { text: Arc::new(Box::<[u8]>::from(text)), room: room.cloned() }
     }
 
-    /// The remaining space for the answers to the batch that contains the message.
+    /// Returns the remaining size budget of the batch, if the message belongs to one.
     pub(super) fn room(&self) -> Option<&BatchBudget> {
         self.room.as_ref()
     }
 
-    /// The text of the message.
+    /// Returns the bytes of the message and releases those of a body.
     pub(super) fn take_text(&self) -> Vec<u8> {
         self.text.take()
     }
 }
 
 impl Message<'_> {
-    /// Returns the error for a message that rmcp accepts and this server rejects, because it repeats a member.
+    /// Returns the error for a message accepted by rmcp but rejected by this server, because it repeats a member.
     pub(super) fn refusal(&self) -> RpcError {
         let form = &Fault::Form;
         let fault = match self {

@@ -1,4 +1,4 @@
-//! The origins of calls in HTTP requests, for adapters that trace or log their calls.
+//! The origins of calls over HTTP. Only adapters that trace or log their calls need them.
 
 use std::net::SocketAddr;
 
@@ -9,7 +9,7 @@ use mcp_aql_core::transport::Extensions;
 use crate::origin::{describe_call, known_version};
 use crate::service::ToolService;
 
-/// Returns the origin of the calls in an HTTP request, if calls are traced or logged.
+/// Returns the origin of the calls in an HTTP request. Returns `None` if calls are neither traced nor logged.
 pub(super) fn of_request(service: &dyn ToolService, request: &Request) -> Option<CallOrigin> {
     if !service.records_origins() {
         return None;
@@ -25,7 +25,7 @@ pub(super) fn of_request(service: &dyn ToolService, request: &Request) -> Option
     Some(origin)
 }
 
-/// Adds the id of a call and its tool to its request's origin among these extensions, if there is one.
+/// Adds the id and the tool of a call to the origin in these extensions, if there is one.
 pub(super) fn add_call(
     service: &dyn ToolService,
     extensions: &mut Extensions,

@@ -1,4 +1,4 @@
-//! The context of a request that rmcp decoded: its extensions, its cancellation and its notifications.
+//! The context of a request decoded by rmcp: its extensions, cancellation and notifications.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -24,12 +24,13 @@ pub(super) fn error_data(error: RpcError) -> ErrorData {
     ErrorData::new(ErrorCode(error.code), error.message, error.data)
 }
 
-/// Returns the extensions of the HTTP request, among which the transport keeps the original message.
+/// Returns the extensions of the HTTP request. They include the original message.
 pub(super) fn http_extensions(extensions: &Extensions) -> mcp_aql_core::transport::Extensions {
     extensions.get::<Parts>().map(|parts| parts.extensions.clone()).unwrap_or_default()
 }
 
-/// Takes what is known of the origin of a call with this id, as its client wrote it, of this tool.
+/// Takes the origin of a call out of the extensions, and adds the id and the tool. `id` must be in the client's
+/// spelling.
 pub(super) fn take_origin(
     extensions: &mut mcp_aql_core::transport::Extensions,
     id: &str,
@@ -40,7 +41,7 @@ pub(super) fn take_origin(
     Some(Arc::new(origin))
 }
 
-/// Runs a call, and cancels it when the client cancels the request.
+/// Runs a call. Cancels it if the client cancels the request.
 pub(super) async fn or_cancelled<T>(
     call: impl Future<Output = T>,
     context: &RequestContext<RoleServer>,
@@ -62,7 +63,7 @@ impl Notifier for PeerNotifier {
     fn notify(&self, params: ProgressParams) -> BoxFuture<'_, ()> {
         erased(async move {
             let ProgressParams { progress_token, progress, total, message, meta } = params;
-            // Both types are a string or an integer.
+            // Both types are either a string or an integer, so the conversion succeeds.
             let token = serde_json::to_value(progress_token).and_then(serde_json::from_value);
             let Ok(token) = token else { return };
             let mut params = ProgressNotificationParam::new(token, progress);

@@ -1,4 +1,4 @@
-//! The requests that rmcp decodes, handled by the server.
+//! Handles the requests decoded by rmcp.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
@@ -45,7 +45,7 @@ use crate::service::{ServerDescription, ToolDefinition, ToolHints, panicked};
 use crate::tasks::TaskCall;
 use crate::wire::{Fault, MalformedCall, Message, Refusal, decode};
 
-/// What rmcp's handlers of all connections share.
+/// The state shared by rmcp's handlers of all connections.
 pub(super) struct RmcpState {
     shared: Arc<ServerState>,
     config: ServerConfig,
@@ -81,7 +81,7 @@ impl RmcpService {
         let factory = move || {
             let connection = Arc::new(Connection::default());
             made(&connection);
-            // Shared, so that rmcp is compiled for a single handler type.
+            // The handler is in an `Arc`, so that rmcp is compiled for a single handler type.
             Ok(Arc::new(RmcpServer::new(Arc::clone(&state), connection)))
         };
         Self(Arc::new(StreamableHttpService::new(factory, sessions, config)))
@@ -95,9 +95,8 @@ impl RmcpService {
 
 /// The handler of one session or of one stateless request.
 ///
-/// Only tools are supported. Prompts, resources and completions are answered with "method not
-/// found", as MCP requires for capabilities that a server does not declare; rmcp's default would be
-/// empty lists.
+/// Only tools are supported. Prompts, resources and completions are answered with "method not found", as MCP requires
+/// for undeclared capabilities. rmcp's default would be empty lists.
 pub(super) struct RmcpServer {
     state: Arc<RmcpState>,
     server: Arc<Server>,
@@ -125,7 +124,7 @@ impl RmcpServer {
         let message = sent.map(|sent| sent.take_text());
         let (id, arguments) = match &message {
             Some(message) => match decode(message) {
-                // rmcp may know the request by another id, and accepts repeated members.
+                // rmcp may use another id for the request, and it accepts repeated members.
                 Message::Call(call) => {
                     RequestMeta::read(call.meta)?;
                     (call.id.to_owned(), Arguments::read(call.arguments, server.limits()))
@@ -159,7 +158,7 @@ impl RmcpServer {
         response(server, reply)
     }
 
-    /// How the user of the client can be asked.
+    /// Returns how to ask the user of the client, or `None` if the user cannot be asked.
     fn elicitation(
         &self,
         meta: &RequestMeta,
@@ -194,7 +193,7 @@ impl ServerHandler for RmcpServer {
         let client = &request.client_info;
         connection.introduced(format!("{} {}", client.name, client.version));
         self.server.session();
-        // They belong to versions without this request.
+        // Extensions belong to versions without `initialize`.
         result.capabilities.extensions = None;
         Ok(result)
     }
@@ -254,8 +253,8 @@ impl ServerHandler for RmcpServer {
         task_answers::answer_extension::<IgnoredAny>(&self.server, method, &context).await.map(drop)
     }
 
-    /// Handles requests about tasks of MCP 2025-11-25, and a call whose parameters are malformed: rmcp treats it as an
-    /// unknown method (REQ-MCP-12, choice C-12).
+    /// Handles requests about the tasks of MCP 2025-11-25, and calls with malformed parameters. rmcp treats both as
+    /// unknown methods (REQ-MCP-12, choice C-12).
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -265,7 +264,7 @@ impl ServerHandler for RmcpServer {
             return answer;
         }
         if request.method == CallToolRequestMethod::VALUE {
-            // The parameters are those of rmcp, which no longer have repeated members.
+            // Decode the original message: rmcp's parameters no longer contain repeated members.
             let sent: Option<OriginalMessage> = http_extensions(&context.extensions).remove();
             let sent = sent.map(|sent| sent.take_text()).unwrap_or_default();
             if let refused @ Message::Refused(Refusal { fault: Fault::Repeated(_), .. }) =
@@ -313,7 +312,7 @@ impl ServerHandler for RmcpServer {
     }
 }
 
-/// The result of a call, or the question that comes instead.
+/// Returns the result of a call, or the question to the user if the call has one.
 fn response(server: &Server, reply: Reply) -> Result<CallToolResponse, RpcError> {
     if let Some(question) = &reply.question {
         return task_answers::call_response(input_required(question).to_string().as_bytes());
@@ -322,8 +321,7 @@ fn response(server: &Server, reply: Reply) -> Result<CallToolResponse, RpcError>
         true => serde_json::from_str(&reply.text).ok(),
         false => None,
     };
-    // REQ-MCP-09, REQ-MCP-10: one text, and `isError` only for errors that no other call can
-    // fix.
+    // REQ-MCP-09, REQ-MCP-10: one content item, and `isError` only for errors that no other call can fix.
     let failed = reply.is_error();
     let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
     result.is_error = Some(failed);

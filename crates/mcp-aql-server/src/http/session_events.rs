@@ -1,4 +1,4 @@
-//! Messages and events of sessions, in the forms of rmcp and of this server.
+//! Converts messages and events of sessions between rmcp's form and this server's.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 
 use super::replay::{RETRY_INTERVAL, StreamId, is_answer};
 
-/// Sets the id of an answer to that of its request.
+/// Replaces the id of an answer with the id of its request.
 pub(super) fn identify(event: &mut ServerSseMessage, id: &RequestId) {
     if !is_answer(event) {
         return;
@@ -23,21 +23,23 @@ pub(super) fn identify(event: &mut ServerSseMessage, id: &RequestId) {
     }
 }
 
-/// The message that cancels a request of this number at rmcp.
+/// Returns the message that cancels the request with this number in rmcp.
 pub(super) fn cancelled_request(number: i64) -> ClientJsonRpcMessage {
     let param = CancelledNotificationParam::new(Some(RequestId::Number(number)), None);
     let cancelled = CancelledNotification::new(param);
     JsonRpcMessage::notification(ClientNotification::CancelledNotification(cancelled))
 }
 
-/// A message without effect, which shows that the session is in use.
+/// Returns a message without effect. It notifies rmcp that the session is in use.
 pub(super) fn in_use() -> ClientJsonRpcMessage {
     let nothing = CustomNotification::new("notifications/mcp_aql/in_use", None);
     JsonRpcMessage::notification(ClientNotification::CustomNotification(nothing))
 }
 
-/// The events that belong to no request, with ids of this stream. Answers are removed: rmcp puts one there if its request
-/// is cancelled at the same moment, which MCP does not allow.
+/// Returns the events that belong to no request, with ids of this stream.
+///
+/// Answers are removed, because MCP does not allow them in this stream. rmcp sends one here if its request is canceled
+/// at the same moment.
 pub(super) fn standalone_events(
     stream: StreamId,
     events: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
@@ -49,7 +51,8 @@ pub(super) fn standalone_events(
     })
 }
 
-/// Like [`standalone_events`], for a client that has received none of them: the first event may have no message.
+/// Returns [`standalone_events`] for a client without any of them. If `has_first` is `true`, the stream
+/// starts with an event without a message.
 pub(super) fn new_events(
     stream: StreamId,
     has_first: bool,

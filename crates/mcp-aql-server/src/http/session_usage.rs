@@ -1,4 +1,4 @@
-//! Whether a session is in use, and since when it is idle. An idle session can be evicted.
+//! Tracks the uses of sessions. An idle session can be evicted.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,11 +11,11 @@ pub(super) struct SessionUsage(Mutex<Usage>);
 
 struct Usage {
     current: usize,
-    /// Whether the session has served a request after `initialize`.
+    /// If `true`, the session has served a request after `initialize`.
     has_served: bool,
-    /// The end of the last use, or the time at which the session was opened.
+    /// The end of the last use. Initially, the time at which the session was opened.
     used_at: Instant,
-    /// Set when the session was evicted. It can no longer be used.
+    /// If `true`, the session was evicted and can no longer be used.
     is_evicted: bool,
 }
 
@@ -26,18 +26,18 @@ impl Usage {
     }
 }
 
-/// The use of an idle session, by which it is evicted. It changes with each use.
+/// The rank of an idle session for eviction. The lowest rank is evicted first, and each use changes the rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct EvictionRank {
     has_served: bool,
     used_at: Instant,
 }
 
-/// A use of a session. It ends when this value is dropped.
+/// A use of a session. Dropping this value ends the use.
 pub(super) struct InUse(Arc<SessionUsage>);
 
 impl SessionUsage {
-    /// Returns the usage of a session that is being opened, with the use that lasts until it is open.
+    /// Returns the usage of a session being opened, and the use that lasts until the session is open.
     pub(super) fn opening() -> (Arc<Self>, InUse) {
         let usage =
             Usage { current: 1, has_served: false, used_at: Instant::now(), is_evicted: false };
@@ -45,7 +45,7 @@ impl SessionUsage {
         (Arc::clone(&usage), InUse(usage))
     }
 
-    /// Begins a use by a request or a stream, unless the session was evicted.
+    /// Starts a use by a request or a stream. Returns `None` if the session was evicted.
     pub(super) fn begin(self: &Arc<Self>) -> Option<InUse> {
         let mut usage = lock(&self.0);
         if usage.is_evicted {
@@ -56,14 +56,14 @@ impl SessionUsage {
         Some(InUse(Arc::clone(self)))
     }
 
-    /// Returns the priority of the session to be evicted, if it is idle.
+    /// Returns the rank of the session for eviction, if it is idle.
     pub(super) fn eviction_rank(&self) -> Option<EvictionRank> {
         lock(&self.0).eviction_rank()
     }
 
-    /// Evicts the session if it was not used since it got this priority. Returns whether it was evicted.
+    /// Evicts the session, unless it was used since it had this rank. Returns `true` if it was evicted.
     pub(super) fn evict(&self, rank: &EvictionRank) -> bool {
-        // A call since then may have started work that runs on.
+        // A call in the meantime may have started background work.
         let mut usage = lock(&self.0);
         let is_unused = usage.eviction_rank().as_ref() == Some(rank);
         usage.is_evicted |= is_unused;
@@ -71,9 +71,10 @@ impl SessionUsage {
     }
 }
 
-/// Returns the idle ones of these sessions, the first to be evicted first: the one that has been unused for longest.
-/// If more than an eighth of the limit is held by sessions that have served no request, they come before the others. A
-/// client that only opens sessions therefore evicts its own ones, and new clients do not evict each other.
+/// Returns the idle sessions in the order of their eviction: the least recently used one is the first.
+///
+/// If sessions without any request hold more than an eighth of the limit, they come before all others. A client that
+/// only opens sessions then evicts its own ones, and new clients do not evict each other.
 pub(super) fn by_idleness<S>(
     sessions: Vec<S>,
     limit: usize,
@@ -87,7 +88,7 @@ pub(super) fn by_idleness<S>(
     idle
 }
 
-/// Counts a stream as a use of its session for as long as the client reads it.
+/// Counts a stream as a use of its session while the client reads it.
 pub(super) fn counted<T>(
     events: impl Stream<Item = T> + Send + Sync + 'static,
     in_use: InUse,

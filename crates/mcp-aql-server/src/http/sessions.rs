@@ -1,4 +1,4 @@
-//! Sessions over HTTP, with a limit on their number.
+//! Sessions over HTTP, with limits on their number.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -31,32 +31,32 @@ use super::task_routing;
 use crate::connection::Connection;
 use crate::service::ToolService;
 
-/// How long an evicted session may take to close.
+/// Time limit for closing an evicted session.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// rmcp's sessions, with a limit.
+/// rmcp's sessions, with limits on their number.
 pub(super) struct Sessions {
     inner: Arc<LocalSessionManager>,
     service: Arc<dyn ToolService>,
     most: usize,
-    /// The limit of one principal.
+    /// Maximum number of sessions of one principal.
     most_of_principal: usize,
-    /// Serializes opening, so that the last free place is used once.
+    /// Serializes the opening of sessions, so that two clients cannot both take the last free slot.
     opening: tokio::sync::Mutex<()>,
     open: RwLock<HashMap<SessionId, Arc<OpenSession>>>,
-    /// The interval at which rmcp is notified that a session is in use.
+    /// Interval at which rmcp is notified that a session is in use.
     keep_alive_interval: Duration,
     /// Replies that clients may fetch again.
     finished: Arc<FinishedReplies>,
 }
 
-/// The error of a request whose session has ended since the request was accepted.
+/// Returns the error for a request whose session has ended since the request was accepted.
 fn ended(id: &SessionId) -> SessionError {
     notice(SessionProblem { unknown_session: true, ..SessionProblem::default() });
     SessionError::Other(LocalSessionManagerError::SessionNotFound(Arc::clone(id)))
 }
 
-/// The reason why a session could not be opened.
+/// The reason why a request of the session manager failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SessionError {
     #[error("{0} sessions are open, which is the limit")]
@@ -75,10 +75,11 @@ impl Sessions {
     pub(super) fn new(options: &HttpOptions, service: Arc<dyn ToolService>) -> Self {
         let mut inner = LocalSessionManager::default();
         let keep_alive_interval = options.session_timeout / 8;
-        // The last keep-alive may be one interval old, and must not shorten a session's lifetime.
+        // The last keep-alive may be one interval old. Without the addition, this would shorten a session's lifetime.
         inner.session_config.keep_alive =
             Some(options.session_timeout.saturating_add(keep_alive_interval));
-        // Replies are kept in `finished`, which has a bound. rmcp would keep a second copy of them, with their channels.
+        // Replies are kept in `finished`, with a limit. rmcp would keep a second copy of them, including their
+        // channels.
         inner.session_config.completed_cache_ttl = Duration::ZERO;
         Self {
             inner: Arc::new(inner),
@@ -97,7 +98,7 @@ impl Sessions {
         self.open.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
     }
 
-    /// The number of sessions of a principal.
+    /// Returns the number of sessions of a principal.
     fn count_of(&self, principal: &str) -> usize {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         open.values().filter(|open| open.identity.as_deref() == Some(principal)).count()
@@ -107,8 +108,8 @@ impl Sessions {
         self.get(id)?.connection()
     }
 
-    /// Ends an idle session, of this principal if one is given, at a limit of this many sessions. Returns whether there
-    /// was one.
+    /// Evicts one idle session, only of this principal if one is given. `limit` is the reached limit. Returns
+    /// `true` if a session was evicted.
     async fn evict(&self, principal: Option<&str>, limit: usize) -> bool {
         let considered: Vec<_> = {
             let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
@@ -128,7 +129,7 @@ impl Sessions {
             mcp_session = &*session.id,
             "evicted an idle session, because the limit on sessions is reached"
         );
-        // Others wait to open sessions meanwhile. The session is no longer counted once this was polled.
+        // Limit the time, because others wait to open sessions. The first poll already removes the session.
         match tokio::time::timeout(CLOSE_TIMEOUT, self.close_session(&session.id)).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::debug!(%error, "the session has ended"),
@@ -137,13 +138,13 @@ impl Sessions {
         true
     }
 
-    /// Whether this is the id of a session that another identity has opened.
+    /// Returns `true` if a session with this id was opened by another identity.
     pub(super) fn is_foreign(&self, id: &str, principal: Option<&Principal>) -> bool {
         let identity = principal.map(Principal::identity);
         self.get(id).is_some_and(|open| open.identity.as_deref() != identity.as_deref())
     }
 
-    /// Ends all sessions. Their connections may outlast them for a while.
+    /// Ends all sessions. Their connections may remain open for a while.
     pub(super) fn end(&self) {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         for connection in open.values().filter_map(|open| open.connection()) {
@@ -172,8 +173,8 @@ impl Sessions {
         }
     }
 
-    /// Keeps a session from expiring while a request is answered by rmcp, until the guard is dropped. The answer may
-    /// depend on a user who takes time, or on the end of an execution.
+    /// Keeps a session from expiring while rmcp answers a request, until the guard is dropped. The answer may have to
+    /// wait for a user or for the end of an execution.
     async fn keep_until_dropped(&self, id: &SessionId) -> Option<DropGuard> {
         let handle = self.inner.sessions.read().await.get(id).cloned()?;
         let interval = self.keep_alive_interval.max(Duration::from_millis(1));
@@ -189,7 +190,7 @@ impl Sessions {
         Some(guard)
     }
 
-    /// Passes a message to the session. If the session has ended since the request was accepted, the client learns that.
+    /// Passes a message to the session. Reports to the client if the session has ended since the request was accepted.
     async fn deliver(
         &self,
         id: &SessionId,
@@ -202,8 +203,7 @@ impl Sessions {
         })
     }
 
-    /// Sends rmcp a message without effect, since it measures inactivity by the last message that
-    /// it received.
+    /// Sends a message without effect to rmcp, because rmcp measures inactivity by the last received message.
     async fn keep(&self, session: &OpenSession) {
         if !session.needs_keep_alive(self.keep_alive_interval) {
             return;
@@ -253,7 +253,7 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<ServerJsonRpcMessage, SessionError> {
-        // The client may be gone before the answer, in which case this future is dropped.
+        // If the client disconnects before the answer, this future is dropped, and the use with it.
         let _opening = self.get(id).and_then(|open| open.take_opening());
         let answer = self.inner.initialize_session(id, message).await;
         Ok(task_routing::declare(answer?, self.connection(id).as_deref()))
@@ -269,11 +269,11 @@ impl SessionManager for Sessions {
             Some(open) => open.streams.end(),
             None => notice(SessionProblem { unknown_session: true, ..SessionProblem::default() }),
         }
-        // A call that bypasses rmcp would keep it open.
+        // Otherwise a call that bypasses rmcp would keep the connection open.
         if let Some(connection) = open.and_then(|open| open.connection()) {
             connection.end();
         }
-        // A client that leaves meanwhile must not prevent that the session is removed.
+        // Use a separate task, so that the session is removed even if the client disconnects in the meantime.
         let (inner, id) = (Arc::clone(&self.inner), Arc::clone(id));
         match tokio::spawn(async move { inner.close_session(&id).await }).await {
             Ok(closed) => Ok(closed?),
@@ -290,7 +290,7 @@ impl SessionManager for Sessions {
         mut message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
         let open = self.get(id).ok_or_else(|| ended(id))?;
-        // The use of the client that reads the reply. The request itself has another one, which ends with its reply.
+        // This use belongs to the client that reads the reply. The request has its own use until the reply ends.
         let read = open.usage.begin().ok_or_else(|| ended(id))?;
         let has_first = open.takes_empty_events();
         let request = match &mut message {
@@ -302,7 +302,7 @@ impl SessionManager for Sessions {
                 let id = std::mem::replace(&mut request.id, RequestId::Number(running.number));
                 Some((running, id))
             }
-            // rmcp opens streams for requests only.
+            // rmcp only opens streams for requests.
             _ => None,
         };
         let in_use = self.keep_until_dropped(id).await;
@@ -313,7 +313,7 @@ impl SessionManager for Sessions {
         let record = running.record();
         let sent = record.events();
         let request_id = id.clone();
-        // rmcp's first event has no message.
+        // rmcp's first event has no message, and some clients do not support that.
         let events = events.filter(move |event| ready(has_first || event.message.is_some()));
         let events = events.map(move |mut event| {
             let _ = &in_use;
@@ -336,7 +336,7 @@ impl SessionManager for Sessions {
             && let Some(session) = self.get(id)
         {
             for number in session.calls.cancel(&long_id::written(&request)) {
-                // rmcp ignores the numbers of calls that are answered directly.
+                // For calls answered directly, rmcp ignores the unknown number.
                 self.deliver(id, cancelled_request(number)).await?;
             }
         }

@@ -1,4 +1,4 @@
-//! Answers calls that may run as tasks, and requests about tasks, over HTTP.
+//! Answers tool calls that may run as MCP tasks, and requests about tasks, over HTTP.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -29,8 +29,8 @@ use crate::tasks::{TaskCall, TaskProtocol, is_task_method};
 use crate::tool_table::ToolTable;
 use crate::wire::{Message, decode};
 
-/// Answers a request of a session with the tasks of MCP 2025-11-25, and a request about tasks whose parameters rmcp
-/// could not parse. Returns `None` for another request.
+/// Answers a request in a session with the tasks of MCP 2025-11-25, or a request about tasks with parameters that rmcp
+/// could not parse. Returns `None` for all other requests.
 pub(super) async fn answer_custom(
     server: &Arc<Server>,
     request: &CustomRequest,
@@ -69,7 +69,7 @@ async fn answer_utility(
     let meta = sent_meta(&message)?;
     let origin = match &message {
         Message::Call(call) => take_origin(&mut extensions, call.id, &call.name),
-        // A request about a task is not the call of a tool.
+        // Only calls of tools have origins, not requests about tasks.
         _ => extensions.remove::<CallOrigin>().and(None),
     };
     let elicitation = RmcpUser::of(server.connection(), context);
@@ -90,12 +90,12 @@ async fn answer_utility(
             let call = TaskCall { protocol, tool, arguments, task, meta: &meta, notifier, scope };
             or_cancelled(server.call_with_tasks(call), context, &cancellation).await
         }
-        // rmcp accepts a message with a repeated member.
+        // rmcp accepts messages with repeated members.
         refused => Err(refused.refusal()),
     }
 }
 
-/// Answers a request about tasks in the form of the extension.
+/// Answers a request about tasks in the format of the extension.
 pub(super) async fn answer_extension<T: DeserializeOwned>(
     server: &Arc<Server>,
     method: &str,
@@ -121,7 +121,7 @@ pub(super) async fn answer_extension<T: DeserializeOwned>(
     caught(answer).await.map_err(error_data)
 }
 
-/// The `_meta` of a message as it was sent. rmcp accepts repeated members.
+/// Returns the `_meta` of the original message, because rmcp accepts repeated members.
 fn sent_meta(message: &Message<'_>) -> Result<RequestMeta, RpcError> {
     match message {
         Message::Call(call) => RequestMeta::read(call.meta),
@@ -130,12 +130,12 @@ fn sent_meta(message: &Message<'_>) -> Result<RequestMeta, RpcError> {
     }
 }
 
-/// Turns a panic of a store or of a gate into an error, since the client would otherwise wait for an answer.
+/// Converts a panic of a store or a gate into an error, because the client would otherwise wait forever.
 async fn caught<T>(answer: impl Future<Output = Result<T, RpcError>>) -> Result<T, RpcError> {
     AssertUnwindSafe(answer).catch_unwind().await.unwrap_or_else(|_| Err(panicked()))
 }
 
-/// The answer to a call that may run as a task of the extension.
+/// Converts the result of a call that may run as a task of the extension into rmcp's type.
 pub(super) fn call_response(result: &[u8]) -> Result<CallToolResponse, RpcError> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]

@@ -1,4 +1,4 @@
-//! Passes the tasks of MCP 2025-11-25 through rmcp, which only knows those of MCP 2026-07-28.
+//! Passes the tasks of MCP 2025-11-25 through rmcp. rmcp only knows those of MCP 2026-07-28.
 
 use axum::http::request::Parts;
 use rmcp::model::{
@@ -16,9 +16,8 @@ use crate::wire::{Message, decode};
 #[derive(Clone)]
 pub(super) struct WithTasks;
 
-/// Turns a session's request into one that rmcp passes to
-/// [`on_custom_request`](rmcp::ServerHandler::on_custom_request), if rmcp's own form of its answer has no place for
-/// tasks of MCP 2025-11-25.
+/// Converts a request of a session into a custom request, if rmcp's type of its answer cannot contain the tasks of MCP
+/// 2025-11-25. rmcp passes custom requests to [`on_custom_request`](rmcp::ServerHandler::on_custom_request).
 pub(super) fn route(request: &mut ClientRequest, connection: Option<&Connection>) {
     let has_tasks = connection.is_some_and(|connection| connection.tasks().is_some());
     let is_custom = match &*request {
@@ -41,7 +40,8 @@ pub(super) fn route(request: &mut ClientRequest, connection: Option<&Connection>
     *request = ClientRequest::CustomRequest(custom);
 }
 
-/// Whether the original message of a call asks for a task. rmcp's parsed form does not show it.
+/// Returns `true` if the original message of a call requests a task. rmcp's parsed form does not contain the member
+/// `task`.
 fn asks_for_task(request: &ClientRequest) -> bool {
     let parts: Option<&Parts> = request.extensions().get();
     let sent: Option<&OriginalMessage> = parts.and_then(|parts| parts.extensions.get());
@@ -50,7 +50,7 @@ fn asks_for_task(request: &ClientRequest) -> bool {
     )
 }
 
-/// Declares the tasks of MCP 2025-11-25 in the answer to `initialize`, which rmcp's form has no place for.
+/// Adds the tasks of MCP 2025-11-25 to the answer to `initialize`, because rmcp's type has no member for them.
 pub(super) fn declare(
     mut answer: ServerJsonRpcMessage,
     connection: Option<&Connection>,

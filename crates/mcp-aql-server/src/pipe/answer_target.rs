@@ -1,4 +1,4 @@
-//! The destinations of answers: a line, or the collected answers to a batch.
+//! The destination of an answer: a separate line, or the collected answers to a batch.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -11,14 +11,14 @@ use crate::wire::{Outbox, PendingAnswer};
 /// The destination of the answer to a message.
 #[derive(Debug, Clone)]
 pub(super) enum AnswerTarget {
-    /// A line of its own.
+    /// A separate line.
     Line(Outbox),
-    /// The collected answers to the batch that contains the message.
+    /// The collected answers to the batch with this message.
     Batch(Arc<BatchAnswers>),
 }
 
 impl AnswerTarget {
-    /// The remaining space for the answers to the batch.
+    /// Returns the size budget of the batch, if the message belongs to one.
     pub(super) fn room(&self) -> Option<&BatchBudget> {
         match self {
             Self::Line(_) => None,
@@ -26,7 +26,7 @@ impl AnswerTarget {
         }
     }
 
-    /// Adds an answer. `call` is the place in the outbox that was reserved for it.
+    /// Adds an answer and ends the call.
     pub(super) fn push(
         &self,
         call: PendingAnswer,
@@ -41,7 +41,7 @@ impl AnswerTarget {
         }
     }
 
-    /// Adds an answer in the task that reads messages and writes answers.
+    /// Adds an answer from the task that reads messages and writes answers.
     pub(super) fn push_in_writer_task(&self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
         match self {
             Self::Line(outbox) => outbox.push_in_writer_task(write),
@@ -53,7 +53,7 @@ impl AnswerTarget {
     }
 }
 
-/// The answers to a JSON-RPC batch, which are sent as one line with the last of them.
+/// The answers to a JSON-RPC batch. They are sent as one line when the last clone is dropped.
 #[derive(Debug)]
 pub(super) struct BatchAnswers {
     outbox: Outbox,
@@ -63,7 +63,7 @@ pub(super) struct BatchAnswers {
 }
 
 impl BatchAnswers {
-    /// Creates an empty collection that sends its answers to the outbox.
+    /// Creates an empty collection. Its answers are sent to the outbox.
     pub(super) fn new(outbox: Outbox, room: BatchBudget) -> Self {
         let running = Mutex::new(Some(outbox.expect_one()));
         Self { outbox, running, answers: Mutex::default(), room }
@@ -82,7 +82,7 @@ impl Drop for BatchAnswers {
     fn drop(&mut self) {
         let answers = std::mem::take(&mut *lock(&self.answers));
         if answers.is_empty() {
-            // A batch of notifications has no answers.
+            // A batch that contains only notifications has no answers.
             return;
         }
         let pushed = self.outbox.push_last(lock(&self.running).take(), |line| {

@@ -1,27 +1,27 @@
-//! The operations whose calls run in the task that reads messages, because they return quickly.
+//! Tracks which operations return quickly. Calls of these run in the task that reads messages.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// How much longer than its message was read a brief operation may run before it returns or waits. A
-/// fixed time would depend on the machine. To start a task takes about as long as to read a message.
+/// Maximum duration of a brief call, as a multiple of the time needed to read its message. A fixed duration would
+/// depend on the machine. Starting a task takes about as long as reading a message.
 const MAX_BRIEF_RATIO: u32 = 16;
-/// The number of calls that run as tasks after a long one.
+/// Number of calls to run as tasks after a long one.
 const CALLS_AFTER_LONG: u32 = 64;
 
-/// The operations of one connection with their durations.
+/// The durations of the operations called on one connection.
 ///
-/// A call that blocks its thread would delay the messages behind it and all answers. An operation is
-/// therefore only brief after a call of it has run as a task and returned quickly.
+/// A brief call runs in the task that reads messages, because that saves the start of another task. However, a call
+/// that blocks its thread would delay all later messages and answers. Therefore an operation only counts as brief after
+/// one of its calls has run as a task and returned quickly.
 #[derive(Debug, Default)]
 pub(super) struct BriefOperations(Vec<OperationPace>);
 
-/// How the calls of one operation are started.
+/// Determines how to run calls of one operation.
 #[derive(Debug, Clone)]
 pub(super) struct OperationPace {
-    /// The number of calls that run as tasks before the next one is measured; 0 if the operation is
-    /// brief.
+    /// Number of calls to run as tasks before the next one is measured. 0 if the operation is brief.
     calls_as_tasks: Arc<AtomicU32>,
 }
 
@@ -41,12 +41,12 @@ impl OperationPace {
         Self { calls_as_tasks: Arc::new(AtomicU32::new(1)) }
     }
 
-    /// Whether calls of the operation are brief.
+    /// Returns `true` if calls of the operation are brief.
     pub(super) fn is_brief(&self) -> bool {
         self.calls_as_tasks.load(Ordering::Relaxed) == 0
     }
 
-    /// Counts a call that runs as a task. Returns whether it is to be measured.
+    /// Counts a call that runs as a task. Returns `true` if the call should be measured.
     pub(super) fn count_task(&self) -> bool {
         let left = self.calls_as_tasks.load(Ordering::Relaxed);
         if left > 1 {
@@ -55,7 +55,7 @@ impl OperationPace {
         left == 1
     }
 
-    /// Records how long the first poll of a call took, and how long its message was read.
+    /// Records how long the first poll of a call took, compared with the time to read its message.
     pub(super) fn record(&self, polling: Duration, reading: Duration) {
         let calls = if polling <= reading * MAX_BRIEF_RATIO { 0 } else { CALLS_AFTER_LONG };
         self.calls_as_tasks.store(calls, Ordering::Relaxed);

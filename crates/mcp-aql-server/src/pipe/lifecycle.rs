@@ -1,8 +1,8 @@
 //! The lifecycle of a connection over a stream.
 //!
-//! Versions of MCP before 2026-07-28 negotiate their version with `initialize`, once for all
-//! requests. Since then each request names its version in its `_meta`. Both kinds of clients are
-//! served, and a client of the first kind may also send requests of the second.
+//! Before MCP 2026-07-28, the version is negotiated once with `initialize`. Since then, each request contains its
+//! version in `_meta`. Both kinds of clients are supported, and a client that has sent `initialize` may also send
+//! requests of the new kind.
 
 use std::borrow::Cow;
 
@@ -17,24 +17,24 @@ use crate::rpc_error::RpcError;
 use crate::service::ServerDescription;
 use crate::task_source::{TASKS_EXTENSION, TaskSource, tasks_capability};
 
-/// MCP's error code for a version that the server does not support.
+/// MCP's error code for unsupported versions.
 const UNSUPPORTED_VERSION: i32 = -32022;
 
 /// The lifecycle of one connection.
 #[derive(Debug, Default)]
 pub(super) struct Lifecycle {
-    /// The client has sent `initialize`, so its requests need not name a version.
+    /// If `true`, the client has sent `initialize`, and its requests need not contain a version.
     pub(super) has_handshake: bool,
-    /// The version that `initialize` negotiated.
+    /// The version negotiated by `initialize`.
     pub(super) version: Option<&'static str>,
 }
 
-/// A request that may be answered.
+/// An admitted request.
 #[derive(Debug, PartialEq)]
 pub(super) struct Admitted {
-    /// Whether its answer has the form of MCP 2026-07-28.
+    /// If `true`, the answer has the format of MCP 2026-07-28.
     pub(super) modern: bool,
-    /// Whether the request has the methods of versions that start with `initialize`.
+    /// If `true`, the request can use the methods of versions that start with `initialize`.
     pub(super) legacy: bool,
 }
 
@@ -91,10 +91,10 @@ impl<'a> ServerInfo<'a> {
 }
 
 impl Lifecycle {
-    /// Decides whether a request other than `initialize` may be answered, by its `_meta`.
+    /// Checks the `_meta` of a request other than `initialize`.
     ///
     /// # Errors
-    /// If the request has to name its version and does not, or if the version is not supported.
+    /// Returns an error if a required version is missing, or if the version is not supported.
     pub(super) fn admit(&self, method: &str, meta: &RequestMeta) -> Result<Admitted, RpcError> {
         let version = meta.protocol_version();
         let supported = version.is_none_or(|version| MCP_VERSIONS.contains(&version));
@@ -103,7 +103,7 @@ impl Lifecycle {
         }
         let modern = version.is_some_and(|version| !has_handshake(version));
         let legacy = match (method, version) {
-            // A client may send `ping` before `initialize`.
+            // Clients may send `ping` before `initialize`.
             ("ping", _) => !modern,
             ("server/discover", Some(_)) => false,
             _ => self.has_handshake && !modern,
@@ -123,10 +123,10 @@ impl Lifecycle {
         Ok(Admitted { modern, legacy })
     }
 
-    /// Answers `initialize` with JSON, and records what was negotiated.
+    /// Handles `initialize`: records the negotiated version and returns the result as JSON.
     ///
     /// # Errors
-    /// If the parameters do not have the members that MCP requires.
+    /// Returns an error if a required parameter is missing.
     pub(super) fn initialize(
         &mut self,
         params: Option<&RawValue>,
@@ -157,12 +157,12 @@ impl Lifecycle {
             server_info: ServerInfo::new(description),
             instructions: &description.instructions,
         };
-        // Texts always serialize.
+        // Serializing strings cannot fail.
         Ok(serde_json::to_string(&result).unwrap_or_default())
     }
 }
 
-/// Answers `server/discover` with JSON.
+/// Returns the result of `server/discover` as JSON.
 pub(super) fn discover(description: &ServerDescription, tasks: Option<&dyn TaskSource>) -> String {
     let extensions = tasks.map(|_| ("extensions", json!({ TASKS_EXTENSION: {} })));
     let result = DiscoverResult {
@@ -174,12 +174,12 @@ pub(super) fn discover(description: &ServerDescription, tasks: Option<&dyn TaskS
         cache_scope: "private",
         meta: DiscoverMeta { server_info: ServerInfo::new(description) },
     };
-    // Texts always serialize.
+    // Serializing strings cannot fail.
     serde_json::to_string(&result).unwrap_or_default()
 }
 
-/// The capabilities of the server: it has tools, and no prompts, resources or completions. `tasks` is a further one, if
-/// calls start executions.
+/// Returns the capabilities of the server. It has tools, but no prompts, resources or completions. `tasks` is an
+/// additional capability for servers whose calls start executions.
 fn capabilities(tasks: Option<(&str, Value)>) -> Map<String, Value> {
     let all = [("tools", json!({}))].into_iter().chain(tasks);
     all.map(|(name, value)| (name.to_owned(), value)).collect()

@@ -1,4 +1,4 @@
-//! Reads the messages of a stream and starts its calls.
+//! Reads the messages of a stream, answers requests, and starts tool calls.
 
 use std::borrow::Cow;
 use std::pin::Pin;
@@ -39,13 +39,14 @@ pub(super) struct MessageReader {
     pub(super) outbox: Outbox,
     pub(super) calls: Arc<Calls>,
     pub(super) operations: BriefOperations,
-    /// The cancellation of a call that has returned.
+    /// The cancellation of a finished call. The next call reuses it.
     pub(super) unused_cancellation: Option<Cancellation>,
-    /// The start of the message that is being handled.
+    /// The time at which the current message arrived.
     pub(super) message_started: Instant,
-    /// When the call of the last message returned, if the next message is read right after it.
+    /// The time at which the last call returned, if the next message is read right after it. It saves reading the clock
+    /// again.
     pub(super) returned: Option<Instant>,
-    /// Whether to let other tasks run before the next message is read.
+    /// If `true`, let other tasks run before the next message is read.
     pub(super) yields: bool,
     pub(super) lifecycle: Lifecycle,
     pub(super) user: Arc<ClientUser>,
@@ -68,7 +69,7 @@ impl MessageReader {
         }
     }
 
-    /// Reads messages until their end. The writer runs whenever this waits.
+    /// Reads messages until the end of the input. The writer is polled whenever this method waits.
     pub(super) async fn read_from(
         mut self,
         mut input: Input,
@@ -86,10 +87,11 @@ impl MessageReader {
                     self.returned = None;
                 }
             }
-            // All answers that are ready are written before more is read.
+            // Write all finished answers before reading more.
             beside(writer.as_mut(), self.outbox.room()).await;
             let at_once = match &mut input.without_waiting {
-                // A running call may need this thread, and its answer must be written first.
+                // Do not poll while calls run or answers are unwritten: a call may need this thread, and its answer
+                // must be written first.
                 Some(stream) if self.outbox.running() == 0 && self.outbox.is_empty() => {
                     wait.busy_poll(|| lines.read_at_once(stream).transpose())
                 }
@@ -188,12 +190,12 @@ impl MessageReader {
         }
     }
 
-    /// Sends answers as separate lines.
+    /// Returns the target for answers sent as separate lines.
     fn line(&self) -> AnswerTarget {
         AnswerTarget::Line(self.outbox.clone())
     }
 
-    /// Returns a call's `_meta`, and whether the call follows MCP 2026-07-28.
+    /// Returns a call's `_meta`. The second value is `true` if the call follows MCP 2026-07-28.
     fn admit_call(&self, call: &ToolCall<'_>) -> Result<(RequestMeta, bool), RpcError> {
         let meta = RequestMeta::read(call.meta).map_err(|error| match call.meta {
             Some(meta) if !meta.starts_with('{') => {
@@ -207,7 +209,7 @@ impl MessageReader {
         Ok((meta, admitted.modern))
     }
 
-    /// Returns the `_meta` of a request other than a call, and how it is answered.
+    /// Returns the `_meta` of a request other than a call, and the format of its answer.
     pub(super) fn admit_request(
         &self,
         request: &OtherRequest<'_>,
@@ -245,8 +247,7 @@ impl MessageReader {
 
     fn refuse(&self, refusal: Refusal, answers: &AnswerTarget) {
         let Refusal { id, fault } = refusal;
-        // Answering invalid JSON could cause an endless exchange with a client that echoes its
-        // input.
+        // Do not answer invalid JSON: a client that echoes its input would cause an endless exchange.
         if id.is_none() && !matches!(fault, Fault::Form) {
             return tracing::debug!(?fault, "a message without an id is not answered");
         }

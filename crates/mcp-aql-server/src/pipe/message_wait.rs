@@ -1,4 +1,4 @@
-//! Decides from the traffic how to wait for the next message, and writes answers meanwhile.
+//! Chooses how to wait for the next message, and polls the writer in the meantime.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -6,24 +6,22 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::FusedFuture;
 
-/// How long to poll for the next message after the answers were written. A program that calls one operation
-/// after another sends it at once, and waking a processor that has just gone to sleep takes longer
-/// than a call.
+/// How long to poll for the next message after the answers were written. A program that calls one operation after
+/// another sends the next message at once, and waking a processor that has just gone to sleep takes longer than a call.
 const BUSY_POLL_DURATION: Duration = Duration::from_micros(100);
-/// The time between two polls after which the processor was apparently busy with something else.
+/// Time between two polls after which the machine counts as busy with other work.
 const MAX_POLL_GAP: Duration = Duration::from_micros(20);
-/// The number of messages in a row that must come quickly before polling pays off.
+/// Number of consecutive quick messages required before polling starts.
 const QUICK_MESSAGES: u32 = 2;
 
-/// Decides whether to poll for the next message, or to sleep until it comes.
+/// Decides whether to poll for the next message or to sleep until it arrives.
 ///
-/// Messages that come slowly, and a busy machine, switch polling off, so that a connection without
-/// traffic costs no processor time.
+/// Slow messages or a busy machine disable polling, so that an idle connection uses no processor time.
 #[derive(Debug)]
 pub(super) struct MessageWait {
-    /// The number of messages in a row that came soon after the answer to the one before.
+    /// Number of consecutive messages that arrived soon after the answer to the previous one.
     quick_messages: u32,
-    /// Whether another processor can run the client in the meantime.
+    /// If `true`, the machine has another processor to run the client while this one polls.
     has_other_processor: bool,
 }
 
@@ -34,8 +32,7 @@ impl MessageWait {
         Self { quick_messages: 0, has_other_processor }
     }
 
-    /// Calls `poll` for a short time, if the next message is likely to come soon. Returns the first
-    /// result of it.
+    /// Calls `poll` for a short time if the next message is likely to arrive soon. Returns its first result.
     pub(super) fn busy_poll<T>(&mut self, mut poll: impl FnMut() -> Option<T>) -> Option<T> {
         if self.quick_messages < QUICK_MESSAGES || !self.has_other_processor {
             return None;
@@ -56,7 +53,7 @@ impl MessageWait {
         }
     }
 
-    /// Awaits the next message, and measures how long it takes.
+    /// Waits for the next message, and measures how long it takes to arrive.
     pub(super) async fn sleep<F: Future>(&mut self, message: F) -> F::Output {
         let started = Instant::now();
         let message = message.await;
@@ -68,7 +65,7 @@ impl MessageWait {
     }
 }
 
-/// Awaits a future, and polls the writer before it each time.
+/// Awaits a future. Each time it is polled, the writer is polled first.
 pub(super) async fn beside<T>(
     mut writer: Pin<&mut impl FusedFuture<Output = ()>>,
     future: impl Future<Output = T>,
@@ -87,7 +84,7 @@ pub(super) async fn beside<T>(
 mod tests {
     use super::*;
 
-    /// Returns the number of polls for a message that does not come.
+    /// Returns the number of polls for a message that never arrives.
     fn polls(wait: &mut MessageWait) -> usize {
         let mut polls = 0;
         let found: Option<()> = wait.busy_poll(|| {

@@ -1,8 +1,8 @@
-//! Serves one client over a pair of streams, in every version of MCP.
+//! Serves one client over a pair of streams, in all versions of MCP.
 //!
-//! One task reads messages and writes answers. Requests are answered as they are read, and so are calls of
-//! operations that are known to be brief (`brief_operations.rs`). Other tool calls run as separate tasks.
-//! Answers that are ready at the same time are written together.
+//! One task reads messages and writes answers. It also answers requests other than calls, and runs calls of operations
+//! known to be brief (see `brief_operations.rs`). All other tool calls run as separate tasks. Answers that are ready at
+//! the same time are written together.
 
 mod answer_target;
 mod brief_operations;
@@ -33,27 +33,27 @@ use crate::server::{Server, ServerState};
 use crate::service::ToolService;
 use crate::wire::Outbox;
 
-/// How long cancelled calls and writes may go on before they are dropped.
+/// How long canceled calls and unfinished writes may continue before they are dropped.
 const WRITE_GRACE_PERIOD: Duration = Duration::from_secs(5);
 
-/// The reading half of a stream.
+/// The input half of a stream.
 pub(super) struct Input {
     pub(super) stream: Box<dyn AsyncRead + Send + Unpin>,
-    /// The same stream for reads that do not wait, if it has them.
+    /// The same stream opened for non-blocking reads, if it supports them.
     pub(super) without_waiting: Option<File>,
 }
 
 impl Input {
-    /// A stream that is only read when it has data.
+    /// Creates an input without non-blocking reads.
     pub(super) fn new(stream: impl AsyncRead + Send + Unpin + 'static) -> Self {
         Self { stream: Box::new(stream), without_waiting: None }
     }
 }
 
-/// The writing half of a stream.
+/// The output half of a stream.
 pub(super) type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// Serves one client until it disconnects, or until the server stops.
+/// Serves one client until it disconnects or the server stops.
 pub(super) fn serve_halves(
     service: Arc<dyn ToolService>,
     read: Input,
@@ -86,12 +86,13 @@ async fn serve(
             let at_once = begins.then(|()| at_once);
             finish_after_input(&state, &outbox, &connection, at_once).await
         }
-        // Messages are read meanwhile: new calls are refused.
+        // Messages are still read while the server stops, so that new calls can be rejected.
         () = &mut begins => state.stop(at_once).await,
     };
     stop_reading.cancel();
     if end != DrainEnd::Finished {
-        // READs are cancelled. Changes can react; those that do not are dropped when the process ends.
+        // Ending the session cancels READs. Changes can react to it; those that do not are dropped when the process
+        // exits.
         connection.end();
     }
     if end != DrainEnd::AtOnce {
@@ -100,17 +101,17 @@ async fn serve(
     connection.end();
     outbox.close();
     if end != DrainEnd::AtOnce {
-        // A client that no longer reads would block this indefinitely.
+        // The timeout is for clients that no longer read.
         let _ = tokio::time::timeout(WRITE_GRACE_PERIOD, streams.done()).await;
     }
-    // The session's executions, agents and tokens end, and the store and the audit log record it
-    // before the process exits (REQ-LIF-10, REQ-SES-02, REQ-TOK-16).
+    // Cancel the session's executions, agents and tokens, and record that in the store and the audit log before the
+    // process exits (REQ-LIF-10, REQ-SES-02, REQ-TOK-16).
     service.end_sessions().await;
     state.drain().report();
     Ok(())
 }
 
-/// Writes answers until there are no more, or until the client no longer reads.
+/// Writes answers until the outbox is closed or the client stops reading.
 async fn write_answers(outbox: Outbox, write: Writer, stop_reading: CancellationToken) {
     if let Err(error) = outbox.write_to(write).await {
         tracing::debug!(%error, "the client no longer reads");
@@ -118,8 +119,8 @@ async fn write_answers(outbox: Outbox, write: Writer, stop_reading: Cancellation
     stop_reading.cancel();
 }
 
-/// Reads messages until their end, until the client no longer reads answers, or until the server stops. Then it
-/// writes until there are no more answers.
+/// Reads messages until the end of the input, until the client stops reading answers, or until the server stops. Then
+/// writes the remaining answers.
 async fn read_and_write(
     messages: MessageReader,
     read: Input,
@@ -140,8 +141,8 @@ async fn read_and_write(
     }
 }
 
-/// Waits for the last answers after the end of the input. After a short time the session ends, which cancels READs, and
-/// changes have the time that they have when a server stops.
+/// Waits for the last answers after the end of the input. After a short time, the session ends and READs are canceled.
+/// Changes have as much time as when a server stops.
 async fn finish_after_input(
     state: &ServerState,
     outbox: &Outbox,
@@ -163,7 +164,7 @@ async fn finish_after_input(
     end
 }
 
-/// Ends the session together with the connection, even if the future is dropped.
+/// Ends the session when it is dropped, so that the session also ends if the future is dropped.
 struct EndOnDrop(Arc<Connection>);
 
 impl Drop for EndOnDrop {
@@ -172,7 +173,7 @@ impl Drop for EndOnDrop {
     }
 }
 
-/// A task that is aborted on drop.
+/// A task. It is aborted on drop.
 struct AbortOnDrop(JoinHandle<()>);
 
 impl AbortOnDrop {

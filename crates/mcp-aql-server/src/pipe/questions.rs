@@ -1,4 +1,4 @@
-//! The questions that wait for an answer of the client.
+//! Questions to the client's user over a stream, and their answers.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -14,10 +14,23 @@ use tokio::sync::oneshot;
 use crate::elicitation::{WITHDRAWN, answer, form};
 use crate::wire::Outbox;
 
-/// The user of the client. Asks with `elicitation/create`.
+/// Asks the client's user with `elicitation/create`, for example:
+///
+/// ```json
+/// {
+///   "jsonrpc": "2.0",
+///   "id": "confirmation-0",
+///   "method": "elicitation/create",
+///   "params": {
+///     "mode": "form",
+///     "message": "Delete this note?",
+///     "requestedSchema": { "type": "object", "properties": {} }
+///   }
+/// }
+/// ```
 pub(super) struct ClientUser {
     outbox: Outbox,
-    /// The open questions by their ids.
+    /// The open questions by id.
     open: Mutex<HashMap<String, oneshot::Sender<Option<UserAnswer>>>>,
     next: AtomicU64,
 }
@@ -27,22 +40,22 @@ impl ClientUser {
         Self { outbox, open: Mutex::default(), next: AtomicU64::default() }
     }
 
-    /// Passes the client's answer on to the call that waits for it. An error, or a result of another form, means that the
-    /// client cannot ask.
+    /// Passes the client's answer to the waiting call. An error or an invalid result means that the client cannot ask
+    /// its user.
     pub(super) fn answer(&self, id: &str, result: Option<&RawValue>) {
         let Ok(id) = serde_json::from_str::<String>(id) else { return };
         let Some(question) = lock(&self.open).remove(&id) else { return };
         let result = result.and_then(|it| serde_json::from_str::<Value>(it.get()).ok());
-        // The call may have ended meanwhile.
+        // The call may have ended in the meantime.
         let _ = question.send(result.as_ref().and_then(answer));
     }
 
-    /// Ends all open questions, because the client sends no more answers.
+    /// Cancels all open questions because the client sends no more answers.
     pub(super) fn leave(&self) {
         lock(&self.open).clear();
     }
 
-    /// Sends a message. Returns whether the client can receive it.
+    /// Sends a message. Returns `true` if the client can receive it.
     fn send(&self, message: &Value) -> bool {
         let pushed = self.outbox.push(|line| line.extend(message.to_string().bytes()));
         pushed.inspect_err(|error| tracing::debug!(%error, "the client is gone")).is_ok()
@@ -64,13 +77,13 @@ impl AskUser for ClientUser {
             if !self.send(&sent) {
                 return Some(UserAnswer::Cancelled);
             }
-            // A client that is gone leaves the question without an answer.
+            // The sender was dropped: the client disconnected without an answer.
             receiver.await.unwrap_or(Some(UserAnswer::Cancelled))
         })
     }
 }
 
-/// A question that is withdrawn when it is dropped without an answer.
+/// An open question. If dropped before the answer arrives, it withdraws the question.
 struct OpenQuestion<'a> {
     user: &'a ClientUser,
     id: String,
@@ -93,7 +106,7 @@ mod tests {
 
     use super::*;
 
-    /// Asks, and lets the client do something once it has the question.
+    /// Asks a question, and calls `client` once the question is open.
     async fn asked(client: impl FnOnce(&ClientUser)) -> Option<UserAnswer> {
         let user = Arc::new(ClientUser::new(Outbox::default()));
         let asking = Arc::clone(&user);

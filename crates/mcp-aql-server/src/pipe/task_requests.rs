@@ -1,4 +1,4 @@
-//! Calls that may run as tasks, and requests about tasks.
+//! Tool calls that may run as MCP tasks, and requests about tasks.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::tasks::{TaskCall, TaskProtocol, TaskRequest};
 use crate::wire::{OtherRequest, ToolCall, respond_with, write_error};
 
 impl MessageReader {
-    /// Returns the form in which a call may run as a task. Calls in a batch of JSON-RPC never do.
+    /// Returns the task protocol for a call that may run as a task. Calls in a JSON-RPC batch never do.
     pub(super) fn task_protocol(
         &self,
         call: &ToolCall<'_>,
@@ -88,7 +88,7 @@ impl MessageReader {
         self.server.task_request(&request.method, params, &meta, admitted.modern)
     }
 
-    /// Sends an answer when it is complete, unless the client cancels the request.
+    /// Runs a request, and sends its answer unless the client cancels the request.
     fn spawn_answer(
         &self,
         id: &str,

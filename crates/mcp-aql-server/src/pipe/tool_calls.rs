@@ -22,20 +22,21 @@ use crate::rpc_error::RpcError;
 use crate::service::ToolWork;
 use crate::wire::{ToolCall, canonical_id};
 
-/// A call that has not returned yet.
+/// A running call.
 struct ToolCallTask {
     /// The request's id, in its original spelling.
     id: Arc<str>,
     work: ToolWork,
-    /// The pace of the operation and the time to read the message, if the call is to be measured.
+    /// The pace of the operation and the time needed to read the message, if the call should be measured.
     measured: Option<(OperationPace, Duration)>,
     cancellation: Cancellation,
-    /// Whether the call follows MCP 2026-07-28.
+    /// If `true`, the call follows MCP 2026-07-28.
     modern: bool,
 }
 
 impl MessageReader {
-    /// Runs a call of a brief operation, or starts it as a task. Its answer is sent when it is complete.
+    /// Runs a call of a brief operation immediately, and starts other calls as tasks. The answer is sent when the call
+    /// has finished.
     pub(super) fn call(
         &mut self,
         mut call: ToolCall<'_>,
@@ -58,10 +59,10 @@ impl MessageReader {
         let pace = work.operation.map(|operation| self.operations.pace(operation));
         let started = Instant::now();
         let reading = started - self.message_started;
-        // A call that blocks its thread also blocks the writer. The answers of running calls must not wait for it.
+        // A call that blocks its thread also blocks the writer, and would delay the answers of running calls.
         let is_alone = self.outbox.running() == 0;
         if let Some(pace) = pace.as_ref().filter(|pace| is_alone && pace.is_brief()) {
-            // A call that must wait is polled again by its task, which then is the one to be woken.
+            // If the call is pending, its task polls it again and registers the real waker.
             let mut context = Context::from_waker(Waker::noop());
             let polled = work.poll_unpin(&mut context);
             let returned = Instant::now();
@@ -74,19 +75,19 @@ impl MessageReader {
                 });
             }
         }
-        // A call only runs here after the running ones have returned, which may need this thread.
+        // Calls only run here once all running ones have returned. Those may need this thread.
         self.yields |= !is_alone && pace.as_ref().is_some_and(OperationPace::is_brief);
         let measured = pace.filter(OperationPace::count_task).map(|pace| (pace, reading));
-        // The next call of an operation whose call is measured may already be brief.
+        // After the measurement, the next call of this operation may already be brief.
         self.yields |= measured.is_some();
         let call = ToolCallTask { id: call.id.into(), work, measured, cancellation, modern };
         self.spawn(call, answers);
     }
 
-    /// Returns the tool of a call, and the scope in which it runs.
+    /// Returns the tool of a call, and the scope to run it in.
     ///
     /// # Errors
-    /// If there is no such tool, or if the client has sent malformed answers along.
+    /// Returns an error if the tool is unknown, or if the answers in a repeated call are malformed.
     pub(super) fn begin_call(
         &self,
         call: &ToolCall<'_>,
@@ -104,20 +105,21 @@ impl MessageReader {
         Ok((tool, CallScope { elicitation, ..scope }))
     }
 
-    /// The user of a client that has sent `initialize`, if the client shows questions.
+    /// Returns the user of a client initialized with `initialize`, if the client can show questions.
     pub(super) fn waiting_user(&self) -> Option<Elicitation> {
         let asks = self.server.connection().takes_questions();
         asks.then(|| Elicitation::Waiting(Arc::clone(&self.user) as _))
     }
 
-    /// Returns the cancellation of the last call if that has returned at once and nothing refers to it, or else a new
-    /// one.
+    /// Returns a cancellation for the next call. Reuses the one of the last call if that call returned immediately and
+    /// kept no reference to it.
     fn unused_cancellation(&mut self) -> Cancellation {
         let last = self.unused_cancellation.take();
         last.and_then(|mut last| last.is_unused().then_some(last)).unwrap_or_default()
     }
 
-    /// The work of a call whose arguments the first poll reads, since parsing takes long for a large request.
+    /// Returns the work of a call that parses its arguments in its first poll, because parsing a large request takes
+    /// long.
     fn later(
         &self,
         tool: usize,
@@ -132,7 +134,7 @@ impl MessageReader {
         let work = erased(async move {
             let arguments = Arguments::read(arguments.as_deref(), server.limits());
             let arguments = match room {
-                // The answers to a batch share a limit, which the plain form counts towards.
+                // The answers to a batch share a size limit. It applies to the plain form.
                 Some(_) => arguments,
                 None => arguments.map(Arguments::for_quoted_reply),
             };
@@ -142,7 +144,7 @@ impl MessageReader {
         work.into()
     }
 
-    /// Runs a call as a task of the runtime.
+    /// Runs a call as a tokio task.
     fn spawn(&self, call: ToolCallTask, answers: &AnswerTarget) {
         let ToolCallTask { id, mut work, mut measured, cancellation, modern } = call;
         let work = poll_fn(move |context| match measured.take() {
@@ -160,8 +162,7 @@ impl MessageReader {
         });
     }
 
-    /// Runs a request as a task of the runtime. Its answer is written when it is complete, unless the client cancels the
-    /// request.
+    /// Runs a request as a tokio task. Its answer is sent unless the client cancels the request.
     pub(super) fn spawn_request<T: Send>(
         &self,
         id: Arc<str>,

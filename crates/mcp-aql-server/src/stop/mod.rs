@@ -1,4 +1,4 @@
-//! Waits for a person or the system to stop the process.
+//! Waits for a signal to stop the process.
 
 #[cfg(unix)]
 mod signals;
@@ -17,23 +17,24 @@ use tokio::sync::oneshot;
 
 use crate::drain::Shutdown;
 
-/// Waits for Ctrl-C, or for SIGTERM where that exists.
+/// Waits for Ctrl-C, and for SIGTERM on Unix.
 ///
-/// The signals are caught from the call on, and not from the first poll: a signal that arrives in
+/// The signals are caught as soon as you call this function, not at the first poll. Therefore a signal that arrives in
 /// between does not kill the process.
 pub fn shutdown_signal() -> impl Future<Output = ()> + Send + 'static {
     let signals = select_all(signals::listen());
     async { drop(signals.await) }
 }
 
-/// Begins the end of a server at Ctrl-C, or at SIGTERM where that exists. A second signal ends it at once.
+/// Returns a shutdown that stops the server at Ctrl-C, and at SIGTERM on Unix. A second signal ends the wait for
+/// running calls.
 ///
-/// The signals are caught from the call on, as with [`shutdown_signal`].
+/// The signals are caught as soon as you call this function, as with [`shutdown_signal`].
 pub fn on_signal() -> Shutdown {
     let (first, (sender, receiver)) = (shutdown_signal(), oneshot::channel());
     let begins = async {
         first.await;
-        // Caught from now on, and not from the first poll.
+        // Catch the second signal from now on, not from the first poll.
         let _ = sender.send(erased(shutdown_signal()));
     };
     let at_once = async {
@@ -45,8 +46,7 @@ pub fn on_signal() -> Shutdown {
     Shutdown::when(begins).at_once_when(at_once)
 }
 
-/// Waits for a signal with its listener. Without a listener, the signal ends the process at once, as it
-/// does by default.
+/// Waits for a signal with its listener. If there is no listener, the signal kills the process, as it does by default.
 fn received<L>(
     listener: io::Result<L>,
     receive: fn(L) -> BoxFuture<'static, ()>,

@@ -1,4 +1,4 @@
-//! The signals of Unix.
+//! Signals on Unix.
 
 use mcp_aql_core::BoxFuture;
 use mcp_aql_core::internal::util::erased;
@@ -6,7 +6,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::received;
 
-/// Catches SIGINT, which Ctrl-C sends, and SIGTERM.
+/// Catches SIGINT (sent by Ctrl-C) and SIGTERM.
 pub(super) fn listen() -> [BoxFuture<'static, ()>; 2] {
     [SignalKind::interrupt(), SignalKind::terminate()].map(|kind| {
         received(signal(kind), |mut signal| {

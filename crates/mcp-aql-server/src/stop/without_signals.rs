@@ -1,4 +1,4 @@
-//! Stands in for the signals of Unix on Windows.
+//! Ctrl-C on Windows, in place of the signals of Unix.
 
 use mcp_aql_core::BoxFuture;
 use mcp_aql_core::internal::util::erased;

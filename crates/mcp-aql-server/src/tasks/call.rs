@@ -1,4 +1,4 @@
-//! Tool calls that run as tasks.
+//! Runs tool calls as MCP tasks.
 
 use std::sync::Arc;
 
@@ -31,8 +31,8 @@ pub(crate) struct TaskCall<'a> {
     pub(crate) scope: CallScope,
 }
 
-/// The member `task` of a call. The requested lifetime has no effect: finished executions are kept as long as the
-/// operator has configured.
+/// The member `task` of a call. The requested lifetime has no effect, because the operator configures how long finished
+/// executions are kept.
 #[derive(Deserialize)]
 struct TaskMetadata {
     #[serde(rename = "ttl", default)]
@@ -46,7 +46,7 @@ struct CreatedTask {
 }
 
 impl Server {
-    /// Runs a call. Returns the result as JSON: a task, if the call has started an execution.
+    /// Runs a call and returns its result as JSON. The result is a task if the call has started an execution.
     pub(crate) async fn call_with_tasks(
         self: &Arc<Self>,
         call: TaskCall<'_>,
@@ -96,7 +96,7 @@ impl Server {
         }
     }
 
-    /// A tool's result as JSON.
+    /// Serializes a tool's result as JSON.
     pub(super) fn written(&self, reply: &Reply, modern: bool) -> Vec<u8> {
         let mut result = Vec::with_capacity(reply.text.len() + 128);
         self.write_result(&mut result, reply, modern);
@@ -108,7 +108,7 @@ fn is_task_metadata(text: &str) -> bool {
     text.trim_start().starts_with('{') && serde_json::from_str::<TaskMetadata>(text).is_ok()
 }
 
-/// Serializes a result.
+/// Serializes a result as JSON.
 pub(super) fn to_json(result: &impl Serialize) -> Result<Vec<u8>, RpcError> {
     serde_json::to_vec(result).map_err(|error| {
         tracing::error!(%error, "a result could not be written");

@@ -1,4 +1,4 @@
-//! The errors of requests about tasks, and of calls that were to run as tasks.
+//! The errors of requests about tasks, and of calls that should run as tasks.
 
 use mcp_aql_core::internal::response::Reply;
 use mcp_aql_protocol::ErrorCode;
@@ -8,16 +8,16 @@ use serde_json::{Map, Value, json};
 use crate::rpc_error::RpcError;
 use crate::task_source::TASKS_EXTENSION;
 
-/// JSON-RPC's code for malformed parameters and for unknown tasks.
+/// JSON-RPC code for malformed parameters and unknown tasks.
 const INVALID_PARAMS: i32 = -32602;
-/// JSON-RPC's code for methods that the server does not have, and in MCP 2025-11-25 for calls that cannot be tasks.
+/// JSON-RPC code for unknown methods, and in MCP 2025-11-25 also for calls that cannot be tasks.
 pub(super) const METHOD_NOT_FOUND: i32 = -32601;
-/// MCP's code for a client that does not declare a capability that its request needs.
+/// MCP code for requests that need a capability the client has not declared.
 const MISSING_CAPABILITY: i32 = -32021;
-/// The code for refusals of the adapter. JSON-RPC leaves it to servers.
+/// Code for calls rejected by the adapter. JSON-RPC reserves it for servers.
 const REFUSED: i32 = -32000;
 
-/// The failure in a reply.
+/// A reply with an error.
 #[derive(Deserialize)]
 struct FailedReply {
     error: Map<String, Value>,
@@ -27,7 +27,7 @@ pub(super) fn invalid_params(message: impl Into<String>) -> RpcError {
     RpcError::new(INVALID_PARAMS, message.into())
 }
 
-/// The error for a task that does not exist, or that belongs to another principal.
+/// Returns the error for a task that does not exist or belongs to another principal.
 pub(super) fn unknown_task(task_id: &str) -> RpcError {
     let id = mcp_aql_core::internal::text::clean(task_id);
     invalid_params(format!(
@@ -35,7 +35,12 @@ pub(super) fn unknown_task(task_id: &str) -> RpcError {
     ))
 }
 
-/// The error for a client that uses a method of the extension without declaring it.
+/// Returns the error for a client that uses the extension's methods without declaring the extension. Its data names
+/// the extension:
+///
+/// ```json
+/// { "requiredCapabilities": { "extensions": { "io.modelcontextprotocol/tasks": {} } } }
+/// ```
 pub(super) fn missing_capability() -> RpcError {
     let required = json!({ "extensions": { TASKS_EXTENSION: {} } });
     let message = format!(
@@ -46,7 +51,7 @@ pub(super) fn missing_capability() -> RpcError {
         .with_data(json!({ "requiredCapabilities": required }))
 }
 
-/// The error for a call that cannot run as a task.
+/// Returns the error for a call that cannot run as a task.
 pub(super) fn not_a_task(operation: Option<&str>) -> RpcError {
     let message = match operation {
         Some(operation) => format!(
@@ -59,8 +64,8 @@ pub(super) fn not_a_task(operation: Option<&str>) -> RpcError {
     RpcError::new(METHOD_NOT_FOUND, message)
 }
 
-/// The error for a reply with a failure. A client that expects a task can read nothing else. Domain errors have no code
-/// of JSON-RPC's own (REQ-MCP-12).
+/// Converts a failed reply into a JSON-RPC error, because a client that expects a task can read nothing else. All
+/// errors of the adapter share one JSON-RPC code, except internal ones (REQ-MCP-12).
 pub(super) fn refusal(reply: &Reply) -> RpcError {
     if reply.code == Some(ErrorCode::InternalError) {
         return RpcError::new(-32603, "Internal error").with_data(failure(reply));
@@ -75,7 +80,7 @@ fn failure(reply: &Reply) -> Value {
     failed.map_or(Value::Null, |failed| failed.error.into())
 }
 
-/// The error for a reply to a call of an operation on a known task.
+/// Converts a failed reply to a call on the execution of a task into a JSON-RPC error.
 pub(super) fn of_reply(reply: &Reply, task_id: &str) -> RpcError {
     match reply.code {
         Some(ErrorCode::NotFoundResource) => unknown_task(task_id),

@@ -1,4 +1,4 @@
-//! Notifications about a task, from its start to its end.
+//! Notifies the client about a task, from its start to its end.
 
 use std::sync::Arc;
 
@@ -11,19 +11,19 @@ use crate::progress::{Notifier, progress};
 use crate::request_meta::ProgressToken;
 use crate::server::Server;
 
-/// Sends the progress of a task, and its state when it has ended, to a client of MCP 2025-11-25.
+/// Sends the progress and the final state of a task to a client of MCP 2025-11-25.
 pub(super) struct Follower {
     pub(super) server: Arc<Server>,
     pub(super) id: TaskId,
-    /// The progress token of the call, which stays valid until the task has ended.
+    /// The progress token of the call. It stays valid until the task has ended.
     pub(super) token: Option<ProgressToken>,
     pub(super) notifier: Arc<dyn Notifier>,
-    /// The scope of the call, without its cancellation: its request is answered already.
+    /// The scope of the call without its cancellation, because the request of the call is already answered.
     pub(super) scope: CallScope,
 }
 
 impl Follower {
-    /// Follows the task. The end of the session cancels the execution, which ends this as well.
+    /// Follows the task until it ends. If the session ends first, it cancels the execution and thereby ends the task.
     pub(super) async fn run(self) {
         let Some(source) = self.server.service().tasks() else { return };
         let execution = || self.id.execution.clone();

@@ -1,9 +1,14 @@
-//! Executions as tasks of MCP.
+//! Executions as MCP tasks.
 //!
-//! MCP has tasks in two forms. In MCP 2025-11-25 they belong to the protocol: the client asks for a task with each call
-//! and fetches its result with a request. In MCP 2026-07-28 they are an extension: a client declares it, the server
-//! decides which calls become tasks, and the state of a task contains its result. A task is another view of an
-//! execution. It has no record of its own, and every request about it is a call of an operation on executions.
+//! A task is a view of an execution. It has no record of its own, and every request about it is converted into a call
+//! of an operation on executions.
+//!
+//! MCP has two protocols for tasks:
+//!
+//! - In MCP 2025-11-25, tasks are part of the protocol. The client requests a task with each call and fetches its
+//!   result with another request.
+//! - In MCP 2026-07-28, tasks are an extension declared by the client. The server decides which calls become tasks, and
+//!   the state of a task contains its result.
 
 mod call;
 mod error;
@@ -20,7 +25,7 @@ use serde_json::Value;
 use super::request_meta::RequestMeta;
 use super::server::Server;
 
-/// The form of tasks that a client uses.
+/// The protocol for tasks used by a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TaskProtocol {
     /// The tasks of MCP 2025-11-25.
@@ -30,8 +35,8 @@ pub(super) enum TaskProtocol {
 }
 
 impl Server {
-    /// Returns the form in which a call runs as a task, if it may. `task` is the member with which a client of MCP
-    /// 2025-11-25 asks for a task. `operation` is the called operation, if it is known already.
+    /// Returns the protocol for a call that may run as a task, or `None` if it may not. `task` is the member with which
+    /// a client of MCP 2025-11-25 requests a task. `operation` is the called operation, if it is already known.
     pub(super) fn task_protocol(
         &self,
         task: Option<&str>,
@@ -52,7 +57,7 @@ impl Server {
     }
 }
 
-/// The `_meta` that names the task to which a message of MCP 2025-11-25 belongs.
+/// Returns the `_meta` that links a message of MCP 2025-11-25 to a task.
 fn related_task(task_id: &str) -> serde_json::Map<String, Value> {
     let related = serde_json::json!({ "taskId": task_id });
     serde_json::Map::from_iter([("io.modelcontextprotocol/related-task".to_owned(), related)])

@@ -23,7 +23,7 @@ use crate::rpc_error::RpcError;
 use crate::server::Server;
 use crate::task_source::{CANCEL_EXECUTION, GET_EXECUTION, LIST_EXECUTIONS, TaskSource};
 
-/// The number of tasks on a page of `tasks/list`.
+/// Number of tasks on a page of `tasks/list`.
 const PAGE_SIZE: u64 = 50;
 
 /// A request about tasks.
@@ -42,14 +42,14 @@ enum TaskMethod {
     Update,
 }
 
-/// The parameters that name a task.
+/// The parameters of a request about one task.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct TaskParams {
     task_id: String,
 }
 
-/// The parameters of `tasks/update`. No task asks its client for input, so responses are ignored.
+/// The parameters of `tasks/update`. Tasks never ask the client for input, so responses are ignored.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct UpdateParams {
@@ -96,14 +96,14 @@ struct TaskList {
     next_cursor: Option<String>,
 }
 
-/// Whether a method is about tasks, in some version of MCP.
+/// Returns `true` if a method is about tasks in any version of MCP.
 pub(crate) fn is_task_method(method: &str) -> bool {
     method.starts_with("tasks/")
 }
 
 impl TaskRequest {
-    /// Whether the user of the client can be asked, who may have to confirm a cancellation. The extension has no place for
-    /// a question in the answer.
+    /// Returns `true` if the request may ask the client's user, for example to confirm a cancellation. The extension
+    /// cannot ask, because its answers cannot contain a question.
     pub(crate) fn may_ask(&self) -> bool {
         self.protocol == TaskProtocol::Utility
     }
@@ -123,7 +123,7 @@ impl TaskMethod {
     }
 }
 
-/// Reads parameters, which must be an object.
+/// Parses parameters. They must be a JSON object.
 fn read<T: DeserializeOwned>(params: Option<&str>, form: &'static str) -> Result<T, RpcError> {
     let params = params.filter(|params| params.trim_start().starts_with('{'));
     let read = params.and_then(|params| serde_json::from_str(params).ok());
@@ -142,7 +142,8 @@ impl Server {
     /// Reads a request about tasks.
     ///
     /// # Errors
-    /// If the server has no such method in the client's version of MCP, or if the client does not declare the extension.
+    /// Returns an error if the method does not exist in the client's version of MCP, or if the client does not declare
+    /// the extension.
     pub(crate) fn task_request(
         &self,
         method: &str,
@@ -199,7 +200,7 @@ impl Server {
         }
     }
 
-    /// How long a task is kept after its end.
+    /// Returns how long a task is kept after its end.
     fn retention(&self) -> Duration {
         self.service().tasks().map(TaskSource::retention).unwrap_or_default()
     }
@@ -216,7 +217,7 @@ impl Server {
         }
     }
 
-    /// Returns a task, and the reply with the state of its execution.
+    /// Returns a task, and the reply that contains the state of its execution.
     pub(super) async fn task(
         &self,
         id: &TaskId,
@@ -227,7 +228,7 @@ impl Server {
         if reply.code.is_some() {
             return Err(of_reply(&reply, &name));
         }
-        // The state of another attempt belongs to another task.
+        // Each attempt of an execution is a different task.
         let task = Task::of_reply(&reply, self.retention()).filter(|task| task.id == *id);
         task.map(|task| (reply, task)).ok_or_else(|| unknown_task(&name))
     }
@@ -249,8 +250,8 @@ impl Server {
         to_json(&task.of_extension("complete", result.as_deref()))
     }
 
-    /// Waits for the end of a task, and returns its result: the state of the execution, as a call that waited for the
-    /// end would have returned it.
+    /// Waits for the end of a task and returns its result. The result is the final state of the execution, in the form
+    /// in which a tool call returns it.
     async fn task_result(&self, id: &TaskId, scope: CallScope) -> Result<Vec<u8>, RpcError> {
         let (mut reply, task) = self.task(id, scope.clone()).await?;
         if !task.status.is_final() {
@@ -260,7 +261,7 @@ impl Server {
             (reply, _) = self.task(id, scope).await?;
         }
         let mut result = self.written(&reply, false);
-        // The result is an object with members.
+        // The result is a non-empty object, so another member can be appended.
         result.pop();
         result.extend_from_slice(br#","_meta":"#);
         result.extend(to_json(&related_task(&id.to_string()))?);
@@ -278,7 +279,7 @@ impl Server {
         if !task.status.is_final() {
             task = match self.cancel_execution(id, scope.clone()).await? {
                 Some(task) => task,
-                // The execution ended in the meantime.
+                // The execution has ended in the meantime.
                 None => self.task(id, scope).await?.1,
             };
             if protocol == TaskProtocol::Utility && task.status == TaskStatus::Cancelled {
@@ -292,7 +293,7 @@ impl Server {
         Err(invalid_params(format!("The task '{id}' has ended already; its status is '{status}'")))
     }
 
-    /// Cancels an execution, and returns its state. Returns `None` if it has ended before.
+    /// Cancels an execution and returns its state. Returns `None` if it has already ended.
     async fn cancel_execution(
         &self,
         id: &TaskId,

@@ -1,4 +1,4 @@
-//! The state of a task, from the state of its execution.
+//! Converts the state of an execution into the state of a task.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -13,17 +13,17 @@ use serde_json::value::RawValue;
 use super::TaskProtocol;
 use super::task_id::TaskId;
 
-/// The interval at which clients should ask for the state, in milliseconds.
+/// Interval at which clients should request the state, in milliseconds.
 const POLL_INTERVAL_MS: u64 = 1_000;
 
-/// The reply with the state of an execution.
+/// A reply with the state of an execution.
 #[derive(Deserialize)]
 struct StateReply<'a> {
     #[serde(borrow)]
     data: ExecutionState<'a>,
 }
 
-/// The state of an execution, as far as a task shows it.
+/// The parts of an execution's state that a task shows.
 #[derive(Deserialize)]
 pub(super) struct ExecutionState<'a> {
     #[serde(borrow)]
@@ -64,7 +64,7 @@ pub(super) struct Task {
     message: Option<String>,
     created_at: DateTime<Utc>,
     updated_at: DateTime<Utc>,
-    /// How long after its creation the task is kept, if it has ended.
+    /// How long after its creation the task is kept. Unset until the task has ended.
     ttl_ms: Option<u64>,
 }
 
@@ -76,7 +76,15 @@ pub(super) enum TaskStatus {
     Cancelled,
 }
 
-/// A task in the form of MCP 2025-11-25.
+/// A task in the format of MCP 2025-11-25.
+///
+/// ```json
+/// {
+///   "taskId": "exec_7", "status": "working", "statusMessage": "half",
+///   "createdAt": "2031-05-06T07:00:00.000Z", "lastUpdatedAt": "2031-05-06T07:00:02.000Z",
+///   "ttl": null, "pollInterval": 1000
+/// }
+/// ```
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct UtilityTask {
@@ -90,7 +98,7 @@ pub(super) struct UtilityTask {
     poll_interval: u64,
 }
 
-/// A task in the form of the extension, with the type of the result that it is.
+/// A task in the format of the extension. It is used as a result, so it contains the type of the result.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ExtensionTask<'a> {
@@ -112,8 +120,8 @@ impl TaskStatus {
         !matches!(self, Self::Working)
     }
 
-    /// The status as MCP writes it. The extension reserves `failed` for requests that were answered with an error of
-    /// JSON-RPC; a failed operation has a result.
+    /// Returns the status in MCP's spelling. In the extension, a failed operation is `completed` with an error as its
+    /// result. The extension reserves `failed` for requests answered with a JSON-RPC error.
     pub(super) const fn as_str(self, protocol: TaskProtocol) -> &'static str {
         match (self, protocol) {
             (Self::Working, _) => "working",
@@ -125,7 +133,7 @@ impl TaskStatus {
 }
 
 impl Task {
-    /// Reads the state of an execution in a reply. Returns `None` if the reply has none.
+    /// Reads the state of an execution from a reply. Returns `None` if the reply contains none.
     pub(super) fn of_reply(reply: &Reply, retention: Duration) -> Option<Self> {
         let StateReply { data } = serde_json::from_str(&reply.text).ok()?;
         Some(Self::new(data, retention))
@@ -161,13 +169,14 @@ impl Task {
         }
     }
 
-    /// The task as it was when it was created, because a task begins as `working`.
+    /// Returns the task as it was at its creation: a new task must have the status `working`, even if it has already
+    /// ended.
     pub(super) fn at_creation(self) -> Self {
         let status = TaskStatus::Working;
         Self { status, message: None, updated_at: self.created_at, ttl_ms: None, ..self }
     }
 
-    /// The task in the form of MCP 2025-11-25.
+    /// Converts the task to the format of MCP 2025-11-25.
     pub(super) fn of_utility(&self) -> UtilityTask {
         UtilityTask {
             task_id: self.id.to_string(),
@@ -180,7 +189,7 @@ impl Task {
         }
     }
 
-    /// The task in the form of the extension, with its result if it has one.
+    /// Converts the task to the format of the extension, including its result if it has one.
     pub(super) fn of_extension<'a>(
         &self,
         result_type: &'static str,
@@ -205,7 +214,7 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    /// The time in this id is 2031-05-06T07:00:00.000Z.
+    /// This id contains the time 2031-05-06T07:00:00.000Z.
     const ID: &str = "exec_y7n44vbkz352ckgw9my1mvz59tdwh9edd1r";
     const HOUR: Duration = Duration::from_secs(3600);
 
@@ -282,7 +291,7 @@ mod tests {
                     (&json!(updated), &json!(ttl))
                 );
             }
-            // However soon the execution ends, the task begins as working.
+            // A task starts as `working`, even if its execution has already ended.
             for value in both(&task.at_creation()) {
                 assert_eq!(
                     (&value["status"], &value["lastUpdatedAt"]),

@@ -2,13 +2,17 @@
 
 use std::fmt;
 
-/// The maximum length of the id of an execution, in bytes.
+/// Maximum length of an execution's id, in bytes.
 const MAX_EXECUTION_ID_BYTES: usize = 64;
 
-/// The id of a task: the id of the execution, and the number of the attempt after the first one.
+/// The id of a task. It consists of the id of the execution and the number of the attempt.
 ///
-/// A task that has ended never changes, but a failed execution may run again. Each attempt is therefore a task of its
-/// own.
+/// A finished task never changes, but a failed execution may be retried. Therefore each attempt is a separate task.
+///
+/// ```text
+/// exec_7      first attempt
+/// exec_7.2    second attempt
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TaskId {
     pub(super) execution: String,
@@ -16,12 +20,12 @@ pub(super) struct TaskId {
 }
 
 impl TaskId {
-    /// Parses an id. Returns `None` for a text that no task has as its id.
+    /// Parses an id. Returns `None` for strings that cannot be the id of a task.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (execution, attempt) = match text.split_once('.') {
             Some((execution, digits)) => {
                 let attempt = digits.parse().ok().filter(|attempt| *attempt > 1)?;
-                // Each task has a single id.
+                // Reject other spellings of the number, such as `02`, so that each task has a single id.
                 (execution, (digits == u32::to_string(&attempt)).then_some(attempt)?)
             }
             None => (text, 1),

@@ -1,18 +1,20 @@
-//! Assertions that run the conformance runner against an adapter in this process.
+//! Assertions that run the conformance checks against an adapter in this process.
 
 use mcp_aql_conformance::{MemoryTarget, Mode, Report, Runner, Settings};
 use mcp_aql_core::{Adapter, BuildError, EndpointMode};
 
 use crate::stream::ServeStream as _;
 
-/// Runs the conformance checks against an adapter in both endpoint modes. Panics with the report
-/// unless the adapter reaches level 2.
+/// Runs the conformance checks against an adapter in both endpoint modes. Panics with the report unless the adapter
+/// reaches level 2.
 ///
-/// **It calls everything**: operations of all categories, with values generated from the
-/// parameters' tables. Resources that it creates are also updated and deleted, and there is no limit
-/// on calls whose effects cannot be undone. Pass an adapter of the test's own, with a store and services of the test's own. The limit on confirmation tokens is
-/// lifted during the run. [`assert_conforms_with`] can restrict the calls, check level 1 only, and
-/// accept values that cannot be generated.
+/// **The checks call every operation** of all categories, with values generated from the parameter definitions. They
+/// also update and delete the resources that they create. Calls with irreversible effects are not limited, so pass an
+/// adapter with a separate store and separate services for the test. The limit on confirmation tokens is lifted during
+/// the run.
+///
+/// Use [`assert_conforms_with`] to restrict the calls, to check level 1 only, or to provide values that cannot be
+/// generated.
 ///
 /// ```
 /// use mcp_aql::prelude::*;
@@ -35,15 +37,13 @@ use crate::stream::ServeStream as _;
 /// ```
 ///
 /// # Panics
-/// If a MUST requirement fails or the level is not reached, with the report as text. Warnings do
-/// not count.
+/// Panics with the report if a MUST requirement fails or the level is not reached. Warnings are ignored.
 pub async fn assert_conforms(adapter: &Adapter) {
     assert_conforms_with(adapter, Settings::default().allow_all()).await;
 }
 
-/// Runs the checks of [`assert_conforms`] with these settings: the level, the categories of
-/// operations that may run, and the contents of a configuration file. By default only READ
-/// operations run.
+/// Runs the checks of [`assert_conforms`] with your own settings: the level, the categories of operations to run, and a
+/// configuration file. By default, only READ operations run.
 ///
 /// ```
 /// use mcp_aql::prelude::*;
@@ -69,7 +69,7 @@ pub async fn assert_conforms(adapter: &Adapter) {
 /// ```
 ///
 /// # Panics
-/// As [`assert_conforms`].
+/// Panics in the same cases as [`assert_conforms`].
 #[expect(clippy::panic, reason = "that is what an assertion does")]
 pub async fn assert_conforms_with(adapter: &Adapter, settings: Settings) {
     let report = match conformance_report(adapter, settings).await {
@@ -83,8 +83,8 @@ pub async fn assert_conforms_with(adapter: &Adapter, settings: Settings) {
     );
 }
 
-/// Runs the same checks and returns their report. Use it for a test that also rejects warnings, or
-/// that runs the checks of a single category, which do not establish a level.
+/// Runs the checks of [`assert_conforms`] and returns their report. Use this in tests that also reject warnings, or
+/// that run the checks of a single category. A single category does not establish a level.
 ///
 /// ```
 /// # use mcp_aql::Adapter;
@@ -99,8 +99,8 @@ pub async fn assert_conforms_with(adapter: &Adapter, settings: Settings) {
 /// ```
 ///
 /// # Errors
-/// [`BuildError`] if the adapter cannot be built in the other mode, for instance because its audit
-/// log can be opened only once.
+/// Returns a [`BuildError`] if the adapter cannot be built in the other mode, for instance because its audit log can be
+/// opened only once.
 pub async fn conformance_report(
     adapter: &Adapter,
     settings: Settings,
@@ -115,7 +115,7 @@ pub async fn conformance_report(
             _ => &first,
         };
         let adapter = adapter.clone();
-        // The runner reports how the connection ends.
+        // The runner reports how the connection ends, so the result is not needed here.
         tokio::spawn(async move { adapter.serve(stream).await });
     });
     Ok(Runner::new(target, settings.isolated()).run().await)

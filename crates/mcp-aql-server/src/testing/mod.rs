@@ -1,7 +1,6 @@
-//! An in-memory MCP client for an adapter's own tests.
+//! An in-memory MCP client for the tests of your adapter.
 //!
-//! The client talks to the adapter line by line, as over standard input and output, through the
-//! complete server.
+//! The client sends lines to the complete server, as over standard input and output.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -49,14 +48,15 @@ use mcp_aql_core::{Adapter, Error, OperationResult, Result};
 
 use crate::stream::ServeStream as _;
 
-/// The MCP version that the client requests.
+/// The MCP version requested by the client.
 const MCP_VERSION: &str = "2025-11-25";
-/// The size of the buffer in each direction, in bytes.
+/// Size of the buffer in each direction, in bytes.
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// An MCP client of one adapter, with its own connection and session.
 ///
-/// Dropping the client closes the connection abruptly; [`close`](Self::close) closes it cleanly.
+/// Dropping the client closes the connection abruptly. Call [`close`](Self::close) to close it cleanly and to wait for
+/// the adapter.
 #[derive(Debug)]
 pub struct Client {
     writer: AsyncMutex<WriteHalf<DuplexStream>>,
@@ -67,12 +67,12 @@ pub struct Client {
     info: Value,
 }
 
-/// Received messages that were not read yet.
+/// The received but unread messages.
 #[derive(Debug, Default)]
 struct Inbox {
     waiting: HashMap<u64, oneshot::Sender<Value>>,
     notifications: Vec<Value>,
-    /// The server closed the connection.
+    /// If `true`, the server has closed the connection.
     closed: bool,
 }
 
@@ -85,13 +85,13 @@ pub struct ListedTool {
     /// The description for models.
     #[serde(default)]
     pub description: String,
-    /// The JSON schema of the arguments.
+    /// The JSON Schema of the arguments.
     #[serde(rename = "inputSchema", default)]
     pub input_schema: Value,
-    /// `readOnlyHint`, `destructiveHint` and so on.
+    /// The annotations, such as `readOnlyHint` and `destructiveHint`.
     #[serde(default)]
     pub annotations: Map<String, Value>,
-    /// `_meta`: what only some clients read, such as `anthropic/maxResultSizeChars`.
+    /// Metadata for particular clients, such as `anthropic/maxResultSizeChars`.
     #[serde(rename = "_meta", default)]
     pub meta: Map<String, Value>,
 }
@@ -100,7 +100,7 @@ impl Client {
     /// Connects to the adapter and performs the handshake.
     ///
     /// # Errors
-    /// [`Error::Transport`] if the adapter does not answer as an MCP server.
+    /// Returns [`Error::Transport`] if the adapter does not answer as an MCP server.
     pub async fn connect(adapter: &Adapter) -> Result<Self> {
         let mut client = Self::connect_without_handshake(adapter);
         let hello = json!({
@@ -114,7 +114,7 @@ impl Client {
         Ok(client)
     }
 
-    /// Connects without a handshake, as clients of MCP 2026-07-28 do.
+    /// Connects without a handshake, like clients of MCP 2026-07-28.
     pub fn connect_without_handshake(adapter: &Adapter) -> Self {
         let (ours, theirs) = tokio::io::duplex(BUFFER_BYTES);
         let adapter = adapter.clone();
@@ -132,7 +132,7 @@ impl Client {
         }
     }
 
-    /// The server's description: `serverInfo`, `capabilities`, `instructions`.
+    /// Returns the server's description: `serverInfo`, `capabilities` and `instructions`.
     pub fn server_info(&self) -> &Value {
         &self.info
     }
@@ -140,7 +140,7 @@ impl Client {
     /// Lists the tools.
     ///
     /// # Errors
-    /// [`Error::Transport`] if the answer is not a list of tools.
+    /// Returns [`Error::Transport`] if the answer is not a list of tools.
     pub async fn list_tools(&self) -> Result<Vec<ListedTool>> {
         let answer = self.request("tools/list", json!({})).await?;
         let tools = answer.pointer("/result/tools").cloned().unwrap_or_default();
@@ -150,8 +150,8 @@ impl Client {
     /// Calls an operation through a tool.
     ///
     /// # Errors
-    /// [`Error::Transport`] if the tool does not exist or the connection is closed. An operation
-    /// that fails is returned as a result.
+    /// Returns [`Error::Transport`] if the tool does not exist or the connection is closed. A failed operation is
+    /// returned as a result, not as an error.
     pub async fn call(
         &self,
         tool: &str,
@@ -166,11 +166,11 @@ impl Client {
         }
     }
 
-    /// Calls a tool with any arguments. Returns the whole JSON-RPC answer: `result` with `content`
-    /// and `isError`, or `error`.
+    /// Calls a tool with any arguments. Use this to test malformed calls. Returns the complete JSON-RPC answer:
+    /// `result` with `content` and `isError`, or `error`.
     ///
     /// # Errors
-    /// [`Error::Transport`] if the connection is closed.
+    /// Returns [`Error::Transport`] if the connection is closed.
     pub async fn call_raw(&self, tool: &str, arguments: Value) -> Result<Value> {
         self.request("tools/call", json!({ "name": tool, "arguments": arguments })).await
     }
@@ -178,17 +178,17 @@ impl Client {
     /// Sends a request and waits for its answer.
     ///
     /// # Errors
-    /// [`Error::Transport`] if the connection is closed.
+    /// Returns [`Error::Transport`] if the connection is closed.
     pub async fn request(&self, method: &str, params: Value) -> Result<Value> {
         let (id, answer) = self.start_request(method, params).await?;
         answer.await.map_err(|_| gone(method, id))
     }
 
-    /// Sends a request. Returns its id, for `notifications/cancelled`, and the receiver of its
-    /// answer.
+    /// Sends a request without waiting for its answer. Returns the id of the request, for example for
+    /// `notifications/cancelled`, and the receiver of the answer.
     ///
     /// # Errors
-    /// [`Error::Transport`] if the connection is closed.
+    /// Returns [`Error::Transport`] if the connection is closed.
     pub async fn start_request(
         &self,
         method: &str,
@@ -211,12 +211,12 @@ impl Client {
     /// Sends a notification.
     ///
     /// # Errors
-    /// [`Error::Transport`] if the connection is closed.
+    /// Returns [`Error::Transport`] if the connection is closed.
     pub async fn notify(&self, method: &str, params: Value) -> Result {
         self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params })).await
     }
 
-    /// Returns the notifications received since the last call.
+    /// Returns the notifications received since the last call of this method.
     pub fn take_notifications(&self) -> Vec<Value> {
         std::mem::take(&mut lock(&self.inbox).notifications)
     }
@@ -224,7 +224,7 @@ impl Client {
     /// Closes the connection and waits until the adapter has ended it.
     ///
     /// # Errors
-    /// The error that [`Adapter::serve`] returned.
+    /// Returns the error of [`Adapter::serve`].
     pub async fn close(mut self) -> Result {
         self.writer.get_mut().shutdown().await?;
         match self.server.take() {
@@ -244,7 +244,7 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // The reader task owns the other half of the stream, which closes once both are dropped.
+        // The reader task owns the other half of the stream. The stream closes once both halves are dropped.
         self.reader.abort();
     }
 }
@@ -260,7 +260,7 @@ async fn receive(read: ReadHalf<DuplexStream>, inbox: Arc<Mutex<Inbox>>) {
         } else if let Some(sender) =
             message.get("id").and_then(Value::as_u64).and_then(|id| inbox.waiting.remove(&id))
         {
-            // The receiver may be gone.
+            // The receiver may already be dropped.
             let _ = sender.send(message);
         }
     }

@@ -1,4 +1,4 @@
-//! Finds lines of bounded length in a stream.
+//! Splits a stream into lines of bounded length.
 
 use std::io;
 
@@ -7,40 +7,40 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use super::recover_id::{IdScanner, RecoveredId};
 
-/// The size of a read, in bytes.
+/// Size of a read, in bytes.
 const CHUNK_BYTES: usize = 64 << 10;
-/// The size of a read that does not wait, in bytes. Such a read finds a single message.
+/// Size of a read that does not wait, in bytes. It is smaller because such a read usually finds a single message.
 const AT_ONCE_BYTES: usize = 4 << 10;
 
-/// Finds lines in a stream. The caller reads from the stream when no line is left.
+/// Splits a stream into lines. Read more from the stream once [`next`](Self::next) returns `None`.
 #[derive(Debug)]
 pub(crate) struct Lines {
     longest: usize,
     buffer: Vec<u8>,
-    /// The start of the unread part of the buffer.
+    /// Start of the unread part of the buffer.
     start: usize,
-    /// The length of the unread part that contains no end of a line.
+    /// Length of the unread part already searched for a line end. The next search skips it.
     searched: usize,
-    /// An overlong line, which is discarded while it arrives.
+    /// The scanner of an overlong line. The line is discarded while it arrives, and only its id is kept.
     overlong: Option<IdScanner>,
 }
 
-/// A line, or the reason why there is none.
+/// A line, or the reason why it is missing.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Line<'a> {
-    /// A line without its terminator. The last one may have none.
+    /// A line without its terminator. The last line of the input may have none.
     Whole(&'a [u8]),
-    /// A line beyond the limit, which was discarded.
+    /// A line that exceeded the limit and was discarded.
     TooLong(RecoveredId),
 }
 
 impl Lines {
-    /// Finds lines of at most `longest` bytes.
+    /// Creates a splitter for lines of at most `longest` bytes.
     pub(crate) fn new(longest: usize) -> Self {
         Self { longest, buffer: Vec::new(), start: 0, searched: 0, overlong: None }
     }
 
-    /// Returns the next line that was read.
+    /// Returns the next complete line in the buffer.
     pub(crate) fn next(&mut self) -> Option<Line<'_>> {
         let Some(end) = self.find_end() else {
             let length = self.buffer.len() - self.start;
@@ -63,13 +63,13 @@ impl Lines {
         })
     }
 
-    /// Returns the length of the next line, if all of it was read.
+    /// Returns the length of the next line if the buffer contains its end.
     fn find_end(&self) -> Option<usize> {
         let unread = self.buffer.get(self.start + self.searched..)?;
         memchr(b'\n', unread).map(|end| self.searched + end)
     }
 
-    /// Returns the last line, which the end of the input terminates.
+    /// Returns the last line at the end of the input. It needs no terminator.
     pub(crate) fn last(&mut self) -> Option<Line<'_>> {
         if let Some(overlong) = self.overlong.take() {
             return Some(Line::TooLong(overlong.finish()));
@@ -79,7 +79,7 @@ impl Lines {
         Some(Line::Whole(trimmed(line)))
     }
 
-    /// Reads more input. Returns false at the end.
+    /// Reads more input. Returns `false` at the end of the input.
     pub(crate) async fn read_from(
         &mut self,
         stream: &mut (impl AsyncRead + Unpin),
@@ -88,7 +88,7 @@ impl Lines {
         Ok(stream.read_buf(&mut self.buffer).await? > 0)
     }
 
-    /// Reads more input without waiting. Returns `None` if no input has arrived, and false at the end.
+    /// Reads more input without waiting. Returns `None` if none has arrived, and `false` at the end of the input.
     pub(crate) fn read_at_once(&mut self, stream: &mut impl io::Read) -> io::Result<Option<bool>> {
         self.make_space();
         let length = self.buffer.len();
@@ -107,20 +107,20 @@ impl Lines {
         }
     }
 
-    /// Moves the unread part to the beginning of the buffer, and reserves space behind it.
+    /// Moves the unread part to the start of the buffer, and reserves capacity after it.
     fn make_space(&mut self) {
         if self.start > 0 {
             self.buffer.drain(..self.start);
             self.start = 0;
         }
         if self.buffer.is_empty() {
-            // Frees the memory of a long line.
+            // Free the memory of a long line.
             self.buffer.shrink_to(2 * CHUNK_BYTES);
         }
         self.buffer.reserve(CHUNK_BYTES);
     }
 
-    /// Discards the part of an overlong line that was read.
+    /// Discards the buffered part of an overlong line.
     fn discard(&mut self) {
         let overlong = self.overlong.get_or_insert_default();
         overlong.read(self.buffer.get(self.start..).unwrap_or_default());
@@ -129,7 +129,7 @@ impl Lines {
     }
 }
 
-/// Trims a carriage return, and the byte order mark that some clients send first.
+/// Removes a carriage return, and the byte order mark sent first by some clients.
 fn trimmed(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)

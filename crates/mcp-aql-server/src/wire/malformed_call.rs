@@ -1,4 +1,4 @@
-//! Explains calls with malformed parameters.
+//! Error messages for tool calls with malformed parameters.
 
 use std::collections::HashMap;
 
@@ -9,12 +9,12 @@ use serde_json::value::RawValue;
 pub struct MalformedCall {
     /// The invalid member, or `params`.
     pub field: &'static str,
-    /// The reason, as a sentence without a subject.
+    /// The reason, as a sentence without a subject: "Must be an object, got a list".
     pub reason: String,
 }
 
 impl MalformedCall {
-    /// Finds the fault in these parameters, which are valid JSON.
+    /// Finds the mistake in these parameters. They must be valid JSON.
     pub(crate) fn find(params: Option<&str>) -> Self {
         let fault = |field, reason: String| Self { field, reason };
         let wrong =
@@ -42,7 +42,7 @@ impl MalformedCall {
     }
 }
 
-/// The kind of a JSON value, for an error message.
+/// Returns the type of a JSON value, for an error message.
 fn kind(json: &str) -> &'static str {
     match json.trim_ascii_start().bytes().next() {
         Some(b'n') => "null",

@@ -1,4 +1,4 @@
-//! Decodes messages, as far as the server needs.
+//! Decodes JSON-RPC messages.
 
 use std::borrow::Cow;
 
@@ -12,22 +12,22 @@ use super::super::rpc_error::RpcError;
 use super::malformed_call::MalformedCall;
 use super::recover_id::{IdScanner, RecoveredId, is_id};
 
-/// A message, decoded as far as needed.
+/// A decoded message. Parts that only some receivers need remain JSON.
 #[derive(Debug)]
 pub(crate) enum Message<'a> {
     /// `tools/call`.
     Call(ToolCall<'a>),
-    /// `notifications/cancelled`, with the id of the cancelled request.
+    /// `notifications/cancelled`, with the id of the canceled request.
     Cancelled { request: &'a str },
     /// Any other request.
     Request(OtherRequest<'a>),
-    /// The answer to a request of the server. An error has no result.
+    /// The client's answer to a request from the server. An error has no result.
     Answer { id: &'a str, result: Option<&'a RawValue> },
     /// Any other notification.
     Ignored,
-    /// An invalid message, with the reason.
+    /// An invalid message.
     Refused(Refusal),
-    /// A JSON-RPC batch, which only MCP 2025-03-26 supports.
+    /// A JSON-RPC batch. Only MCP 2025-03-26 supports batches.
     Batch(Vec<&'a RawValue>),
     /// An empty line.
     Blank,
@@ -42,15 +42,15 @@ pub(crate) struct ToolCall<'a> {
     pub(crate) name: Cow<'a, str>,
     /// The tool's arguments, a JSON object.
     pub(crate) arguments: Option<&'a str>,
-    /// The members of `arguments`, if these have the usual form.
+    /// The members of `arguments`, if the call has its usual form and could be scanned.
     pub(crate) index: Option<IndexedCall<'a>>,
     /// The request's `_meta`.
     pub(crate) meta: Option<&'a str>,
-    /// The answers that the client sends along with a repeated call, as JSON.
+    /// The user's answers in a repeated call, as JSON.
     pub(crate) input_responses: Option<&'a str>,
-    /// The state that the server has sent with its questions, as JSON.
+    /// The state sent by the server with its questions, as JSON.
     pub(crate) request_state: Option<&'a str>,
-    /// The member with which a client of MCP 2025-11-25 asks for a task.
+    /// The member with which a client of MCP 2025-11-25 requests a task.
     pub(crate) task: Option<&'a str>,
 }
 
@@ -67,7 +67,7 @@ impl<'a> OtherRequest<'a> {
     /// Returns the request's `_meta`.
     ///
     /// # Errors
-    /// If the parameters are not an object, or repeat a member.
+    /// Returns an error if the parameters are not an object, or if they repeat a member.
     pub(crate) fn meta(&self) -> Result<Option<&'a str>, RpcError> {
         let Some(params) = self.params else { return Ok(None) };
         match object::<MetaParams<'_>>(params.get()) {
@@ -80,23 +80,23 @@ impl<'a> OtherRequest<'a> {
     }
 }
 
-/// The answer to a message that cannot be decoded.
+/// A message that cannot be decoded and the id to reply to.
 #[derive(Debug)]
 pub(crate) struct Refusal {
-    /// The request's id. Without it, only JSON that is not a message is answered at all.
+    /// The request's id. Over a stream, a message without an id is only answered if the reason is [`Fault::Form`].
     pub(crate) id: Option<String>,
     pub(crate) fault: Fault,
 }
 
 #[derive(Debug)]
 pub(crate) enum Fault {
-    /// A tool call for which the protocol defines an error.
+    /// A tool call with an error defined by the protocol.
     Call(OperationError),
     /// Not JSON.
     Syntax,
-    /// A member of the message or of its parameters is repeated.
+    /// A repeated member in the message or its parameters.
     Repeated(&'static str),
-    /// JSON that is not a JSON-RPC message.
+    /// Valid JSON, but not a JSON-RPC message.
     Form,
     /// The message is too long.
     Length,
@@ -105,10 +105,10 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    /// JSON-RPC's code and message, if the tools have no error of their own.
+    /// Returns the JSON-RPC code and message to use unless the tools define their own error.
     pub(crate) fn code(&self) -> (i32, Cow<'static, str>) {
         match self {
-            // A call without an id is a notification, which MCP does not allow.
+            // A call without an id is a notification. MCP does not allow that.
             Self::Call(_) => (-32600, "Invalid request: a call needs an 'id'".into()),
             Self::Syntax => (-32700, "Parse error: the message is not valid JSON".into()),
             Self::Form => (
@@ -128,16 +128,16 @@ impl Fault {
     }
 }
 
-/// The error message for malformed parameters of a request other than a call.
+/// Error message for malformed parameters of requests other than calls.
 const MALFORMED_PARAMS: &str = "'params' is an object whose '_meta' is an object";
 
-/// The error message for a malformed call.
+/// Error message for malformed calls.
 pub(crate) const BAD_CALL: &str =
     "tools/call takes the tool's 'name' as a string and its 'arguments' as an object";
 
-/// The maximum number of messages in a batch of JSON-RPC.
+/// Maximum number of messages in a JSON-RPC batch.
 pub(crate) const MAX_BATCH_MESSAGES: usize = 100;
-/// The error message for a longer batch.
+/// Error message for longer batches.
 pub(crate) const LONG_BATCH: &str = "Invalid request: a batch has 100 messages or fewer";
 
 #[derive(Deserialize)]
@@ -156,7 +156,7 @@ struct Envelope<'a> {
     error: Member<'a>,
 }
 
-/// A member of any value, also `null`.
+/// A member with any value. Unlike with `Option`, `null` counts as present.
 #[derive(Default)]
 struct Member<'a>(Option<&'a RawValue>);
 
@@ -226,8 +226,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Message<'_> {
     }
 }
 
-/// Finds the parts of a valid call, which nearly all messages are, in one pass. Every other message is
-/// decoded in parts, to find its fault.
+/// Decodes a valid call in one pass, because nearly all messages are valid calls. Returns `None` for every other
+/// message. Those are decoded by serde, to find the mistake.
 fn scan_call(text: &str) -> Option<ToolCall<'_>> {
     let mut scanner = Scanner::new(text)?;
     let (mut version, mut id, mut method, mut params) = (None, None, None, None);
@@ -237,7 +237,7 @@ fn scan_call(text: &str) -> Option<ToolCall<'_>> {
             "id" => id.replace(scanner.value()?).is_some(),
             "method" => method.replace(scanner.plain_string()?).is_some(),
             "params" => params.replace(scan_params(scanner)?).is_some(),
-            // Other members are faults, or do not belong to a call.
+            // Other members are invalid, or the message is not a call.
             _ => true,
         };
         (!repeats).then_some(())
@@ -248,7 +248,7 @@ fn scan_call(text: &str) -> Option<ToolCall<'_>> {
     (is_call && is_id(id)).then_some(ToolCall { id, ..params? })
 }
 
-/// Finds the parts of the parameters of a call. Its id is not among them.
+/// Decodes the parameters of a call. The caller adds the id.
 fn scan_params<'a>(scanner: &mut Scanner<'a>) -> Option<ToolCall<'a>> {
     let (mut tool, mut arguments, mut meta, mut task) = (None, None, None, None);
     let (mut responses, mut state) = (None, None);
@@ -280,7 +280,7 @@ fn scan_params<'a>(scanner: &mut Scanner<'a>) -> Option<ToolCall<'a>> {
     })
 }
 
-/// Returns the member that serde reports as repeated, if it does.
+/// Returns the member reported by serde as repeated. Returns `None` for all other errors.
 fn repeated_member(error: &serde_json::Error) -> Option<&'static str> {
     /// The members of [`Envelope`] and [`CallParams`].
     const MEMBERS: &str = "jsonrpc id method params result error name arguments _meta inputResponses \
@@ -290,7 +290,7 @@ fn repeated_member(error: &serde_json::Error) -> Option<&'static str> {
     MEMBERS.split(' ').find(|member| *member == name)
 }
 
-/// Decodes a list of messages.
+/// Decodes an array of messages.
 fn batch(text: &str) -> Message<'_> {
     match serde_json::from_str::<Vec<&RawValue>>(text) {
         Ok(messages) if !messages.is_empty() => Message::Batch(messages),
@@ -298,12 +298,12 @@ fn batch(text: &str) -> Message<'_> {
     }
 }
 
-/// The ids of a batch's messages, so that every sender gets an answer where batches are rejected.
+/// Returns the ids of a batch's messages. Used to answer each of them if batches are rejected.
 pub(crate) fn batch_ids(messages: &[&RawValue]) -> Vec<String> {
     messages.iter().filter_map(|message| IdScanner::of(message.get().as_bytes()).id).collect()
 }
 
-/// Deserializes a struct from an object. serde alone would also accept a list of its fields.
+/// Deserializes a struct from a JSON object. serde alone would also accept an array of its fields.
 fn object<'a, T: Deserialize<'a>>(json: &'a str) -> serde_json::Result<T> {
     if json.trim_ascii_start().starts_with('[') {
         serde_json::from_str::<Vec<IgnoredAny>>(json)?;
@@ -312,7 +312,7 @@ fn object<'a, T: Deserialize<'a>>(json: &'a str) -> serde_json::Result<T> {
     serde_json::from_str(json)
 }
 
-/// The answer to an overlong message.
+/// Returns the rejection of an overlong message.
 pub(crate) fn too_long(recovered: RecoveredId, error: OperationError) -> Refusal {
     let fault = match recovered.method.as_deref() {
         Some("tools/call") => Fault::Call(error),
@@ -379,7 +379,7 @@ fn sort(envelope: Envelope<'_>) -> Message<'_> {
 mod tests {
     use super::*;
 
-    /// The answered id and error code.
+    /// Returns the id and the error code of the answer to a rejected message.
     fn refused(bytes: &[u8]) -> (Option<String>, String) {
         match decode(bytes) {
             Message::Refused(Refusal { id, fault }) => {
@@ -414,7 +414,7 @@ mod tests {
         assert!(matches!(decode(b" \t"), Message::Blank));
     }
 
-    /// What decoding in parts makes of a message.
+    /// Decodes a message with serde, and formats the result.
     fn in_parts(text: &str) -> String {
         match object::<Envelope<'_>>(text) {
             Ok(envelope) => format!("{:?}", sort(envelope)),

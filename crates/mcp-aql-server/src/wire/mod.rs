@@ -1,4 +1,4 @@
-//! JSON-RPC framing: reads lines of bounded length, and writes lines in batches.
+//! JSON-RPC framing: reads lines of bounded length, and writes several lines at once.
 
 mod lines;
 mod malformed_call;

@@ -1,4 +1,4 @@
-//! The queue of outgoing lines, which are written together.
+//! The queue of outgoing lines. Several lines are written at once.
 
 use std::future::poll_fn;
 use std::io;
@@ -12,41 +12,41 @@ use tokio::sync::Notify;
 
 use mcp_aql_core::internal::util::lock;
 
-/// The queue size above which no further input is read: a client that does not read gets no further
-/// calls answered, and answers do not accumulate.
+/// Queue size at which no further input is read, in bytes. If a client does not read its answers, further calls have to
+/// wait, so the answers do not accumulate.
 const MAX_QUEUED_BYTES: usize = 1 << 20;
-/// The queue size above which the reader lets the writer run first.
+/// Queue size at which the reader lets the writer run first, in bytes.
 const MAX_UNWRITTEN_BYTES: usize = 64 << 10;
-/// The capacity above which an emptied buffer is freed.
+/// Capacity above which an emptied buffer is freed, in bytes.
 const MAX_SPARE_BYTES: usize = 256 << 10;
 
-/// The queue of lines to write. Clones share it.
+/// The queue of lines to write. Clones share the same queue.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Outbox(Arc<OutboxState>);
 
 #[derive(Debug, Default)]
 struct OutboxState {
     waiting: Mutex<QueuedLines>,
-    /// Notified when a line is added or the queue is closed.
+    /// Notified when a line was added to the empty queue, or when the queue was closed.
     filled: Notify,
-    /// Notified when the queued lines were removed.
+    /// Notified when the writer took the queued lines.
     emptied: Notify,
-    /// The number of calls without an answer yet.
+    /// Number of unanswered calls.
     running: AtomicUsize,
-    /// Notified when that number is zero.
+    /// Notified when `running` becomes zero.
     idle: Notify,
 }
 
 #[derive(Debug, Default)]
 struct QueuedLines {
     lines: Vec<u8>,
-    /// Whether lines that were removed are still being written.
+    /// If `true`, lines taken from the queue are still being written.
     writing: bool,
-    /// Set when no further lines are accepted.
+    /// If `true`, no further lines are accepted.
     closed: bool,
 }
 
-/// Counts a call as running until it is dropped.
+/// Counts a call as unanswered until it is dropped.
 #[derive(Debug)]
 pub(crate) struct PendingAnswer(Arc<OutboxState>);
 
@@ -63,29 +63,29 @@ impl Outbox {
         lock(&self.0.waiting)
     }
 
-    /// Counts a new call as running.
+    /// Counts a new call as unanswered.
     pub(crate) fn expect_one(&self) -> PendingAnswer {
         self.0.running.fetch_add(1, Ordering::AcqRel);
         PendingAnswer(Arc::clone(&self.0))
     }
 
-    /// Whether all lines have been written.
+    /// Returns `true` if all lines were written.
     pub(crate) fn is_empty(&self) -> bool {
         let waiting = self.waiting();
         waiting.lines.is_empty() && !waiting.writing
     }
 
-    /// Whether the queued lines should be written before further messages are read.
+    /// Returns `true` if the queued lines should be written before more messages are read.
     pub(crate) fn is_long(&self) -> bool {
         self.waiting().lines.len() > MAX_UNWRITTEN_BYTES
     }
 
-    /// The number of running calls.
+    /// Returns the number of unanswered calls.
     pub(crate) fn running(&self) -> usize {
         self.0.running.load(Ordering::Acquire)
     }
 
-    /// Waits until no call is running.
+    /// Waits until all calls are answered.
     pub(crate) async fn idle(&self) {
         loop {
             let idle = self.0.idle.notified();
@@ -96,13 +96,12 @@ impl Outbox {
         }
     }
 
-    /// Appends a line. `write` writes it without its terminator.
+    /// Appends a line. `write` must not write the line terminator.
     pub(crate) fn push(&self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
         self.push_last(None, write)
     }
 
-    /// Appends the answer of a call and ends the call, so that the writer does not wait for it any
-    /// longer.
+    /// Appends the answer of a call and ends the call, so that the writer does not wait for further answers.
     pub(crate) fn push_last(
         &self,
         call: Option<PendingAnswer>,
@@ -116,13 +115,13 @@ impl Outbox {
         Ok(())
     }
 
-    /// Appends a line in the task that polls [`write_to`](Self::write_to) as well, after this. To wake a task that is
-    /// running would start another thread of the runtime.
+    /// Appends a line from the task that polls [`write_to`](Self::write_to), without waking it. Waking a running task
+    /// would start another thread of the runtime.
     pub(crate) fn push_in_writer_task(&self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
         self.append(write).map(drop)
     }
 
-    /// Appends a line. Returns whether it is the first one.
+    /// Appends a line. Returns `true` if the queue was empty.
     fn append(&self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<bool> {
         let mut waiting = self.waiting();
         if waiting.closed {
@@ -134,7 +133,8 @@ impl Outbox {
         Ok(first)
     }
 
-    /// Waits until there are lines to write, or the queue is closed. Each poll looks for them.
+    /// Waits until the queue has lines or is closed. It checks the queue on every poll, because
+    /// [`push_in_writer_task`](Self::push_in_writer_task) does not notify it.
     async fn filled(&self) {
         let mut notified = pin!(self.0.filled.notified());
         poll_fn(|context| {
@@ -150,7 +150,7 @@ impl Outbox {
         .await;
     }
 
-    /// Waits until there is space for further answers.
+    /// Waits until the queue has capacity for further answers.
     pub(crate) async fn room(&self) {
         loop {
             let emptied = self.0.emptied.notified();
@@ -164,20 +164,20 @@ impl Outbox {
         }
     }
 
-    /// Closes the queue. Queued lines are still written.
+    /// Closes the queue. Lines already queued are still written.
     pub(crate) fn close(&self) {
         self.waiting().closed = true;
         self.0.filled.notify_one();
         self.0.emptied.notify_waiters();
     }
 
-    /// Writes queued lines until the queue is closed and empty, or until the reader is gone.
+    /// Writes queued lines until the queue is closed and empty, or until the client stops reading.
     pub(crate) async fn write_to<W: AsyncWrite + Unpin>(&self, mut writer: W) -> io::Result<()> {
         let mut lines = Vec::new();
         loop {
             self.filled().await;
             if self.running() > 0 {
-                // Other answers may be almost ready and can share the write.
+                // Other answers may be almost ready. Let them join this write.
                 tokio::task::yield_now().await;
             }
             let closed = {
@@ -216,7 +216,7 @@ mod tests {
     use std::task::Context;
     use tokio::io::AsyncReadExt as _;
 
-    /// Counts the writes.
+    /// A writer that counts its writes.
     #[derive(Clone, Default)]
     struct Counted(Arc<Mutex<(usize, Vec<u8>)>>);
 

@@ -1,44 +1,48 @@
-//! Recovers the id and the method of a message that is too long or too broken to be decoded, so
-//! that its sender gets an answer.
+//! Recovers the id and the method of a message that cannot be decoded, so that the client gets an answer.
 
 use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-/// The maximum length of an id or a method, in bytes.
+/// Maximum length of an id or a method, in bytes.
 const MAX_ID_BYTES: usize = 1024;
 
-/// Scans a message piece by piece and keeps only its `id` and `method`.
+/// Scans a message piece by piece, and keeps only its `id` and `method`. Use this for messages that are too long or
+/// malformed.
 ///
-/// Only members of the outermost object count; errors elsewhere are ignored.
+/// Only members of the outermost object are considered. All other errors are ignored.
+///
+/// ```text
+/// {"id":7,"method":"tools/call","params":{"name":      →  id 7, method "tools/call"
+/// ```
 #[derive(Debug, Default)]
 pub(crate) struct IdScanner {
     depth: usize,
     text: StringState,
-    /// The name of the member whose value is next.
+    /// The member whose name or value is being scanned.
     member: ScannedMember,
-    /// Whether a name may be next: after the outermost `{`, or after a comma in it.
+    /// If `true`, the next string is a name: after the outermost `{`, or after a comma in the outermost object.
     name_next: bool,
-    /// The text being kept: a name, or a value in its original spelling.
+    /// The bytes of the current name or value, in their original spelling.
     kept: Vec<u8>,
     id: Option<Vec<u8>>,
     method: Option<Vec<u8>>,
     bytes: usize,
 }
 
-/// Whether the next byte is inside a string.
+/// The position relative to strings.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 enum StringState {
     #[default]
     Outside,
     Inside,
-    /// After a backslash.
+    /// In a string, after a backslash.
     Escaped,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 enum ScannedMember {
-    /// No member, or its name is being read.
+    /// No member, or a name not yet started.
     #[default]
     Unknown,
     Name,
@@ -47,26 +51,26 @@ enum ScannedMember {
     Other,
 }
 
-/// The recovered parts of a message.
+/// The parts recovered from a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RecoveredId {
-    /// The JSON text of the id, if it is a valid one: a string or an integer.
+    /// The JSON of the id, if it is valid: a string or an integer.
     pub(crate) id: Option<String>,
-    /// The method's name.
+    /// The name of the method.
     pub(crate) method: Option<String>,
-    /// The length of the message in bytes.
+    /// Length of the message in bytes.
     pub(crate) bytes: usize,
 }
 
 impl IdScanner {
-    /// Scans a whole message.
+    /// Scans a complete message.
     pub(crate) fn of(message: &[u8]) -> RecoveredId {
         let mut recover_id = Self::default();
         recover_id.read(message);
         recover_id.finish()
     }
 
-    /// Scans the next piece.
+    /// Scans the next piece of a message.
     pub(crate) fn read(&mut self, piece: &[u8]) {
         self.bytes += piece.len();
         for &byte in piece {
@@ -109,7 +113,7 @@ impl IdScanner {
             }
             (StringState::Outside, b'{' | b'[') => {
                 if outermost {
-                    // Objects and lists are neither ids nor methods.
+                    // An object or array is neither an id nor a method.
                     self.member = ScannedMember::Other;
                 }
                 self.depth = self.depth.saturating_add(1);
@@ -126,7 +130,7 @@ impl IdScanner {
                 self.name_next = true;
             }
             (StringState::Outside, b':') if outermost => self.kept.clear(),
-            // Spaces inside a value are kept: `1 2` is not a number.
+            // Keep spaces inside a value: `1 2` is not a number.
             (StringState::Outside, byte) if byte.is_ascii_whitespace() && self.kept.is_empty() => {}
             (StringState::Outside, _) => self.keep(byte),
         }
@@ -152,10 +156,10 @@ impl IdScanner {
         }
     }
 
-    /// The result so far. A value that is cut off by the end of the message is ignored.
+    /// Returns the recovered parts. An incomplete value at the end of the message is ignored.
     pub(crate) fn finish(self) -> RecoveredId {
         let text = |kept: Option<Vec<u8>>| String::from_utf8(kept?).ok();
-        // The id is echoed, so it must be valid JSON, which `007` is not.
+        // The id is copied into the answer, so it must be valid JSON. For example, `007` is not.
         let id = text(self.id)
             .and_then(|json| {
                 serde_json::from_str::<&RawValue>(&json).ok().map(|id| id.get().into())
@@ -166,15 +170,19 @@ impl IdScanner {
     }
 }
 
-/// Whether a JSON value is a valid id of MCP: a string or an integer. It is echoed in its original
-/// spelling, so a number may have any size.
+/// Returns `true` if a JSON value is a valid id in MCP: a string or an integer. Integers can have any size, because the
+/// answer contains the id in its original spelling.
 pub(crate) fn is_id(json: &str) -> bool {
     let digits = json.strip_prefix('-').unwrap_or(json);
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     (is_number && json.len() <= MAX_ID_BYTES) || serde_json::from_str::<String>(json).is_ok()
 }
 
-/// The id in rmcp's spelling: JSON has several ways to write the characters of a string.
+/// Returns the id in rmcp's spelling. JSON has several ways to escape the characters of a string.
+///
+/// ```text
+/// "a\u0062"  →  "ab"
+/// ```
 pub(crate) fn canonical_id(id: &str) -> Cow<'_, str> {
     if !id.contains('\\') {
         return Cow::Borrowed(id);

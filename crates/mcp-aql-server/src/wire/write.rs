@@ -5,7 +5,7 @@ use mcp_aql_core::internal::vocab::quote;
 
 use super::super::rpc_error::RpcError;
 
-/// Writes a response with the request's original id.
+/// Writes a response. `id` is the JSON of the request's id, in its original spelling.
 pub(crate) fn respond_with(line: &mut Vec<u8>, id: &str, write: impl FnOnce(&mut Vec<u8>)) {
     line.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
     line.extend_from_slice(id.as_bytes());
@@ -36,8 +36,11 @@ pub(crate) fn write_error(line: &mut Vec<u8>, id: Option<&str>, error: &RpcError
     line.extend_from_slice(b"}}");
 }
 
-/// Writes a tool's result: one text, and `isError` only for errors that no other call can fix
-/// (REQ-MCP-09, REQ-MCP-10).
+/// Writes a tool's result. `isError` is only `true` for errors that no other call can fix (REQ-MCP-09, REQ-MCP-10).
+///
+/// ```json
+/// { "content": [{ "type": "text", "text": "{\"success\":true,\"data\":7}" }], "isError": false }
+/// ```
 pub(crate) fn tool_result(line: &mut Vec<u8>, reply: &Reply, modern: bool, structured: bool) {
     line.extend_from_slice(b"{");
     if modern {
@@ -51,7 +54,7 @@ pub(crate) fn tool_result(line: &mut Vec<u8>, reply: &Reply, modern: bool, struc
     line.extend_from_slice(b"}],");
     if structured {
         line.extend_from_slice(br#""structuredContent":"#);
-        // JSON from an author may have several lines, but a message is a single line.
+        // JSON from an author may contain line breaks, but a message is a single line.
         line.extend(reply.text.bytes().map(|byte| match byte {
             b'\n' | b'\r' => b' ',
             other => other,

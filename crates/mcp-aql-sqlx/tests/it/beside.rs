@@ -1,4 +1,5 @@
-//! SQLite through sqlx and through rusqlite in one program: the author's table in a pool, and the adapter's state.
+//! SQLite through sqlx and through rusqlite in one program: the author's table in a pool, and the adapter's
+//! state.
 
 use std::path::Path;
 
@@ -25,7 +26,7 @@ struct Article {
     name: String,
 }
 
-/// An adapter over a database, with its state in a file beside it.
+/// Creates an adapter over a database. Its state is in another file in the same folder.
 fn adapter(folder: &Path, database: impl Database) -> Adapter {
     let table = SqlTable::new(Dialect::Sqlite, "article");
     let articles = SqlStore::<Article, _>::new(table, database);

@@ -1,4 +1,4 @@
-//! The recipe for a pool of sqlx in an operation, as the book shows it. A test of the book compares both.
+//! The book's recipe for a pool of sqlx in an operation. A test of the book compares both.
 
 // The code of the book begins here.
 use mcp_aql::prelude::*;

@@ -1,4 +1,4 @@
-//! Errors of PostgreSQL, and whether an attempt may be repeated.
+//! Classifies the errors of PostgreSQL, and retries failed attempts.
 
 use std::error::Error;
 use std::time::Duration;
@@ -8,17 +8,17 @@ use tokio_postgres::error::{Severity, SqlState};
 
 use mcp_aql_core::store::StoreError;
 
-/// The maximum number of attempts.
+/// Maximum number of attempts.
 const MAX_ATTEMPTS: u32 = 7;
-/// The first delay; each further delay is twice as long.
+/// Half of the first delay. The delays double with each attempt: 10 ms, 20 ms, 40 ms … 320 ms.
 const FIRST_RETRY_DELAY: Duration = Duration::from_millis(5);
 
 #[derive(Debug)]
 pub(super) struct Failure {
     error: StoreError,
-    /// Whether nothing was changed, and another attempt may succeed.
+    /// If `true`, nothing was changed, and another attempt may succeed.
     retryable: bool,
-    /// Whether the connection can no longer be used.
+    /// If `true`, the connection can no longer be used.
     pub(super) lost: bool,
 }
 
@@ -32,7 +32,7 @@ struct DriverError {
 
 fn message(error: &tokio_postgres::Error) -> String {
     if let Some(error) = error.as_db_error() {
-        // The detail is omitted, because it contains values.
+        // The detail is omitted, because it contains stored values.
         return format!("{}: {} ({})", error.severity(), error.message(), error.code().code());
     }
     let mut message = error.to_string();
@@ -48,13 +48,13 @@ fn failed(source: tokio_postgres::Error) -> StoreError {
     StoreError::failed(DriverError { message: message(&source), source })
 }
 
-/// Returns whether another transaction caused the failure.
+/// Returns `true` if another transaction caused the failure.
 fn is_conflict(error: &tokio_postgres::Error) -> bool {
     let conflicts = [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED];
     error.code().is_some_and(|code| conflicts.contains(code))
 }
 
-/// Returns whether the server is starting or shutting down.
+/// Returns `true` if the server is starting or shutting down.
 fn is_passing(error: &tokio_postgres::Error) -> bool {
     let passing =
         [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW];
@@ -62,14 +62,14 @@ fn is_passing(error: &tokio_postgres::Error) -> bool {
 }
 
 impl Failure {
-    /// A failure to commit. If the connection breaks at this point, the outcome of the transaction is
-    /// unknown.
+    /// Creates a failure of a commit. If the connection breaks at this point, the outcome of the transaction
+    /// is unknown, so it is not retried.
     pub(super) fn at_commit(error: tokio_postgres::Error) -> Self {
         let retryable = is_conflict(&error);
         Self { retryable, ..Self::from(error) }
     }
 
-    /// The failure of a server that does not respond in time.
+    /// Creates the failure of a server that does not respond in time.
     pub(super) fn no_response(limit: Duration) -> Self {
         let message = format!("PostgreSQL did not answer within {} s", limit.as_secs());
         Self { error: StoreError::failed(message), retryable: false, lost: true }
@@ -93,7 +93,7 @@ impl From<tokio_postgres::Error> for Failure {
 impl From<PoolError> for Failure {
     fn from(error: PoolError) -> Self {
         match error {
-            // The connection failed: an immediate retry would help only while the server starts.
+            // The connection failed. An immediate retry only helps while the server starts.
             PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => {
                 let retryable = is_passing(&error);
                 Self { error: failed(error), retryable, lost: true }
@@ -120,7 +120,7 @@ impl From<Failure> for StoreError {
 pub(super) struct RetryCounter(u32);
 
 impl RetryCounter {
-    /// Waits until the next attempt is due, or returns the error if there must not be one.
+    /// Waits before the next attempt, or returns the error if a retry is not allowed.
     pub(super) async fn wait(&mut self, failure: Failure) -> Result<(), StoreError> {
         self.0 += 1;
         if !failure.retryable || self.0 >= MAX_ATTEMPTS {

@@ -1,4 +1,4 @@
-//! The store that keeps records in PostgreSQL.
+//! A store in PostgreSQL for the state of an adapter.
 
 mod failure;
 mod session;
@@ -24,17 +24,19 @@ use super::{Change, Record, StateStore, StoreError};
 
 /// The default number of connections.
 const DEFAULT_CONNECTIONS: usize = 8;
-/// How long to wait for a connection from the pool.
+/// The timeout for a connection from the pool.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long to wait for a server that does not respond. Longer than the server's own statement timeout.
+/// The timeout for a server that does not respond. It is longer than the server's own statement timeout.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
-/// PostgreSQL truncates longer names.
+/// PostgreSQL truncates longer names, so that two schemas could become one.
 const MAX_SCHEMA_BYTES: usize = 63;
 /// The default statement timeout.
 const DEFAULT_STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Returns the statement that sets the timeouts of a connection. Settings of the user's configuration or
-/// role are kept. The second timeout ends transactions of a process that hangs while it holds locks.
+/// Returns the statement that sets the timeouts of a connection. It keeps settings of the user's
+/// configuration or role.
+///
+/// The second timeout ends transactions of a process that hangs while it holds locks.
 fn timeout_statement(milliseconds: u64) -> String {
     format!(
         "SELECT set_config(name, '{milliseconds}ms', false)
@@ -43,10 +45,10 @@ fn timeout_statement(milliseconds: u64) -> String {
     )
 }
 
-/// Keeps records in PostgreSQL 14 or later, for adapters on several machines.
+/// A store in PostgreSQL 14 or later. Use it for adapters on several machines.
 ///
-/// The first call creates a schema for the tables: `mcp_aql`, unless [another](Self::schema) is set. All
-/// adapters with the same schema share their records, so different adapters need different schemas. The
+/// The first call creates a schema for the tables: `mcp_aql`, unless you set [another one](Self::schema). All
+/// adapters with the same schema share their records, so use different schemas for different adapters. The
 /// role needs permission to create the schema, or to create tables in an existing empty one.
 ///
 /// ```no_run
@@ -57,33 +59,37 @@ fn timeout_statement(milliseconds: u64) -> String {
 /// # Ok(()) }
 /// ```
 ///
-/// Up to eight connections are open at a time; broken connections are replaced. Transactions that the
-/// server rolled back because of a conflict or a shutdown are retried. The statement timeout is ten
-/// seconds, unless [`statement_timeout`](Self::statement_timeout), the configuration
-/// (`options='-c statement_timeout=…'`) or the role sets another one. [`write`](Store::write) returns when
-/// the server has committed. The server's timeout_statement decide how durable a commit is
-/// (`synchronous_commit`, `fsync`).
+/// Up to eight connections are open at a time. Broken connections are replaced. Transactions that the server
+/// rolled back because of a conflict or a shutdown are retried.
+///
+/// The statement timeout is ten seconds, unless [`statement_timeout`](Self::statement_timeout), the
+/// configuration (`options='-c statement_timeout=…'`) or the role sets another one.
+///
+/// [`write`](StateStore::write) returns when the server has committed. The server's settings determine how durable
+/// a commit is (`synchronous_commit`, `fsync`).
 ///
 /// # TLS
 ///
-/// [`connect`](Self::connect) does not encrypt, which suits a socket or a private network. It rejects a
-/// configuration with `sslmode=require`. [`connect_with`](Self::connect_with) encrypts with a connector
-/// for `tokio-postgres`, such as those of the crates `postgres-openssl` and `tokio-postgres-rustls`. Set
-/// `sslmode=require` there; otherwise, a server without TLS is used unencrypted.
+/// [`connect`](Self::connect) does not encrypt. Use it with a socket or in a private network. It rejects a
+/// configuration with `sslmode=require`.
+///
+/// [`connect_with`](Self::connect_with) encrypts with a connector for `tokio-postgres`, for example from the
+/// crates `postgres-openssl` and `tokio-postgres-rustls`. Set `sslmode=require` there; otherwise, a server
+/// without TLS is used unencrypted.
 pub struct PostgresState {
     pool: Pool,
     tables: Tables,
-    /// The statement timeout, in milliseconds.
+    /// The statement timeout in milliseconds.
     statement_timeout_ms: Arc<AtomicU64>,
     ready: OnceCell<()>,
 }
 
 impl PostgresState {
-    /// Creates a store in the database that the configuration names, in either format of libpq:
-    /// `host=… user=…` or `postgresql://…`. The first call opens the first connection.
+    /// Creates a store in the database of this configuration. Write it in either format of libpq: `host=…
+    /// user=…` or `postgresql://…`. The first call opens the first connection.
     ///
     /// # Errors
-    /// The configuration is invalid, or requires TLS.
+    /// If the configuration is invalid, or requires TLS. If you need TLS, call [`connect_with`](Self::connect_with).
     pub fn connect(config: &str) -> Result<Self, StoreError> {
         let config = parse_config(config)?;
         if config.get_ssl_mode() == SslMode::Require {
@@ -94,10 +100,10 @@ impl PostgresState {
         Self::with(config, NoTls)
     }
 
-    /// Creates a store as [`connect`](Self::connect) does, with connections encrypted by this connector.
+    /// Creates a store as [`connect`](Self::connect) does, with connections encrypted by your connector.
     ///
     /// # Errors
-    /// The configuration is invalid.
+    /// If the configuration is invalid.
     pub fn connect_with<T>(config: &str, tls: T) -> Result<Self, StoreError>
     where
         T: MakeTlsConnect<Socket> + Clone + Send + Sync + 'static,
@@ -151,22 +157,24 @@ impl PostgresState {
         self
     }
 
-    /// Sets the statement timeout, unless the configuration or the role sets one. Default: 10 seconds.
-    /// Independent of this timeout, a server that does not respond within 30 seconds counts as unreachable.
+    /// Sets the statement timeout, unless the configuration or the role sets one. The default is 10 seconds.
+    ///
+    /// Regardless of this timeout, a server that does not respond within 30 seconds is considered
+    /// unreachable.
     #[must_use]
     pub fn statement_timeout(self, time: Duration) -> Self {
         self.statement_timeout_ms.store(millis(time), Ordering::Relaxed);
         self
     }
 
-    /// Sets the maximum number of connections; at least one.
+    /// Sets the maximum number of connections. It is at least one.
     #[must_use]
     pub fn connections(self, maximum: usize) -> Self {
         self.pool.resize(maximum.max(1));
         self
     }
 
-    /// Prepares the tables, once.
+    /// Creates or migrates the tables once.
     async fn ready(&self) -> Result<(), StoreError> {
         self.ready.get_or_try_init(|| self.migrate()).await.copied()
     }
@@ -198,7 +206,7 @@ impl PostgresState {
         }
     }
 
-    /// Returns the number of rows that the transaction changed, or `None` if it was rolled back.
+    /// Returns the number of rows changed by the transaction, or `None` if it was rolled back.
     async fn transact(&self, steps: &[TransactionStep]) -> Result<Option<u64>, StoreError> {
         self.ready().await?;
         let mut retries = RetryCounter::default();
@@ -211,7 +219,8 @@ impl PostgresState {
     }
 }
 
-/// Converts a timeout to milliseconds in PostgreSQL's range, where 0 would mean no statement_timeout_ms.
+/// Converts a timeout to milliseconds in PostgreSQL's range. The minimum is 1, because 0 would disable the
+/// timeout.
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX).clamp(1, i32::MAX.unsigned_abs().into())
 }
@@ -221,7 +230,7 @@ fn parse_config(config: &str) -> Result<Config, StoreError> {
 }
 
 impl fmt::Debug for PostgresState {
-    /// Omits the configuration, which may contain a password.
+    /// Omits the configuration, because it may contain a password.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("PostgresState")
@@ -297,7 +306,7 @@ mod tests {
         assert!(timeout_statement(timeout(&store)).contains("'10000ms'"));
         let store = store.statement_timeout(Duration::from_millis(300));
         assert!(timeout_statement(timeout(&store)).contains("'300ms'"));
-        // Zero would mean no statement_timeout_ms, and PostgreSQL would reject a larger number.
+        // Zero would disable the timeout, and PostgreSQL would reject a larger number.
         assert_eq!(timeout(&store.statement_timeout(Duration::ZERO)), 1);
         assert_eq!(millis(Duration::MAX), 2_147_483_647);
     }

@@ -11,7 +11,7 @@ use super::RESPONSE_TIMEOUT;
 use super::failure::Failure;
 use crate::sql::{Statement, Tables, TransactionStep, Upgrade, Value};
 
-/// The timeout of a migration, and of waiting for another process that migrates. Changing the layout of
+/// The timeout of a migration, and of waiting for the migration of another process. Changing the layout of
 /// many records takes longer than the usual statement timeout.
 const MIGRATION_TIMEOUT: Duration = Duration::from_secs(300);
 /// The advisory lock of a migration: an arbitrary number that other programs are unlikely to use.
@@ -24,8 +24,8 @@ pub(super) async fn rows(pool: &Pool, statement: &Statement) -> Result<Vec<Vec<V
     return_connection(client, done)
 }
 
-/// Runs the steps in one transaction and returns the number of changed rows. Returns `None` if a step that
-/// decides changed no row.
+/// Runs the steps in one transaction and returns the number of changed rows. Returns `None` if a deciding
+/// step changed no row.
 pub(super) async fn transact(
     pool: &Pool,
     steps: &[TransactionStep],
@@ -57,9 +57,10 @@ fn return_connection<T>(client: Client, done: Result<T, Failure>) -> Result<T, F
     done
 }
 
-/// Begins a transaction that can write, independent of the server's defaults. Each condition is part of a
-/// statement that changes its row. Such a statement locks the row and then reads its committed version,
-/// so a stronger isolation level is not needed.
+/// Begins a writable transaction, regardless of the server's defaults.
+///
+/// Read committed is sufficient. Each condition is part of a statement that changes its row, and such a
+/// statement locks the row before it reads the committed version.
 async fn begin(client: &mut Client) -> Result<deadpool_postgres::Transaction<'_>, Failure> {
     let builder = client.build_transaction().isolation_level(IsolationLevel::ReadCommitted);
     Ok(builder.read_only(false).start().await?)
@@ -98,7 +99,8 @@ async fn migration(client: &mut Client, tables: &Tables, schema: &str) -> Result
     };
     let place = format!("the schema {schema:?} in PostgreSQL");
     if let Upgrade::Steps(statements) = tables.upgrade(&there, layout.as_deref(), &place)? {
-        // Only if it is missing: creating an existing schema requires a permission too.
+        // Create the schema only if it is missing, because even `IF NOT EXISTS` requires the permission to
+        // create it.
         let found = query(&transaction, &tables.schema_query()?).await?;
         if found.is_empty() {
             execute(&transaction, &Tables::create_schema(schema)).await?;

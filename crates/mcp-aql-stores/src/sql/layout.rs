@@ -11,7 +11,8 @@ use super::{Dialect, NUMBER, RECORD, Statement, StoreError, Tables, VERSION, Val
 /// The table with the version of the layout.
 const LAYOUT: &str = "mcp_aql_layout";
 
-/// The migrations, one for each version of the layout. An empty database has version 0.
+/// The migrations, one for each version of the layout. An empty database has version 0. If you change the layout,
+/// append a migration and keep the others, because existing databases have already run them.
 const MIGRATIONS: &[Migration] = &[create_records, create_indexes];
 
 /// Returns the statements that migrate a database to the next version.
@@ -23,7 +24,7 @@ fn create_records(tables: &Tables) -> Result<Vec<Statement>, StoreError> {
         let mut column = ColumnDef::new(name);
         column.text();
         if tables.dialect == Dialect::Postgres {
-            // Ordered by bytes, independent of the database's language.
+            // Order by bytes, regardless of the database's language.
             column.extra("COLLATE \"C\"");
         }
         column
@@ -56,7 +57,11 @@ fn create_records(tables: &Tables) -> Result<Vec<Statement>, StoreError> {
     Ok(steps)
 }
 
-/// Creates indexes by group and by expiry.
+/// Creates indexes by group and by expiry. The second one in SQLite:
+///
+/// ```sql
+/// CREATE INDEX "record_by_expiry" ON "record" ("expires_at") WHERE "expires_at" IS NOT NULL
+/// ```
 fn create_indexes(tables: &Tables) -> Result<Vec<Statement>, StoreError> {
     let index = |name: &'static str| -> IndexCreateStatement {
         Index::create().name(name).table(tables.table(RECORD)).to_owned()
@@ -81,21 +86,21 @@ enum Found {
     Empty,
     /// The tables belong to another program.
     Foreign,
-    /// The tables are a store's, in this version of the layout.
+    /// The tables belong to a store, in this version of the layout.
     Layout(i64),
 }
 
-/// The statements that a database needs.
+/// The statements needed to upgrade a database.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Upgrade {
     /// The layout is current.
     None,
-    /// These statements, to run in one transaction.
+    /// These statements must run in one transaction.
     Steps(Vec<Statement>),
 }
 
 impl Tables {
-    /// Returns a query that counts all tables, and the tables with the version of the layout.
+    /// Returns a query that counts all tables, and the tables with the name of the layout's table.
     pub(crate) fn tables_query(&self) -> Result<Statement, StoreError> {
         let mut select = Query::select();
         let (name, ours) = match &self.schema {
@@ -115,13 +120,13 @@ impl Tables {
         self.written(&select)
     }
 
-    /// Returns a query for the version of the layout, which has one row.
+    /// Returns a query for the version of the layout. Its result has one row.
     pub(crate) fn layout_query(&self) -> Result<Statement, StoreError> {
         self.written(Query::select().column(NUMBER).from(self.table(LAYOUT)))
     }
 
-    /// Returns whether the result of [`tables_query`](Self::tables_query) contains the layout's table. Only
-    /// then may [`layout`](Self::layout) be queried.
+    /// Returns `true` if the result of [`tables_query`](Self::tables_query) contains the layout's table.
+    /// Otherwise do not run [`layout_query`](Self::layout_query), because it would fail.
     pub(crate) fn is_ours(tables: &[Vec<Value>]) -> bool {
         matches!(tables, [row] if matches!(row.as_slice(), [_, Value::Int(1)]))
     }
@@ -138,8 +143,8 @@ impl Tables {
         }
     }
 
-    /// Returns the required migrations, given the results of both queries. `place` names the database in error
-    /// messages.
+    /// Returns the required migrations, given the results of both queries. Error messages use `place` as the
+    /// name of the database.
     pub(crate) fn upgrade(
         &self,
         tables: &[Vec<Value>],

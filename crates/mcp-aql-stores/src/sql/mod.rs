@@ -14,12 +14,12 @@ use super::{Change, Expected, NewRecord, Record, StoreError};
 pub(super) use layout::Upgrade;
 
 const RECORD: &str = "record";
-/// The last version that was assigned: a table in SQLite, a sequence in PostgreSQL.
+/// The last assigned version: a table in SQLite, a sequence in PostgreSQL.
 const VERSION: &str = "record_version";
 const NUMBER: &str = "number";
-/// The columns of a record's row, in this order.
+/// The columns of a record's row, in this order. If you add one, extend [`record`], too.
 const COLUMNS: [&str; 5] = ["key", "value", "version", "group_key", "expires_at"];
-/// The number of records that one statement purges, so that others do not wait for long.
+/// The number of records purged by one statement. It is limited so that other calls do not wait for long.
 pub(super) const PURGE_BATCH_SIZE: u64 = 1_000;
 
 /// The SQL dialect of a database.
@@ -29,7 +29,7 @@ pub(super) enum Dialect {
     Postgres,
 }
 
-/// A value that is sent to a database or read from it.
+/// A value sent to a database or read from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Value {
     Null,
@@ -67,7 +67,7 @@ pub(super) struct Statement {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TransactionStep {
     pub(super) statement: Statement,
-    /// Whether the transaction is rolled back unless this statement changes exactly one row.
+    /// If `true`, the transaction is rolled back unless this statement changes exactly one row.
     pub(super) decides: bool,
 }
 
@@ -100,12 +100,22 @@ impl Tables {
         Query::select().columns(COLUMNS).from(self.table(RECORD)).to_owned()
     }
 
-    /// Returns a query for the record of a key.
+    /// Returns a query for the record of a key. In SQLite:
+    ///
+    /// ```sql
+    /// SELECT "key", "value", "version", "group_key", "expires_at" FROM "record"
+    /// WHERE "collection" = ? AND "key" = ?
+    /// ```
     pub(super) fn get(&self, collection: &str, key: &str) -> Result<Statement, StoreError> {
         self.written(self.records().and_where(is_named(collection, key)))
     }
 
-    /// Returns a query for records after a key, in the order of their keys.
+    /// Returns a query for records after a key, in the order of their keys. In SQLite, with all conditions:
+    ///
+    /// ```sql
+    /// SELECT "key", "value", "version", "group_key", "expires_at" FROM "record"
+    /// WHERE "collection" = ? AND "group_key" = ? AND "key" > ? ORDER BY "key" ASC LIMIT ?
+    /// ```
     pub(super) fn list(
         &self,
         collection: &str,
@@ -125,13 +135,15 @@ impl Tables {
         self.written(select.order_by("key", Order::Asc).limit(limit))
     }
 
-    /// Returns the steps of a transaction that makes the changes. Each expectation is a condition of the
-    /// statement that changes the row, so that the row stays locked from its check to the commit.
+    /// Returns the steps of a transaction that makes the changes.
+    ///
+    /// Each expectation is a condition of the statement that changes the row. The row therefore stays locked
+    /// from its check to the commit.
     pub(super) fn write(
         &self,
         mut changes: Vec<Change>,
     ) -> Result<Vec<TransactionStep>, StoreError> {
-        // All writers lock rows in the same order, which prevents deadlocks.
+        // All writers lock rows in the same order to prevent deadlocks.
         changes.sort_by(|left, right| {
             (&left.collection, &left.key).cmp(&(&right.collection, &right.key))
         });
@@ -206,8 +218,8 @@ impl Tables {
 
     fn remove(&self, change: &Change, steps: &mut Vec<TransactionStep>) -> Result<(), StoreError> {
         if change.expected == Expected::Absent {
-            // Inserts a row and deletes it again, so that other writers of this key have to wait, as they do
-            // for any other expectation. A query alone would not lock anything.
+            // Insert a row and delete it again, so that other writers of this key have to wait, as for all
+            // other expectations. A query alone would not lock anything.
             let place = NewRecord::new("null");
             self.put(change, &place, steps)?;
         }
@@ -221,7 +233,7 @@ impl Tables {
         Ok(())
     }
 
-    /// Returns an expression for the next version, which no record has ever had.
+    /// Returns an expression for the next version. It is different from all versions of all records.
     fn next_version(&self, steps: &mut Vec<TransactionStep>) -> Result<Expr, StoreError> {
         Ok(match self.dialect {
             Dialect::Sqlite => {
@@ -256,7 +268,7 @@ impl Tables {
         let delete = Query::delete()
             .from_table(self.table(RECORD))
             .and_where(Expr::tuple([Expr::col("collection"), Expr::col("key")]).in_subquery(some))
-            // Repeated for a record whose expiry was extended meanwhile.
+            // The condition is repeated for a record whose expiry was extended in the meantime.
             .and_where(expired())
             .to_owned();
         Ok(TransactionStep { statement: self.written(&delete)?, decides: false })
@@ -286,8 +298,10 @@ fn micros(at: DateTime<Utc>) -> i64 {
     at.timestamp_micros()
 }
 
-/// Converts a row of a list as [`record`] does. An unreadable record does not hide the others: it is
-/// returned with its key and a value that is not JSON, so that its reader reports it.
+/// Converts a row of a list as [`record`] does.
+///
+/// An unreadable record must not hide the others. It is returned with its key and an invalid JSON value, so
+/// that its reader reports it.
 pub(super) fn listed(row: Vec<Value>) -> Result<Record, StoreError> {
     let key = match row.first() {
         Some(Value::Text(kept)) => text::unescape(kept.clone()),

@@ -1,7 +1,11 @@
-//! Escapes U+0000 in texts: PostgreSQL rejects it, and tools of SQLite end a text there.
+//! Escapes U+0000 in strings, because PostgreSQL rejects it and tools of SQLite truncate strings there.
 
-/// Escapes U+0000 so that the order of texts stays the same: U+0000 becomes U+0001 U+0001, and U+0001
-/// becomes U+0001 U+0002.
+/// Escapes U+0000. The order of strings stays the same:
+///
+/// ```text
+/// U+0000 → U+0001 U+0001
+/// U+0001 → U+0001 U+0002
+/// ```
 pub(super) fn escape(text: &str) -> String {
     if !text.contains(['\0', '\u{1}']) {
         return text.to_owned();
@@ -9,7 +13,7 @@ pub(super) fn escape(text: &str) -> String {
     text.replace('\u{1}', "\u{1}\u{2}").replace('\0', "\u{1}\u{1}")
 }
 
-/// Reverses [`escape`]. Returns `None` if the text is not a result of it.
+/// Reverses [`escape`]. Returns `None` if the string is not a result of it.
 pub(super) fn unescape(kept: String) -> Option<String> {
     if !kept.contains('\u{1}') {
         return Some(kept);

@@ -13,12 +13,14 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 
 use crate::sql::{Dialect, Statement, Tables, Upgrade, Value};
 
-/// The delay between two attempts to lock the file. SQLite's own delays grow to a tenth of a second, in
-/// which a busy process locks the file many times.
+/// The delay between two attempts to lock the file. SQLite's own delays grow to a tenth of a second. A busy
+/// process locks the file many times within this time.
 const LOCK_RETRY_DELAY: Duration = Duration::from_millis(1);
 
-/// The length of the write-ahead log, in pages, from which a commit moves it into the file. With SQLite's own limit of
-/// 1,000 pages the log alone fills a small file system. It then cannot be moved, and no later write succeeds.
+/// The length of the write-ahead log, in pages, from which a commit moves it into the file.
+///
+/// With SQLite's own limit of 1,000 pages, the log alone fills a small file system. It can then no longer be
+/// moved, and all later writes fail.
 const MAX_LOG_PAGES: i64 = 64;
 /// The size of a page in new files of SQLite.
 const PAGE_BYTES: i64 = 4_096;
@@ -27,7 +29,7 @@ const PAGE_BYTES: i64 = 4_096;
 #[derive(Debug)]
 pub(super) struct File {
     path: PathBuf,
-    /// How long to wait for the lock of another process.
+    /// The timeout for the lock of another process.
     pub(super) busy_timeout: Duration,
     pub(super) tables: Tables,
     /// Locked while a connection is closed.
@@ -36,8 +38,8 @@ pub(super) struct File {
 
 impl File {
     pub(super) fn new(path: &Path, busy_timeout: Duration) -> Self {
-        // The working directory may change before the file is opened. An empty path stays empty, and opening
-        // it returns an error.
+        // Make the path absolute, because the working directory may change before the file is opened. An
+        // empty path stays empty, and opening it returns an error.
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let tables = Tables { dialect: Dialect::Sqlite, schema: None };
         Self { path, busy_timeout, tables, closing: Mutex::default() }
@@ -90,7 +92,7 @@ impl File {
 
 /// The advice for a file that cannot be opened or written.
 const NOT_WRITABLE: &str = ": this user needs write access to the file and its directory";
-/// The advice for a file system without room.
+/// The advice for a full file system.
 const NO_SPACE: &str = ": make room on its file system";
 
 /// An error with the path of the file.
@@ -111,7 +113,7 @@ pub(super) fn open(file: &File) -> Result<Connection, StoreError> {
     // The thread-local timeout applies to this connection, because a connection stays on its thread.
     BUSY_TIMEOUT.set(file.busy_timeout);
     connection.busy_handler(Some(wait)).map_err(|error| file.failed(error))?;
-    // Checked before anything is written: the file of another program must not be changed.
+    // Check the file before anything is written, because the file of another program must not be changed.
     let upgrade = upgrade(&connection, file)?;
     apply_settings(&connection, file)?;
     if upgrade != Upgrade::None {
@@ -120,7 +122,7 @@ pub(super) fn open(file: &File) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// Creates missing directories and the file, accessible to the user only. SQLite creates its further files
+/// Creates missing directories and the file, accessible only to the user. SQLite creates its additional files
 /// with the same permissions.
 fn create(path: &Path) -> io::Result<()> {
     if let Some(parent) = path.parent() {
@@ -138,7 +140,7 @@ fn apply_settings(connection: &Connection, file: &File) -> Result<(), StoreError
             file.path.display()
         )));
     }
-    // A commit returns when the data is on the disk. On macOS this needs the setting `fullfsync`.
+    // A commit must only return when the data is on the disk. On macOS this requires the setting `fullfsync`.
     let update = |name, value| connection.pragma_update(None, name, value);
     update("synchronous", "FULL")
         .and_then(|()| update("fullfsync", "ON"))
@@ -150,9 +152,10 @@ fn apply_settings(connection: &Connection, file: &File) -> Result<(), StoreError
         .map_err(|error| file.failed(error))
 }
 
-/// Turns on write-ahead logging, so that readers and the writer do not wait for each other.
+/// Enables write-ahead logging, so that readers and the writer do not wait for each other.
 ///
-/// Processes that create the same file at once conflict here, and SQLite does not wait by itself.
+/// Processes that create the same file at the same time conflict here. SQLite does not wait by itself, so
+/// this function retries.
 fn write_ahead(connection: &Connection, busy_timeout: Duration) -> rusqlite::Result<String> {
     let start = Instant::now();
     loop {
@@ -172,8 +175,8 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 }
 
 thread_local! {
-    /// The busy timeout of this thread's connection, and the start of the current wait: SQLite passes
-    /// neither to its busy handler.
+    /// The busy timeout of this thread's connection, and the start of the current wait. SQLite passes neither
+    /// to its busy handler.
     static BUSY_TIMEOUT: Cell<Duration> = const { Cell::new(Duration::ZERO) };
     static WAITING_SINCE: Cell<Option<Instant>> = const { Cell::new(None) };
 }
@@ -197,7 +200,7 @@ fn upgrade(connection: &Connection, file: &File) -> Result<Upgrade, StoreError> 
 
 fn migrate(connection: &mut Connection, file: &File) -> Result<(), StoreError> {
     let transaction = begin(connection).map_err(|error| file.failed(error))?;
-    // Checked again, now that no other process can change it.
+    // Check again, because no other process can change the file from here on.
     if let Upgrade::Steps(statements) = upgrade(&transaction, file)? {
         for statement in &statements {
             execute(&transaction, statement).map_err(|error| file.failed(error))?;
@@ -219,7 +222,7 @@ fn bound(value: &Value) -> ToSqlOutput<'_> {
     }
 }
 
-/// Executes a statement and returns the number of rows that it changed.
+/// Executes a statement and returns the number of changed rows.
 pub(super) fn execute(connection: &Connection, statement: &Statement) -> rusqlite::Result<usize> {
     let values = rusqlite::params_from_iter(statement.values.iter().map(bound));
     connection.prepare_cached(&statement.sql)?.execute(values)

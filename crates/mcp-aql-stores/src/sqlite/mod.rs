@@ -1,4 +1,4 @@
-//! The store that keeps records in an SQLite file.
+//! A store in an SQLite file for the state of an adapter.
 
 mod file;
 mod worker;
@@ -18,14 +18,14 @@ use self::worker::Worker;
 use super::sql::{PURGE_BATCH_SIZE, Statement, Value, listed, record};
 use super::{Change, Record, StateStore, StoreError};
 
-/// How long to wait for another process that writes.
+/// The timeout for another process that writes.
 const DEFAULT_BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Keeps records in one file, with SQLite.
+/// A store in one SQLite file. Use it for an adapter on one machine.
 ///
-/// Data that [`write`](Store::write) acknowledged is on the disk: it survives a crash of the process and of
-/// the system. Several processes may share the file if they run on one machine and the file is on a
-/// local disk. Network file systems do not provide the locks that SQLite needs.
+/// When [`write`](StateStore::write) returns, the data is on the disk, so it survives a crash of the process and
+/// of the system. Several processes may share the file if they run on one machine and the file is on a local
+/// disk. Network file systems do not provide the locks that SQLite needs.
 ///
 /// ```
 /// use mcp_aql::store::{Change, Expected, NewRecord, SqliteState, StateStore};
@@ -41,8 +41,8 @@ const DEFAULT_BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// # Ok(()) }
 /// ```
 ///
-/// SQLite runs on two threads of the store, one for reads and one for writes. They start with the first
-/// call. A reader does not wait for a writer.
+/// SQLite runs on two threads of the store, one for reads and one for writes. They start with the first call.
+/// A reader does not wait for a writer.
 #[derive(Debug)]
 pub struct SqliteState {
     file: Arc<File>,
@@ -51,8 +51,10 @@ pub struct SqliteState {
 }
 
 impl SqliteState {
-    /// Creates a store in this file. The first call opens the file. It creates the file and its directories
-    /// if they are missing, accessible to this user only, because the records are private.
+    /// Creates a store in this file. The first call opens the file.
+    ///
+    /// If the file or its directories are missing, they are created, accessible only to this user because the
+    /// records are private.
     #[must_use]
     pub fn open(path: impl AsRef<Path>) -> Self {
         Self::with(File::new(path.as_ref(), DEFAULT_BUSY_TIMEOUT))
@@ -64,18 +66,30 @@ impl SqliteState {
         Self { file, reader, writer }
     }
 
-    /// Sets how long a write waits for other processes that write, before it fails. Default: 10 seconds.
+    /// Sets the timeout of a write that waits for other processes. The default is 10 seconds.
     #[must_use]
     pub fn busy_timeout(self, time: Duration) -> Self {
         Self::with(File::new(self.path(), time))
     }
 
-    /// Creates a store in the user's directory for application state: in `mcp-aql/NAME/state.db` below
-    /// `$XDG_STATE_HOME` or `~/.local/state`, on macOS below `~/Library/Application Support`, on Windows
-    /// below `%LOCALAPPDATA%`.
+    /// Creates a store in the user's directory for application state, in `mcp-aql/NAME/state.db` below:
+    ///
+    /// | system | directory |
+    /// |---|---|
+    /// | Linux and others | `$XDG_STATE_HOME`, or `~/.local/state` |
+    /// | macOS | `~/Library/Application Support` |
+    /// | Windows | `%LOCALAPPDATA%` |
+    ///
+    /// ```no_run
+    /// use mcp_aql::store::SqliteState;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let store = SqliteState::in_user_state("tasks")?;
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// The directory is unknown, or the name is not a valid directory name.
+    /// If the directory is unknown, or the name is not a valid directory name.
     pub fn in_user_state(name: &str) -> Result<Self, StoreError> {
         let folder = user_directory::of(Purpose::State, name)
             .map_err(|problem| StoreError::failed(format!("{problem}; name a file instead")))?;
@@ -159,7 +173,7 @@ impl StateStore for SqliteState {
         Box::pin(async move {
             let mut purged = 0;
             loop {
-                // One job per batch, so that writers can run in between.
+                // One job per batch, so that other writes can run in between.
                 let file = Arc::clone(&self.file);
                 let some = self.writer.run(move |connection| {
                     let step = file.tables.purge(now)?;

@@ -1,4 +1,4 @@
-//! Tests of the query plans and apply_settings of the SQLite store.
+//! Tests of the query plans and settings of the SQLite store.
 
 use mcp_aql_core::store::{Change, Expected, NewRecord, StateStore as _};
 use rusqlite::Connection;
@@ -66,7 +66,7 @@ fn every_question_has_an_index() {
 
 #[test]
 fn a_commit_waits_for_the_disk() {
-    // A test io_error cut the power. It checks the apply_settings with which SQLite promises durability.
+    // A test cannot cut the power. It checks the settings with which SQLite promises durability.
     let folder = std::env::temp_dir().join(format!("mcp-aql-settings-{}", std::process::id()));
     let connection =
         file::open(&file::File::new(&folder.join("state.db"), super::DEFAULT_BUSY_TIMEOUT))
@@ -98,7 +98,8 @@ async fn a_full_file_is_usable_again_once_there_is_room() {
     let folder = std::env::temp_dir().join(format!("mcp-aql-full-{}", std::process::id()));
     let store = super::SqliteState::open(folder.join("state.db"));
     assert!(store.write(put("early", 1_000)).await.unwrap());
-    // Stands for a full file system. The limit belongs to this connection, and a new one does not have it.
+    // This limit simulates a full file system. It belongs to this connection, and a new connection does not
+    // have it.
     let limited = store.writer.run(|connection| {
         let set = connection.pragma_update_and_check(None, "max_page_count", 1, |_| Ok(()));
         set.map_err(mcp_aql_core::store::StoreError::failed)
@@ -120,7 +121,7 @@ async fn the_write_ahead_log_stays_short() {
     let store = super::SqliteState::open(folder.join("state.db"));
     for number in 0..400 {
         assert!(store.write(put(&format!("{}", number % 20), 2_000)).await.unwrap());
-        // The reader has a connection of its own, which must not keep the log from being moved.
+        // The reader has a connection of its own. It must not prevent the log from being moved.
         assert!(store.get("c", "0").await.unwrap().is_some());
     }
     let log = std::fs::metadata(folder.join("state.db-wal")).unwrap().len();

@@ -1,4 +1,4 @@
-//! A thread that owns a connection, because SQLite blocks and the threads of the runtime must not.
+//! A thread that owns a connection. SQLite blocks, and the threads of the runtime must not block.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use super::file::{self, File};
 
 type Job = Box<dyn FnOnce(&mut WorkerThread) + Send>;
 
-/// Runs jobs on a thread, which starts with the first job and restarts if it has ended.
+/// Runs jobs on a thread. The thread starts with the first job, and restarts if it has ended.
 #[derive(Debug)]
 pub(super) struct Worker {
     file: Arc<File>,
@@ -30,7 +30,7 @@ impl Worker {
         Self { file, jobs: Mutex::default() }
     }
 
-    /// Runs this on the thread, with a prepared connection.
+    /// Runs a function on the thread, with a prepared connection.
     ///
     /// The job runs to its end, even if the caller drops the future.
     pub(super) async fn run<T: Send + 'static>(
@@ -77,8 +77,8 @@ impl WorkerThread {
         while let Ok(job) = jobs.recv() {
             job(&mut self);
         }
-        // Connections are closed one after the other: only the last one removes the log, and of two that
-        // close at the same time, neither is the last.
+        // Close connections one after the other. Only the last one removes the log, and of two that close at
+        // the same time, neither is the last.
         let _alone = lock(&self.file.closing);
         self.connection = None;
     }
@@ -92,7 +92,7 @@ impl WorkerThread {
             None => file::open(&self.file)?,
         };
         let done = work(&mut connection);
-        // After an error the file is opened again: it may have been replaced or repaired.
+        // After an error the next job opens the file again, because it may have been replaced or repaired.
         if done.is_ok() {
             self.connection = Some(connection);
         }

@@ -1,4 +1,4 @@
-//! The confirmations of people, and the executions that are cancelled, as metrics of a program's own provider.
+//! Metrics of confirmations by people and of canceled executions, with the program's own provider.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ fn delete_note(
     note_id
 }
 
-/// A user with this answer.
+/// A user who always gives this answer.
 struct User(UserAnswer);
 
 impl AskUser for User {
@@ -48,7 +48,7 @@ impl AskUser for User {
     }
 }
 
-/// Calls an operation for a client with a user who can be asked.
+/// Calls an operation for a client whose user can be asked.
 async fn call_of_user(adapter: &Adapter, params: &Value, elicitation: Elicitation) -> Reply {
     let scope = CallScope { elicitation: Some(elicitation), ..CallScope::default() };
     let call = json!({ "operation": "delete_note", "params": params });
@@ -80,8 +80,8 @@ fn counts(exporter: &InMemoryMetricExporter, name: &str) -> BTreeMap<String, u64
     counts
 }
 
-/// Deletes notes after the user has accepted, once while the call waits and once in a repeated call, and is refused once
-/// in both ways.
+/// Deletes two notes in both ways to ask the user: while the call waits, and with a repeated call. The user accepts for
+/// the first note and declines for the second.
 async fn ask_user(adapter: &Adapter) {
     for (note, answer) in [(1, UserAnswer::Accepted), (2, UserAnswer::Declined)] {
         let params = json!({ "note_id": note });
@@ -99,7 +99,7 @@ async fn ask_user(adapter: &Adapter) {
 
 #[tokio::test]
 async fn decisions_of_people_and_cancelled_executions_are_counted() {
-    // The provider is that of the process.
+    // The provider is global, so the test needs its own process.
     if !runs_alone("confirmations::decisions_of_people_and_cancelled_executions_are_counted") {
         return;
     }

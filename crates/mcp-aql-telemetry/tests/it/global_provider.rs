@@ -1,4 +1,4 @@
-//! An adapter inside a program that has its own provider.
+//! An adapter in a program with its own provider.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ fn create_tenant() -> u32 {
     1
 }
 
-/// Opens a span for each HTTP request, as the middleware of a program does.
+/// Opens a span for each HTTP request, like the middleware of a program.
 async fn with_span(request: Request, next: Next) -> axum::response::Response {
     let span = global::tracer("program").start("POST /mcp");
     next.run(request).with_context(OtelContext::current_with_span(span)).await
@@ -78,20 +78,20 @@ fn named<'a>(spans: &'a [SpanData], name: &str) -> &'a SpanData {
 
 #[tokio::test]
 async fn calls_are_part_of_the_traces_of_the_program() {
-    // The provider and the propagator are those of the process.
+    // The provider and the propagator are global, so the test needs its own process.
     if !runs_alone("global_provider::calls_are_part_of_the_traces_of_the_program") {
         return;
     }
     let adapter = Adapter::builder("tenants").operation(get_tenant {});
     let adapter = adapter.operation(create_tenant {}).without_config();
     let adapter = adapter.opentelemetry().build().unwrap();
-    // The provider is set after the adapter is built.
+    // Set the provider after the adapter is built.
     let exporter = InMemorySpanExporter::default();
     let provider = SdkTracerProvider::builder().with_simple_exporter(exporter.clone()).build();
     global::set_tracer_provider(provider);
     global::set_text_map_propagator(BaggagePropagator::new());
 
-    // A call in the program is a child of the active span, and the author's span a child of the call.
+    // A call in the program is a child of the active span, and the author's span is a child of the call.
     let request = global::tracer("program").start("request");
     let request = OtelContext::current_with_span(request);
     let result = adapter.call("get_tenant", json!({})).with_context(request.clone()).await;
@@ -104,7 +104,7 @@ async fn calls_are_part_of_the_traces_of_the_program() {
     assert_eq!(call.instrumentation_scope.name(), "mcp-aql");
     exporter.reset();
 
-    // A call with a trace context in `_meta` is a child of its client's span, and is linked to the active span. The
+    // A call with a trace context in `_meta` is a child of its client's span, and it is linked to the active span. The
     // program's propagators read the baggage.
     let mut origin = CallOrigin::default();
     origin.meta = TraceContext::read(|name| match name {
@@ -125,7 +125,7 @@ async fn calls_are_part_of_the_traces_of_the_program() {
     assert_eq!(links, [of_request]);
     exporter.reset();
 
-    // A call in an HTTP request is a child of the program's span of the request, also if it runs in a task of its own.
+    // A call in an HTTP request is a child of the program's span for the request, even if it runs in a separate task.
     for (tool, operation) in [("mcp_aql_read", "get_tenant"), ("mcp_aql_create", "create_tenant")] {
         call_over_http(&adapter, tool, operation).await;
         let spans = exporter.get_finished_spans().unwrap();

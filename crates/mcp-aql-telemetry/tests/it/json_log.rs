@@ -1,5 +1,5 @@
-//! The log of an adapter in the JSON formats of tracing-subscriber, which write the fields of a span beside its name,
-//! and on request the fields of an event beside its level.
+//! The log of an adapter in the JSON formats of tracing-subscriber. They write the fields of a span next to its name
+//! and, if requested, the fields of an event next to its level.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -62,7 +62,7 @@ async fn run_export(
 
 #[tokio::test]
 async fn log_lines_repeat_no_member() {
-    // The subscriber is that of the process.
+    // The subscriber is global, so the test needs its own process.
     if !runs_alone("json_log::log_lines_repeat_no_member") {
         return;
     }
@@ -116,7 +116,7 @@ async fn log_lines_repeat_no_member() {
             assert!(log.contains(text), "{text} in {log}");
         }
         assert_strict(&log);
-        // A line of the audit log is JSON in a field.
+        // A line of the audit log contains JSON in a field.
         for line in log.lines() {
             let line: serde_json::Value = serde_json::from_str(line).unwrap();
             let entry = line["fields"].get("entry").or(line.get("entry"));

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-/// A JSON text without repeated members.
+/// A JSON value without repeated members.
 pub(crate) struct StrictJson;
 
 impl<'de> Deserialize<'de> for StrictJson {

@@ -1,5 +1,5 @@
-//! Latin letters that read as an ASCII letter, although neither a decomposition nor the table of confusable
-//! characters says so.
+//! Latin letters and symbols with an ASCII reading, although neither a decomposition nor the table of confusable
+//! characters contains it.
 
 use std::sync::LazyLock;
 
@@ -33,8 +33,8 @@ const NAMED: [(char, &str); 25] = [
     ('z', "ɀʑᶎⱿꝢꝣꟆ"),
 ];
 
-/// Symbols that follow one another, by the first of them, with the ASCII character of that one and their number:
-/// letters in filled circles, in filled squares and of flags, and digits in circles.
+/// Sequences of symbols: the first symbol, its ASCII character, and the number of symbols. They are letters
+/// in filled circles, in filled squares and of flags, and digits in circles.
 const SEQUENCES: [(char, char, u32); 10] = [
     ('\u{1f150}', 'a', 26),
     ('\u{1f170}', 'a', 26),
@@ -48,7 +48,7 @@ const SEQUENCES: [(char, char, u32); 10] = [
     ('\u{1f18a}', 'p', 1),
 ];
 
-/// Words in squares, from U+1F18B.
+/// Words in squares, starting with U+1F18B.
 const WORDS: [&str; 16] = [
     "ic", "pa", "sa", "ab", "wc", "dj", "cl", "cool", "free", "id", "new", "ng", "ok", "sos", "up",
     "vs",
@@ -63,13 +63,13 @@ static LETTERS: LazyLock<Vec<(char, char)>> = LazyLock::new(|| {
     letters
 });
 
-/// The ASCII letter that a Latin letter is named after; `None` for letters that have another source.
+/// Returns the ASCII letter in the name of a Latin letter, or `None` for letters with another source.
 pub(crate) fn named(character: char) -> Option<char> {
     let place = LETTERS.binary_search_by_key(&character, |(each, _)| *each).ok()?;
     LETTERS.get(place).map(|(_, letter)| *letter)
 }
 
-/// The ASCII text of a symbol that has a letter, a digit or a word in it.
+/// Returns the ASCII string of a symbol that contains a letter, a digit or a word.
 pub(crate) fn symbol(character: char) -> Option<String> {
     let code = u32::from(character);
     let word = code.checked_sub(0x1_f18b).and_then(|place| WORDS.get(usize::try_from(place).ok()?));

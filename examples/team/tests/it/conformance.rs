@@ -1,4 +1,4 @@
-//! The conformance runner, as two callers at once.
+//! Runs the conformance suite against the service, for two callers at once.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::service::{ALL_SCOPES, Caller, Data};
 
-/// The data that the runner looks at.
+/// Creates the projects and tickets that the conformance checks read.
 async fn fill(caller: &Caller) {
     for name in ["Website", "Web shop", "App"] {
         let project = caller.data("create_project", json!({ "name": name })).await;
@@ -43,7 +43,7 @@ async fn each_caller_finds_level_2() {
             let target =
                 PerMode::new(target(&semantic.url())).with(Mode::Single, target(&single.url()));
             let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance.toml");
-            // Both runs make up to 64 calls at once, which takes long on a busy machine.
+            // Both runs send up to 64 calls at once. On a busy machine this takes long.
             let limits =
                 TimeLimits { request: Duration::from_secs(60), run: Duration::from_secs(1200) };
             let settings = Settings::default()

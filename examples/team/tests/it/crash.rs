@@ -1,4 +1,4 @@
-//! Two processes on one PostgreSQL, of which one is killed under load.
+//! Kills one of two processes that share a PostgreSQL database, under load and while an execution runs.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -11,20 +11,21 @@ use sqlx::{PgPool, Row as _};
 
 use crate::service::{ALL_SCOPES, Caller, Data, eventually};
 
-/// The number of tickets that are created before the process is killed, and at least after that.
+/// Number of tickets to create before the process is killed, and at least as many afterwards.
 const TICKETS: usize = 150;
-/// The number of concurrent callers that create tickets.
+/// Number of concurrent callers that create tickets.
 const WRITERS: usize = 8;
-/// The number of concurrent callers that clean up projects.
+/// Number of concurrent callers that clean up projects.
 const CLEANERS: usize = 4;
-/// The maximum number of cleanups of a caller: fewer confirmations than a caller may request in a minute.
+/// Maximum number of cleanups per caller. It is below the number of confirmations that a caller may request in a
+/// minute.
 const MAX_CLEANUPS: usize = 100;
 
-/// The successful replies to the callers.
+/// The calls that the service acknowledged.
 #[derive(Default)]
 struct Acknowledged {
     tickets: Mutex<Vec<String>>,
-    /// The number of successful replies for each project whose cleanup was confirmed.
+    /// Number of successful replies per project whose cleanup was confirmed.
     cleanups: Mutex<BTreeMap<String, usize>>,
     is_over: AtomicBool,
 }
@@ -34,7 +35,7 @@ impl Acknowledged {
         self.tickets.lock().unwrap().len()
     }
 
-    /// Waits until callers have created this number of tickets.
+    /// Waits until this number of tickets is created.
     async fn reaches(&self, tickets: usize) {
         let reached = async {
             while self.count() < tickets {
@@ -44,14 +45,14 @@ impl Acknowledged {
         eventually(reached).await;
     }
 
-    /// Creates tickets at both processes in turn.
+    /// Creates tickets, alternating between both processes.
     async fn write(&self, callers: &[Caller; 2], project: &Value) {
         for caller in callers.iter().cycle() {
             if self.is_over.load(Ordering::Relaxed) {
                 break;
             }
             let new = json!({ "project_id": project, "title": "Crash" });
-            // A process that is killed does not answer.
+            // The killed process does not respond. Try the other one.
             let Ok((_, reply)) = caller.try_call("create_ticket", new).await else { continue };
             assert_eq!(reply["success"], true, "{reply}");
             let id = reply["data"]["ticket"]["ticket_id"].as_str().unwrap().to_owned();
@@ -59,7 +60,7 @@ impl Acknowledged {
         }
     }
 
-    /// Cleans up one project after another, each with one token that is sent to both processes at once.
+    /// Cleans up one project after another. Each confirmation token is sent to both processes at once.
     async fn clean(&self, callers: &[Caller; 2]) {
         for number in 0..MAX_CLEANUPS {
             if self.is_over.load(Ordering::Relaxed) {
@@ -107,7 +108,7 @@ async fn a_killed_process_loses_no_write_and_repeats_no_confirmed_call() {
     let killer = async {
         acknowledged.reaches(TICKETS).await;
         servers[0].kill().await;
-        // Calls that were under way still count for the killed process.
+        // Calls in flight may still be acknowledged by the killed process, so count from here.
         acknowledged.reaches(acknowledged.count() + TICKETS).await;
         acknowledged.is_over.store(true, Ordering::Relaxed);
     };
@@ -126,7 +127,7 @@ async fn a_killed_process_loses_no_write_and_repeats_no_confirmed_call() {
             "SELECT count(*), coalesce(sum(deleted), 0)::BIGINT FROM cleanup WHERE project_id = $1";
         let row = sqlx::query(runs).bind(&project).fetch_one(&pool).await.unwrap();
         let (runs, deleted): (i64, i64) = (row.get(0), row.get(1));
-        // The killed process may have deleted the ticket and not answered any more.
+        // The killed process may have deleted the ticket without sending its reply.
         assert!(succeeded <= 1 && runs <= 1, "{project}: {succeeded} successes, {runs} runs");
         assert!(runs >= i64::try_from(succeeded).unwrap(), "{project} was not cleaned up");
         assert_eq!(deleted, runs, "{project}");
@@ -146,7 +147,7 @@ async fn the_other_process_takes_over_a_caller() {
     let page = json!({ "first": 1 });
     let cursor = ada.data("list_projects", page).await["pageInfo"]["endCursor"].clone();
 
-    // The export waits for the lock, so that it is running when its process is killed.
+    // The export waits for this lock, so it is still running when its process is killed.
     let pool = PgPool::connect(data.database_url.as_ref().unwrap()).await.unwrap();
     let mut lock = pool.begin().await.unwrap();
     sqlx::raw_sql("LOCK TABLE ticket IN ACCESS EXCLUSIVE MODE").execute(&mut *lock).await.unwrap();
@@ -156,7 +157,7 @@ async fn the_other_process_takes_over_a_caller() {
     servers[0].kill().await;
     lock.rollback().await.unwrap();
 
-    // Once the lease has expired, the next caller learns that the execution was interrupted.
+    // Once the lease has expired, the next `get_execution` reports the execution as interrupted.
     let ended = status_after(&elsewhere, &id, "running").await;
     assert_eq!(ended["status"], "failed", "{ended}");
     assert_eq!(ended["error"]["details"]["reason"], "interrupted", "{ended}");
@@ -166,7 +167,7 @@ async fn the_other_process_takes_over_a_caller() {
     let retried = elsewhere.data("get_execution", wait).await;
     assert_eq!(retried["status"], "completed", "{retried}");
 
-    // Confirmations, cursors and the list of executions continue as well.
+    // The other process also accepts the confirmation and the cursor, and lists the execution.
     let listed = elsewhere.data("list_executions", json!({})).await;
     assert_eq!(listed["items"][0]["execution_id"], begun["execution_id"], "{listed}");
     let rest = elsewhere.data("list_projects", json!({ "first": 10, "after": cursor })).await;
@@ -175,7 +176,7 @@ async fn the_other_process_takes_over_a_caller() {
     elsewhere.data("delete_project", confirmed).await;
 }
 
-/// Waits until an execution has left this state, and returns it.
+/// Waits until an execution no longer has this state, and returns it.
 async fn status_after(caller: &Caller, id: &Value, status: &str) -> Value {
     let left = async {
         loop {

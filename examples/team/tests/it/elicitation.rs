@@ -1,4 +1,4 @@
-//! The user of a client confirms a cleanup.
+//! Confirms a cleanup by elicitation: the client asks its user.
 
 use serde_json::{Value, json};
 
@@ -30,11 +30,11 @@ async fn a_question_of_one_process_is_answered_at_the_other() {
         };
         let answer = accept(&asked);
         let count = json!({ "aggregate": { "all": { "count": true } } });
-        // A colleague cannot answer for Ada.
+        // The answer of Ada's user is not valid for a colleague.
         let other = carol.call_with_user(operation, params.clone(), answer.clone()).await;
         let left = ada.data("list_tickets", count.clone()).await;
         assert_eq!(left["aggregations"]["all"], 1, "{other}");
-        // The user is asked again about a ticket that the question did not count.
+        // The question counted one ticket. With a second one, the user must be asked again.
         ada.data("create_ticket", done).await;
         let asked = elsewhere.call_with_user(operation, params.clone(), answer).await;
         let question = asked["inputRequests"]["confirmation"]["params"]["message"].as_str();

@@ -1,6 +1,10 @@
-//! The service as callers see it: isolation of tenants, scopes, conformance, and the loss of a process.
+//! Tests the service as its callers see it: isolation of tenants, scopes, conformance, and the loss of a process.
 //!
-//! PostgreSQL is included if a server is given: `../../scripts/postgres.sh cargo test`.
+//! To include PostgreSQL, start a server for the command:
+//!
+//! ```console
+//! $ ../../scripts/postgres.sh cargo test
+//! ```
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice)]
 

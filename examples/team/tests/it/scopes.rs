@@ -1,4 +1,4 @@
-//! A caller needs the scope of each operation.
+//! Each operation requires its own scope.
 
 use serde_json::json;
 
@@ -15,7 +15,7 @@ async fn an_operation_needs_its_scope() {
         ("team:read", "create_project", json!({ "name": "A" }), "team:create"),
         ("team:read", "export_tickets", json!({}), "team:execute"),
         ("team:create", "list_tickets", json!({}), "team:read"),
-        // The scope of the category is not the one of the operation.
+        // The cleanup is a DELETE, but requires its own scope instead of that of its category.
         ("team:delete", "delete_done_tickets", project.clone(), "team:cleanup"),
         ("team:cleanup", "delete_project", project, "team:delete"),
     ] {

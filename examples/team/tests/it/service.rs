@@ -1,4 +1,4 @@
-//! Starts the service, and calls it.
+//! Starts the service and calls it over HTTP.
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -13,32 +13,32 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::TcpStream;
 use tokio::process::Child;
 
-/// The scopes of a member of the team.
+/// The scopes of a team member.
 pub(crate) const ALL_SCOPES: &str =
     "team:read team:create team:update team:delete team:execute team:cleanup";
 
-/// Waits for something that must happen. The limit only ends a test that has failed.
+/// Waits for `wait`. The limit is generous: it only ends a failed test.
 pub(crate) async fn eventually<T>(wait: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(120), wait).await.unwrap()
 }
 
-/// The data of a service: a folder, and perhaps a database of PostgreSQL.
+/// The data of a service: a folder and, for PostgreSQL, a database.
 pub(crate) struct Data {
     folder: TempDir,
     pub(crate) database_url: Option<String>,
 }
 
 impl Data {
-    /// Data in SQLite.
+    /// Returns data in SQLite.
     pub(crate) fn in_sqlite() -> Self {
         Self { folder: tempfile::tempdir().unwrap(), database_url: None }
     }
 
-    /// Data in a new database of the PostgreSQL of the tests, if there is one.
+    /// Creates a database in the PostgreSQL server of the tests. Returns `None` without a server.
     pub(crate) async fn in_postgres() -> Option<Self> {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let Ok(address) = std::env::var("MCP_AQL_TEST_POSTGRES") else {
-            // Written to the terminal directly, because the test harness hides the output of passing tests.
+            // Write to the terminal directly: the test harness hides the output of passing tests.
             let _ = writeln!(
                 std::io::stderr(),
                 "MCP_AQL_TEST_POSTGRES is not set: PostgreSQL is left out (scripts/postgres.sh)"
@@ -57,7 +57,7 @@ impl Data {
         Some(Self { folder: tempfile::tempdir().unwrap(), database_url: Some(url(&new)) })
     }
 
-    /// Data in each kind of database.
+    /// Returns new data for each kind of database.
     pub(crate) async fn of_each_kind() -> Vec<Self> {
         [Some(Self::in_sqlite()), Self::in_postgres().await].into_iter().flatten().collect()
     }
@@ -69,7 +69,7 @@ impl Data {
         command
     }
 
-    /// Issues a token.
+    /// Issues a token with the command `token`.
     pub(crate) fn token(&self, tenant: &str, subject: &str, scope: &str) -> String {
         let arguments = ["token", "--tenant", tenant, "--subject", subject, "--scope", scope];
         let output = self.command(&arguments).output().unwrap();
@@ -77,12 +77,12 @@ impl Data {
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
-    /// Starts a process of the service.
+    /// Starts a process of the service on a free port.
     pub(crate) async fn start(&self) -> Server {
         self.start_with(&[]).await
     }
 
-    /// Starts a process of the service with variables of the environment.
+    /// Starts a process of the service with additional environment variables.
     pub(crate) async fn start_with(&self, variables: &[(&str, &str)]) -> Server {
         let mut command =
             tokio::process::Command::from(self.command(&["serve", "--listen", "127.0.0.1:0"]));
@@ -95,13 +95,13 @@ impl Data {
                 break url.strip_suffix("/mcp").unwrap().to_owned();
             }
         };
-        // A full pipe would stop the process.
+        // Keep reading the log, because a full pipe would block the process.
         tokio::spawn(async move { while let Ok(Some(_)) = log.next_line().await {} });
         Server { child, address }
     }
 }
 
-/// A process of the service. It is killed when this value is dropped.
+/// A process of the service. If you drop it, the process is killed.
 pub(crate) struct Server {
     child: Child,
     pub(crate) address: String,
@@ -112,7 +112,7 @@ impl Server {
         format!("http://{}/mcp", self.address)
     }
 
-    /// A caller of this process.
+    /// Returns a caller of this process.
     pub(crate) fn caller(&self, token: &str) -> Caller {
         Caller { address: self.address.clone(), token: token.to_owned() }
     }
@@ -123,7 +123,7 @@ impl Server {
     }
 }
 
-/// A caller with a token. Each call is a request of its own: MCP 2026-07-28.
+/// A caller with a token. Each call is a separate request without a session, as in MCP 2026-07-28.
 #[derive(Clone)]
 pub(crate) struct Caller {
     address: String,
@@ -136,28 +136,28 @@ impl Caller {
         self.try_call(operation, params).await.unwrap().1
     }
 
-    /// Calls an operation that must succeed, and returns its result.
+    /// Calls an operation and returns its result. Panics if the call fails.
     pub(crate) async fn data(&self, operation: &str, params: Value) -> Value {
         let reply = self.call(operation, params).await;
         assert_eq!(reply["success"], true, "{operation}: {reply}");
         reply["data"].clone()
     }
 
-    /// Calls an operation that must fail, and returns the code of the error.
+    /// Calls an operation and returns its error code. Panics if the call succeeds.
     pub(crate) async fn code(&self, operation: &str, params: Value) -> String {
         let reply = self.call(operation, params).await;
         let code = reply["error"]["code"].as_str();
         code.unwrap_or_else(|| panic!("{operation}: {reply}")).to_owned()
     }
 
-    /// Asks for a confirmation and returns its token.
+    /// Calls an operation that requires a confirmation, and returns the confirmation token.
     pub(crate) async fn ask(&self, operation: &str, params: Value) -> Value {
         let reply = self.call(operation, params).await;
         assert_eq!(reply["error"]["code"], "CONFIRMATION_REQUIRED", "{reply}");
         reply["error"]["details"]["confirmation_token"].clone()
     }
 
-    /// Calls an operation and returns the status of HTTP and the reply. Fails if the process is killed meanwhile.
+    /// Calls an operation. Returns the HTTP status and the reply. Fails if the process is killed before it responds.
     pub(crate) async fn try_call(
         &self,
         operation: &str,
@@ -168,8 +168,8 @@ impl Caller {
         Ok((status, serde_json::from_str(text.unwrap_or_else(|| panic!("{result}")))?))
     }
 
-    /// Calls an operation as a client that can ask its user, and returns the result of MCP. `answer` is empty, or has
-    /// the user's answer.
+    /// Calls an operation as a client with a user to ask. Returns the MCP result. `answer` is the user's answer, or
+    /// empty if the user was not asked yet.
     pub(crate) async fn call_with_user(
         &self,
         operation: &str,

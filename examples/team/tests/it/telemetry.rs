@@ -1,4 +1,4 @@
-//! The traces of both processes arrive at a collector.
+//! Checks that a collector receives the traces of both processes.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::service::{ALL_SCOPES, Data, eventually};
 
-/// The requests that a collector has received: OTLP over HTTP, whose bytes contain texts unchanged.
+/// The requests that the collector received. In OTLP over HTTP, strings appear unchanged in the bytes of the body.
 #[derive(Clone, Default)]
 struct Received(Arc<Mutex<Vec<Bytes>>>);
 
@@ -34,7 +34,7 @@ impl Received {
         self.0.lock().unwrap().iter().any(has)
     }
 
-    /// Waits until all of these parts have arrived.
+    /// Waits until each of these byte strings was received.
     async fn arrive(&self, parts: &[&[u8]]) {
         let all = async {
             while !parts.iter().all(|part| self.contains(part)) {
@@ -63,7 +63,7 @@ async fn traces_of_both_processes_arrive() {
     let spans: [&[u8]; 3] =
         [b"tools/call get_project", b"execute_tool export_tickets", execution.as_bytes()];
     received.arrive(&spans).await;
-    // Neither values nor identities are recorded.
+    // Traces contain neither parameter values nor identities.
     for secret in ["Website", "acme", "login.team.example", &token, id.as_str().unwrap()] {
         assert!(!received.contains(secret.as_bytes()), "{secret}");
     }

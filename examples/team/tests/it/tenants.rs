@@ -1,4 +1,4 @@
-//! A tenant sees nothing of another one.
+//! Checks that tenants cannot see each other's records.
 
 use serde_json::json;
 
@@ -44,11 +44,10 @@ async fn records_of_another_tenant_do_not_exist() {
             assert_eq!(listed["items"], json!([]), "{operation}: {listed}");
             assert!(listed["aggregations"]["all"].as_u64().is_none_or(|all| all == 0), "{listed}");
         }
-        // Nor can one refer to them, or name a tenant.
+        // Bob cannot refer to another tenant's project, nor choose a tenant.
         assert_eq!(bob.code("create_ticket", new).await, "VALIDATION_INVALID_VALUE");
         let named = json!({ "name": "Mine", "tenant": "acme" });
         assert_eq!(bob.code("create_project", named).await, "VALIDATION_UNKNOWN_PARAM");
-        // The owner sees the ticket unchanged.
         assert_eq!(ada.data("get_ticket", id).await["ticket"], created);
     }
 }
@@ -95,7 +94,7 @@ async fn executions_and_confirmations_of_another_tenant_do_not_exist() {
         }
         let of_ada = json!({ "project_id": projects[0] });
         let token = ada.ask("delete_project", of_ada).await;
-        // A colleague with the same tenant cannot use the token either.
+        // The token is bound to the caller, so even a colleague of the same tenant cannot use it.
         let carol = server.caller(&data.token("acme", "carol", ALL_SCOPES));
         let confirmed = json!({ "project_id": projects[0], "_confirmation": token });
         let stolen = json!({ "project_id": projects[1], "_confirmation": token });

@@ -1,4 +1,4 @@
-//! Faults of the service, slow answers, and callers that disconnect.
+//! Tests errors of the parcel service, slow responses, and callers that disconnect.
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ fn new(reference: &str) -> Value {
     json!({"reference": reference, "weight_g": 900, "recipient": recipient})
 }
 
-/// Asserts that the error contains no text of the service and nothing about its implementation.
+/// Asserts that the error reveals nothing of the service's messages or implementation.
 fn assert_discreet(error: &Value) {
     let text = error.to_string();
     for leak in [SECRET, "srv", "IoError", "Ignore", "127.0.0.1", "Connect", "<html>"] {
@@ -122,7 +122,7 @@ async fn invalid_answers_are_errors_of_the_service() {
     let log = rest.close().await;
     assert!(log.contains("the answer has more than 1048576 bytes"), "{log}");
 
-    // No process listens there.
+    // No process listens on port 1.
     let rest = in_front_of("http://127.0.0.1:1/", "60").await;
     let error = rest.error(READ, "list_parcels", json!({})).await;
     assert_eq!(error["code"], "INTERNAL_ERROR");
@@ -188,7 +188,7 @@ async fn a_slow_answer_times_out() {
     }
     assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
     rest.data(READ, "get_parcel", id(parcel::FINE)).await;
-    // The connection is closed, so the service notices.
+    // Closing the connection aborts the request at the service.
     upstream.ended((1, 2)).await;
     rest.close().await;
 }

@@ -1,4 +1,4 @@
-//! End-to-end tests of `rest`, with well-behaved and faulty services.
+//! End-to-end tests of `rest`, with its own parcel service and with a faulty one.
 
 mod faults;
 mod operations;

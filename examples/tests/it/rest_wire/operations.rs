@@ -1,4 +1,4 @@
-//! Operations on parcels of the service that the example starts itself.
+//! Tests the operations with the parcel service that the example starts itself.
 
 use serde_json::{Value, json};
 

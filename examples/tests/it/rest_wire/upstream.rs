@@ -1,4 +1,4 @@
-//! A parcel service whose answers depend on the parcel's number.
+//! A parcel service that responds in a different way for each parcel.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -10,16 +10,16 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
 use serde_json::{Value, json};
 
-/// A text that no client may receive. Every refusal contains it.
+/// A string that no client may receive. Every error response contains it.
 pub(crate) const SECRET: &str = "hunter2";
 
-/// The maximum duration of any step.
+/// Maximum duration of each wait.
 const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The delay of slow answers.
+/// Delay of a slow response.
 const SLOW_ANSWER_DELAY: Duration = Duration::from_secs(2);
 
-/// The parcels of the service. A number of three digits is the status of the answer, for example `p-404`.
+/// The parcels of the service. A three-digit number is the status of the response, for example `p-404`.
 pub(crate) mod parcel {
     pub(crate) const FINE: &str = "p-1";
     pub(crate) const NEVER_ANSWERS: &str = "p-2";
@@ -34,7 +34,7 @@ pub(crate) mod parcel {
     pub(crate) const BREAKS_OFF: &str = "p-11";
 }
 
-/// The service and a record of its requests.
+/// The service and a log of its requests.
 #[derive(Clone, Default)]
 pub(crate) struct Upstream {
     seen: Arc<Mutex<RequestLog>>,
@@ -47,7 +47,7 @@ struct RequestLog {
     hung_up: usize,
 }
 
-/// A request as it arrived.
+/// A request that the service received.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub(crate) method: Method,
@@ -57,7 +57,7 @@ pub(crate) struct Request {
 }
 
 impl Upstream {
-    /// Starts the service and returns it with its URL.
+    /// Starts the service and returns its base URL.
     pub(crate) async fn start() -> (Self, String) {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/api/", listener.local_addr().unwrap());
@@ -67,18 +67,18 @@ impl Upstream {
         (upstream, url)
     }
 
-    /// Returns all requests so far.
+    /// Returns the requests so far.
     pub(crate) fn requests(&self) -> Vec<Request> {
         self.seen.lock().unwrap().requests.clone()
     }
 
-    /// Returns the number of requests that were answered completely, and of those that the client aborted.
+    /// Returns the number of requests with a complete response, and the number that the client aborted.
     pub(crate) fn ends(&self) -> (usize, usize) {
         let seen = self.seen.lock().unwrap();
         (seen.finished, seen.hung_up)
     }
 
-    /// Waits for these numbers of answered and aborted requests.
+    /// Waits until these numbers of requests were answered and aborted.
     pub(crate) async fn ended(&self, expected: (usize, usize)) {
         let started = Instant::now();
         while self.ends() != expected {
@@ -88,7 +88,6 @@ impl Upstream {
         }
     }
 
-    /// Waits for the first request.
     pub(crate) async fn reached(&self) {
         while self.requests().is_empty() {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -96,7 +95,7 @@ impl Upstream {
     }
 }
 
-/// Records the end of a request. The server drops the handler if its client disconnects.
+/// Records how a request ends. If the client disconnects, the server drops the handler and with it this value.
 struct End {
     upstream: Upstream,
     finished: bool,
@@ -123,7 +122,7 @@ async fn handle(
     let path = uri.path().to_owned();
     let id = path.trim_start_matches("/api/parcels/").trim_end_matches("/position").to_owned();
     let posted: Option<Value> = serde_json::from_slice(&body).ok();
-    // A new parcel has no number yet, so its reference selects the answer.
+    // A new parcel has no number yet. Its reference selects the response.
     let id = posted
         .filter(|_| method == Method::POST)
         .and_then(|parcel| parcel["reference"].as_str().map(str::to_owned))

@@ -1,4 +1,4 @@
-//! A small MCP client that drives an adapter process over its standard input and output.
+//! A small MCP client for an adapter process, over standard input and output.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::program::program;
 
-/// The maximum time to wait for an answer.
+/// Maximum time to wait for a response.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// An adapter process and the connection to it.
@@ -22,7 +22,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Starts an example with these arguments and initializes the session.
+    /// Starts an example with these arguments and initializes MCP.
     pub(crate) fn start(example: &str, directory: &Path, arguments: &[&str]) -> Self {
         let mut command = Command::new(program(example));
         command.args(arguments).current_dir(directory);
@@ -41,9 +41,9 @@ impl Client {
         let mut lines = BufReader::new(process.stdout.take().unwrap());
         std::thread::spawn(move || {
             let mut line = String::new();
-            // The last line of a killed process may be incomplete.
+            // If the process is killed, its last line may be incomplete.
             while lines.read_line(&mut line).is_ok() && line.ends_with('\n') {
-                // A line that is not JSON must not appear on standard output.
+                // Parsing fails the test if standard output contains anything but JSON.
                 if sender.send(serde_json::from_str(&line).unwrap()).is_err() {
                     break;
                 }
@@ -65,7 +65,7 @@ impl Client {
         client
     }
 
-    /// Runs an operation through the tool of a family and returns the reply. Confirms the operation if necessary.
+    /// Calls an operation through the tool of a family and returns the reply. Confirms the call if necessary.
     pub(crate) fn call(&mut self, family: &str, operation: &str, mut params: Value) -> Value {
         let reply = self.call_once(family, operation, params.clone());
         if reply["error"]["code"] != "CONFIRMATION_REQUIRED" {
@@ -75,7 +75,7 @@ impl Client {
         self.call_once(family, operation, params)
     }
 
-    /// Like [`call`](Self::call), without confirming the operation.
+    /// Like [`call`](Self::call), without the confirmation.
     pub(crate) fn call_once(&mut self, family: &str, operation: &str, params: Value) -> Value {
         let id = self.send(family, operation, params);
         let answer = self.receive().expect("an answer");
@@ -83,14 +83,14 @@ impl Client {
         reply(&answer)
     }
 
-    /// Like [`call`](Self::call) for a call that must succeed. Returns `data`.
+    /// Like [`call`](Self::call), but returns `data` and panics if the call fails.
     pub(crate) fn data(&mut self, family: &str, operation: &str, params: Value) -> Value {
         let mut reply = self.call(family, operation, params);
         assert_eq!(reply["success"], true, "{operation}: {reply}");
         reply["data"].take()
     }
 
-    /// Like [`call`](Self::call) for a call that must fail. Returns `error`.
+    /// Like [`call`](Self::call), but returns `error` and panics if the call succeeds.
     pub(crate) fn error(&mut self, family: &str, operation: &str, params: Value) -> Value {
         let mut reply = self.call(family, operation, params);
         assert_eq!(reply["success"], false, "{operation}: {reply}");
@@ -104,12 +104,12 @@ impl Client {
         self.send_request("tools/call", &params)
     }
 
-    /// Returns the next answer, or `None` if the process has ended.
+    /// Returns the next response, or `None` if the process has exited.
     pub(crate) fn receive(&self) -> Option<Value> {
         self.output.recv_timeout(ANSWER_TIMEOUT).ok()
     }
 
-    /// Sends a request and returns its answer.
+    /// Sends a request and returns its response.
     pub(crate) fn request(&mut self, method: &str, params: &Value) -> Value {
         self.send_request(method, params);
         self.receive().expect("an answer")
@@ -124,11 +124,11 @@ impl Client {
 
     fn write(&mut self, message: &Value) {
         let input = self.input.as_mut().expect("an open connection");
-        // A killed process no longer reads.
+        // Writing fails if the process was killed.
         let _ = writeln!(input, "{message}").and_then(|()| input.flush());
     }
 
-    /// Kills the process, which gets no chance to clean up.
+    /// Kills the process without a chance to clean up.
     pub(crate) fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
@@ -148,7 +148,7 @@ impl Drop for Client {
     }
 }
 
-/// Returns the operation's reply inside the answer to a tool call.
+/// Returns the operation's reply in the response to a tool call.
 pub(crate) fn reply(answer: &Value) -> Value {
     let content = answer["result"]["content"].as_array().expect("a tool's result");
     assert_eq!(content.len(), 1, "{answer}");

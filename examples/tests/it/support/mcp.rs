@@ -1,4 +1,4 @@
-//! An adapter process driven by rmcp's client.
+//! Drives an adapter process with rmcp's client.
 
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
@@ -17,10 +17,10 @@ use tokio::process::Command;
 
 use super::program::program;
 
-/// The maximum time to wait for an answer.
+/// Maximum time to wait for a response.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A connected client and its adapter process.
+/// A connected client and the adapter process.
 pub(crate) struct Mcp {
     service: RunningService<RoleClient, Listener>,
     log: tokio::task::JoinHandle<String>,
@@ -41,7 +41,7 @@ impl ClientHandler for Listener {
 }
 
 impl Mcp {
-    /// Starts an example with these arguments and variables, and initializes the session.
+    /// Starts an example with these arguments and environment variables, and initializes MCP.
     pub(crate) async fn start(
         example: &str,
         arguments: &[&str],
@@ -66,12 +66,11 @@ impl Mcp {
         Self { service, log }
     }
 
-    /// Returns the list of tools.
     pub(crate) async fn tools(&self) -> Vec<Tool> {
         self.service.list_all_tools().await.unwrap()
     }
 
-    /// Runs an operation through a tool. Returns the reply and MCP's error flag. Confirms the operation if necessary.
+    /// Calls an operation through a tool. Returns the reply and MCP's `isError`. Confirms the call if necessary.
     pub(crate) async fn call(
         &self,
         tool: &str,
@@ -86,7 +85,7 @@ impl Mcp {
         self.call_once(tool, operation, params).await
     }
 
-    /// Like [`call`](Self::call), without confirming the operation.
+    /// Like [`call`](Self::call), without the confirmation.
     pub(crate) async fn call_once(
         &self,
         tool: &str,
@@ -97,15 +96,15 @@ impl Mcp {
         reply(&tokio::time::timeout(ANSWER_TIMEOUT, answer).await.expect("an answer").unwrap())
     }
 
-    /// Like [`call`](Self::call) for a call that must succeed. Returns `data`.
+    /// Like [`call`](Self::call), but returns `data` and panics if the call fails.
     pub(crate) async fn data(&self, tool: &str, operation: &str, params: Value) -> Value {
         let (mut reply, is_error) = self.call(tool, operation, params).await;
         assert_eq!((&reply["success"], is_error), (&json!(true), false), "{operation}: {reply}");
         reply["data"].take()
     }
 
-    /// Like [`call`](Self::call) for a call that must fail. Returns `error`. MCP's error flag is set if no other call would
-    /// help.
+    /// Like [`call`](Self::call), but returns `error` and panics if the call succeeds. Checks that `isError` is only
+    /// set for errors that no other call can avoid.
     pub(crate) async fn error(&self, tool: &str, operation: &str, params: Value) -> Value {
         let (mut reply, is_error) = self.call(tool, operation, params).await;
         assert_eq!(reply["success"], false, "{operation}: {reply}");
@@ -113,7 +112,7 @@ impl Mcp {
         reply["error"].take()
     }
 
-    /// Sends a call without waiting, to be cancelled or awaited.
+    /// Sends a call without waiting. You can cancel or await the returned handle.
     pub(crate) async fn begin(
         &self,
         tool: &str,
@@ -133,7 +132,7 @@ impl Mcp {
         self.service.service().0.lock().unwrap().clone()
     }
 
-    /// Closes the connection and returns what the process wrote to standard error.
+    /// Closes the connection. Returns the process's output on standard error.
     pub(crate) async fn close(self) -> String {
         self.service.cancel().await.unwrap();
         self.log.await.unwrap()

@@ -1,4 +1,4 @@
-//! The programs of the examples, and clients that drive them.
+//! Starts the programs of the examples and drives them as a client.
 
 pub(crate) mod client;
 pub(crate) mod mcp;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Returns the path of the example's program, which cargo builds beside the directory of the test binary.
+/// Returns the path of an example's program. Cargo builds it next to the directory of the test binary.
 pub(crate) fn program(example: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let profile = test.parent().and_then(Path::parent).unwrap();

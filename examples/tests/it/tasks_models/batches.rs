@@ -1,4 +1,4 @@
-//! Batches: order, isolation, and the halt before an operation that has to be confirmed.
+//! Models batches: items run in order and independently, and a batch stops at an item that requires a confirmation.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use super::tasks::{Tasks, code, new_task};
 
 pub(crate) const CASES: usize = 1_500;
 
-/// Requests to one adapter, which issues at most 120 confirmation tokens in a minute.
+/// Requests per adapter. An adapter issues at most 120 confirmation tokens in a minute, so each set gets a new one.
 const PER_SET: usize = 300;
 
-/// The tasks that the model has stored, by number.
+/// The tasks in the model, by number.
 type Stored = BTreeMap<u64, Value>;
 
-/// One item of a batch, and the code that the model expects of it.
+/// A batch item with the error code that the model expects.
 struct Item {
     item: Value,
     expected: Option<&'static str>,
@@ -26,7 +26,7 @@ fn item(operation: &str, params: Value, expected: Option<&'static str>) -> Item 
     Item { item: json!({ "operation": operation, "params": params }), expected }
 }
 
-/// A random item for the tool of a family. It changes the model as it will change the adapter.
+/// Returns a random item for the tool of a family, and applies it to the model.
 fn random_item(random: &mut Rng, family: &str, stored: &mut Stored, last: &mut u64) -> Item {
     let number = random.u64(1..=*last + 1);
     let task_id = json!(format!("t-{number}"));
@@ -68,12 +68,12 @@ fn a_batch_runs_its_items_in_order_and_independently() {
     }
 }
 
-/// Sends batches to an adapter of their own, and compares what they stored at the end.
+/// Sends random batches to a new adapter. Compares the stored tasks with the model at the end.
 fn run_set(random: &mut Rng, name: &str) {
     let mut tasks = Tasks::start();
     let (mut stored, mut last) = (Stored::new(), 0);
     for case in 0..PER_SET {
-        // Deleting has to be confirmed, so that a batch for DELETE halts before its first valid item.
+        // A DELETE requires a confirmation, so such a batch stops at its first valid item.
         let families = ["create", "read", "update", "delete"];
         let family = families[random.usize(..families.len())];
         let count = random.usize(1..=8);
@@ -105,7 +105,7 @@ fn run_set(random: &mut Rng, name: &str) {
     }
 }
 
-/// Compares the reply to a batch with what the model expects of its items.
+/// Compares the reply to a batch with the results that the model expects.
 fn compare(items: &[Item], reply: &Value, context: &str) {
     let halt = items.iter().position(|item| item.expected == Some("CONFIRMATION_REQUIRED"));
     let ran = &items[..halt.unwrap_or(items.len())];

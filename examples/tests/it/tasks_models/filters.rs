@@ -1,4 +1,4 @@
-//! The query language on JSON rows, as the book and the specification describe it.
+//! Models the query language on JSON rows, written from the book and the specification.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::random::{WORDS, chance, day, one, text};
 
-/// The comparison rule of a field's values.
+/// How the values of a field are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Text,
@@ -21,7 +21,7 @@ pub(crate) enum Kind {
     Flag,
 }
 
-/// The fields that a filter may name.
+/// The fields that filters use.
 const FILTERED: [(&str, Kind); 7] = [
     ("title", Kind::Text),
     ("status", Kind::Status),
@@ -34,7 +34,7 @@ const FILTERED: [(&str, Kind); 7] = [
 
 const STATUSES: [&str; 3] = ["todo", "doing", "done"];
 
-/// The fields that an order may name.
+/// The fields that sorts use.
 pub(crate) const SORTED: [(&str, Kind); 6] = [
     ("title", Kind::Text),
     ("status", Kind::Status),
@@ -44,10 +44,10 @@ pub(crate) const SORTED: [(&str, Kind); 6] = [
     ("updated_at", Kind::Instant),
 ];
 
-/// A sort key: the field, its kind, and whether the largest comes first.
+/// A sort key: the field, its kind, and `true` for descending order.
 pub(crate) type Key = (&'static str, Kind, bool);
 
-/// The value of a field, with the computed field that a filter may name.
+/// Returns the value of a field. Supports the computed field, too.
 fn value(row: &Value, path: &str) -> Value {
     match path {
         "_computed.is_overdue" => {
@@ -82,7 +82,7 @@ fn compare(kind: Kind, left: &Value, right: &Value) -> Ordering {
     }
 }
 
-/// Reports whether a row satisfies a filter.
+/// Returns `true` if the row matches the filter.
 pub(crate) fn holds(row: &Value, filter: &Value) -> bool {
     filter.as_object().expect("an object").iter().all(|(name, asked)| match name.as_str() {
         "and" => asked.as_array().unwrap().iter().all(|filter| holds(row, filter)),
@@ -136,7 +136,7 @@ fn test(kind: Kind, value: &Value, operator: &str, operand: &Value) -> bool {
     }
 }
 
-/// A random filter for rows such as these.
+/// Returns a random filter for these rows.
 pub(crate) fn filter(random: &mut Rng, rows: &[Value], depth: usize) -> Value {
     let mut members = Map::new();
     for _ in 0..random.usize(..3) {
@@ -157,7 +157,7 @@ pub(crate) fn filter(random: &mut Rng, rows: &[Value], depth: usize) -> Value {
     Value::Object(members)
 }
 
-/// The condition on one field: a value, a list of values, or operators.
+/// Returns a random condition on a field: a value, a list of values, or operators.
 fn condition(random: &mut Rng, rows: &[Value], kind: Kind) -> Value {
     let nullable = |random: &mut Rng, kind| {
         if chance(random, 12) { Value::Null } else { operand(random, rows, kind) }
@@ -168,7 +168,7 @@ fn condition(random: &mut Rng, rows: &[Value], kind: Kind) -> Value {
     match (random.u8(..3), kind) {
         (0, Kind::Texts) => operand(random, rows, kind),
         (0, _) => nullable(random, kind),
-        // An empty list by itself is refused.
+        // A condition must not be an empty list.
         (1, kind) if kind != Kind::Flag => list(random, 1),
         _ => {
             let operators: &[&str] = match kind {
@@ -200,7 +200,7 @@ fn condition(random: &mut Rng, rows: &[Value], kind: Kind) -> Value {
     }
 }
 
-/// A value to compare a field with, often one that a row has.
+/// Returns a random value for a comparison. Often it is a value of one of the rows.
 fn operand(random: &mut Rng, rows: &[Value], kind: Kind) -> Value {
     let row = one(random, rows).clone();
     match kind {
@@ -223,7 +223,7 @@ fn operand(random: &mut Rng, rows: &[Value], kind: Kind) -> Value {
     }
 }
 
-/// Zero to three sort keys, each field once.
+/// Returns zero to three sort keys for different fields.
 pub(crate) fn keys(random: &mut Rng) -> Vec<Key> {
     let mut fields = SORTED.to_vec();
     random.shuffle(&mut fields);
@@ -231,13 +231,13 @@ pub(crate) fn keys(random: &mut Rng) -> Vec<Key> {
     fields.into_iter().map(|(path, kind)| (path, kind, random.bool())).collect()
 }
 
-/// The parameter `sort` of these keys.
+/// Returns the parameter `sort` for these keys.
 pub(crate) fn sort(keys: &[Key]) -> Value {
     let key = |(path, _, down): &Key| json!({ "field": path, "order": if *down { "desc" } else { "asc" } });
     keys.iter().map(key).collect()
 }
 
-/// The order of two rows. Missing values come last in either direction; the identifier decides at the end.
+/// Compares two rows. Missing values come last in either direction. Ties are broken by the identifier.
 fn order(left: &Value, right: &Value, keys: &[Key]) -> Ordering {
     let by_keys = keys.iter().map(|(path, kind, down)| {
         match (left[*path].is_null(), right[*path].is_null()) {
@@ -252,14 +252,14 @@ fn order(left: &Value, right: &Value, keys: &[Key]) -> Ordering {
     by_keys.into_iter().find(|order| order.is_ne()).unwrap_or_else(by_id)
 }
 
-/// A word or a phrase of a search.
+/// A word or a quoted phrase of a search.
 #[derive(PartialEq)]
 struct SearchTerm {
     words: Vec<String>,
     quoted: bool,
 }
 
-/// The words and phrases of a query, each once, in lower case.
+/// Splits a search query into words and phrases, in lower case and without repetitions.
 fn terms(query: &str) -> Vec<SearchTerm> {
     let mut terms = Vec::new();
     for (place, part) in query.split('"').enumerate() {
@@ -281,8 +281,10 @@ fn words(text: &str) -> Vec<String> {
     words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
 }
 
-/// A row's score for a query: 2 for each word that a field has, 1 where it begins another word. A phrase
-/// counts 2 for each of its words where they stand together. Rows with the score 0 are not found.
+/// Returns the score of a row for a search query. A row with the score 0 is not found.
+///
+/// A word counts 2 if a field contains it, and 1 if a field only contains a longer word that begins with it. A phrase
+/// counts 2 per word if a field contains all of its words in sequence.
 pub(crate) fn score(row: &Value, query: &str) -> u64 {
     let terms = terms(query);
     let of_field = |texts: &[Vec<String>]| {
@@ -304,13 +306,13 @@ pub(crate) fn score(row: &Value, query: &str) -> u64 {
     ["title", "description", "tags"].iter().map(|path| of_field(&texts(&row[*path]))).sum()
 }
 
-/// Words to look for: one to three, now and then a phrase.
+/// Returns a random search query of one to three words. Some are quoted phrases.
 pub(crate) fn query(random: &mut Rng) -> String {
     let words = text(random);
     if chance(random, 30) {
         format!("\"{words}\"")
     } else if chance(random, 20) {
-        // A beginning of a word.
+        // Use only the beginning of a word.
         let word = *one(random, &WORDS);
         word[..random.usize(1..=word.len())].trim_end_matches('-').to_owned()
     } else {
@@ -318,7 +320,7 @@ pub(crate) fn query(random: &mut Rng) -> String {
     }
 }
 
-/// The rows that a request finds, in their order.
+/// Returns the rows that a request finds, in their order.
 pub(crate) fn found(
     rows: &[Value],
     query: Option<&str>,
@@ -341,7 +343,7 @@ pub(crate) fn found(
     found
 }
 
-/// The result of an aggregate expression over rows.
+/// Evaluates an aggregate expression over rows.
 pub(crate) fn aggregate(rows: &[Value], expression: &Value) -> Value {
     let mut functions = expression.as_object().unwrap().clone();
     let group = functions.remove("group_by");

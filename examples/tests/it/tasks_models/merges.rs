@@ -1,4 +1,4 @@
-//! Updates: the deep merge, versions, and inputs that are refused as a whole.
+//! Models updates: the deep merge, versions, and the rejection of invalid inputs.
 
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
@@ -8,8 +8,7 @@ use super::tasks::{Tasks, code};
 
 pub(crate) const CASES: usize = 4_000;
 
-/// A merge as the specification describes it: objects merge member by member, `null` removes, and any other
-/// value replaces.
+/// Merges as the specification says: objects merge member by member, `null` removes, and any other value replaces.
 fn merge(stored: &mut Value, input: &Value) {
     let Value::Object(members) = input else {
         *stored = input.clone();
@@ -27,7 +26,7 @@ fn merge(stored: &mut Value, input: &Value) {
     }
 }
 
-/// A valid input, which may be empty.
+/// Returns a valid input. It may be empty.
 fn input(random: &mut Rng) -> Map<String, Value> {
     let mut input = Map::new();
     for _ in 0..random.usize(..4) {
@@ -47,7 +46,7 @@ fn input(random: &mut Rng) -> Map<String, Value> {
     input
 }
 
-/// A member of `input` that is refused, and the code that refuses it.
+/// Returns an invalid member of `input` with the error code that it causes.
 fn fault(random: &mut Rng) -> (&'static str, Value, &'static str) {
     let faults = [
         ("title", json!(""), "VALIDATION_INVALID_VALUE"),
@@ -104,14 +103,14 @@ fn a_stored_task_equals_the_model_after_merges() {
             let before = task.clone();
             merge(task, &params["input"]);
             let changed = &reply["data"]["task"];
-            // An update that changes nothing leaves the version and the time alone.
+            // An update without effect changes neither the version nor the time.
             if *task != before {
                 task["_version"] = json!(version + 1);
                 task["updated_at"] = changed["updated_at"].clone();
             }
             assert_eq!(changed, task, "{context}");
         }
-        // Every refusal leaves the task as it was.
+        // A rejected update must leave the task as it was.
         if expected.is_some() || chance(&mut random, 10) {
             let read = tasks.call("read", "get_task", json!({ "task_id": task["task_id"] }));
             assert_eq!(read["data"]["task"], *task, "{context}");

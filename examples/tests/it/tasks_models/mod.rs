@@ -1,8 +1,12 @@
-//! Independent models of the protocol, compared with `tasks` over standard input and output.
+//! Compares `tasks` with independent models of the protocol, over standard input and output.
 //!
-//! Each file holds a small model, written from the specification without code of the runtime, a generator of
-//! random requests, and a test that sends the requests and compares every reply with the model. The
-//! generators are seeded: `MODEL_SEED` selects another seed, and every failure prints the seed and the case.
+//! Each file contains a small model, written from the specification without code of the runtime, a generator of random
+//! requests, and a test that compares each reply with the model. Every failure prints the seed and the case. You can
+//! run another seed:
+//!
+//! ```console
+//! $ MODEL_SEED=7 cargo test -p mcp-aql-examples tasks_models
+//! ```
 
 mod batches;
 mod filters;
@@ -13,7 +17,7 @@ mod random;
 mod relationships;
 mod tasks;
 
-/// The cases of all tests of this binary together.
+/// Number of cases in all of these tests.
 const CASES: usize =
     queries::CASES + pages::CASES + merges::CASES + relationships::CASES + batches::CASES;
 

@@ -1,4 +1,4 @@
-//! Walks through pages in either direction, and cursors that do not belong to a request.
+//! Reads all pages in either direction, and tries cursors that do not belong to the request.
 
 use serde_json::{Value, json};
 
@@ -85,7 +85,7 @@ fn pages_together_are_the_whole_in_either_direction() {
     }
 }
 
-/// A cursor with one character changed, removed or added.
+/// Changes, removes or adds a character of a cursor.
 fn forged(random: &mut fastrand::Rng, cursor: &str) -> String {
     let mut characters: Vec<char> = cursor.chars().collect();
     let place = random.usize(..characters.len());

@@ -1,4 +1,4 @@
-//! Filters, orders, words, fields, summaries and the size of a page.
+//! Compares filters, sorts, searches, field selections, aggregates and page sizes with the model.
 
 use fastrand::Rng;
 use serde_json::{Value, json};
@@ -9,10 +9,10 @@ use super::tasks::{Call, Tasks, code};
 
 pub(crate) const CASES: usize = 9_000;
 
-/// Requests on one set of tasks.
+/// Requests per set of tasks.
 const PER_SET: usize = 1_500;
 
-/// One request: its params, and the parts of it that the model reads.
+/// A request, and its parts in the form that the model uses.
 struct Request {
     call: Call,
     filter: Value,
@@ -34,7 +34,7 @@ fn request(random: &mut Rng, rows: &[Value]) -> Request {
     match random.u8(..4) {
         0 => params["first"] = json!(random.usize(..=40)),
         1 => params["last"] = json!(random.usize(..=40)),
-        // More than the maximum is answered with the maximum.
+        // Above the maximum, the page has the maximum size.
         2 => params["first"] = json!(random.usize(101..=2_000)),
         _ => {}
     }
@@ -103,7 +103,7 @@ fn expression(random: &mut Rng) -> Value {
     expression
 }
 
-/// A row as a page shows it.
+/// Returns the part of a row that a page shows.
 fn shown(row: &Value, selected: &Value) -> Value {
     let preset: &[&str] = match selected.as_str() {
         Some("minimal") => &["task_id", "title"],
@@ -126,7 +126,7 @@ fn shown(row: &Value, selected: &Value) -> Value {
     shown
 }
 
-/// Equal, except that averages may differ in their last digits.
+/// Returns `true` if the values are equal, except for rounding in the last digits of averages.
 fn close(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Object(left), Value::Object(right)) => {
@@ -151,7 +151,7 @@ fn a_page_holds_what_the_model_finds() {
         let mut tasks = Tasks::start();
         let count = [0, 1, 30, 60, 110, 130][set % 6];
         let rows = tasks.fill(&mut random, count);
-        // The generator takes values from rows, and there is always one.
+        // The generator takes values from rows, so it needs at least one.
         let samples = if rows.is_empty() {
             vec![json!({ "title": "a", "created_at": "2031-05-06T07:08:09Z" })]
         } else {

@@ -1,4 +1,4 @@
-//! Walks over a graph of tasks.
+//! Compares walks over the links between tasks with the model.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +10,10 @@ use super::tasks::{Call, Tasks, code};
 
 pub(crate) const CASES: usize = 3_000;
 
-/// Requests on one graph.
+/// Requests per graph.
 const PER_GRAPH: usize = 500;
 
-/// The source, the relationship and the target.
+/// Source, relationship and target.
 type Link = (String, &'static str, String);
 
 fn graph(random: &mut Rng, ids: &[String], count: usize) -> BTreeSet<Link> {
@@ -24,10 +24,10 @@ fn graph(random: &mut Rng, ids: &[String], count: usize) -> BTreeSet<Link> {
     (0..count).map(|_| link(random)).filter(|(source, _, target)| source != target).collect()
 }
 
-/// The number of steps from the root to each task that can be reached.
+/// Returns the number of steps from the root to each task that it reaches.
 fn distances(links: &BTreeSet<&Link>, root: &str, direction: &str) -> BTreeMap<String, u64> {
     let mut distances = BTreeMap::from([(root.to_owned(), 0)]);
-    // One round for each step, until a round finds nothing new.
+    // Each round is one step. The last round finds nothing new.
     for step in 1.. {
         let near: BTreeSet<_> = distances.keys().cloned().collect();
         for (source, _, target) in links {
@@ -45,7 +45,7 @@ fn distances(links: &BTreeSet<&Link>, root: &str, direction: &str) -> BTreeMap<S
     distances
 }
 
-/// The links that a walk of this depth meets, each with the step that meets it first.
+/// Returns the links that a walk of this depth finds, each with the step that finds it first.
 fn walked(links: &BTreeSet<&Link>, root: &str, direction: &str, depth: u64) -> BTreeMap<Link, u64> {
     let distances = distances(links, root, direction);
     let mut walked = BTreeMap::new();
@@ -65,7 +65,7 @@ fn walked(links: &BTreeSet<&Link>, root: &str, direction: &str, depth: u64) -> B
     walked
 }
 
-/// The links of a reply: each edge with the depth of its record.
+/// Returns the links of a reply, each with its depth.
 fn links_of(data: &Value) -> BTreeMap<Link, u64> {
     let kind = |value: &Value| if value == "composes" { "composes" } else { "references" };
     let id = |value: &Value| value.as_str().unwrap().rsplit(':').next().unwrap().to_owned();
@@ -118,7 +118,7 @@ fn a_walk_equals_that_of_the_model() {
             let expected = walked(&followed, &root, direction, depth);
             let mut met = BTreeMap::new();
             let size = chance(&mut random, 30).then(|| random.usize(1..=6));
-            // In pages of this size, or all at once.
+            // Read pages of this size, or everything at once.
             params["first"] = json!(size.unwrap_or(100));
             loop {
                 let reply = tasks.call("read", "query_relationships", params.clone());

@@ -1,4 +1,4 @@
-//! The adapter under test: its connection, and random tasks for it.
+//! The adapter under test, and random tasks for it.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use tempfile::TempDir;
 use super::random::{chance, day, object, one, text};
 use crate::support::client::{Client, reply};
 
-/// The number of requests that are on their way at the same time.
+/// Number of requests in flight at the same time.
 const IN_FLIGHT: usize = 32;
 
-/// A running `tasks` with its own file.
+/// A process of `tasks` with its own file.
 pub(crate) struct Tasks {
     client: Client,
     _directory: TempDir,
 }
 
-/// One call: the endpoint family, the operation and its params.
+/// A call: the endpoint family, the operation and its params.
 pub(crate) type Call = (&'static str, &'static str, Value);
 
 impl Tasks {
@@ -28,12 +28,12 @@ impl Tasks {
         Self { client, _directory: directory }
     }
 
-    /// Runs one operation and returns its reply.
+    /// Calls an operation and returns its reply.
     pub(crate) fn call(&mut self, family: &str, operation: &str, params: Value) -> Value {
         self.client.call_once(family, operation, params)
     }
 
-    /// Runs a batch through the tool of a family and returns its reply.
+    /// Calls a batch through the tool of a family and returns its reply.
     pub(crate) fn batch(&mut self, family: &str, operations: &Value) -> Value {
         let params = json!({
             "name": format!("mcp_aql_{family}"), "arguments": { "operations": operations },
@@ -41,7 +41,7 @@ impl Tasks {
         reply(&self.client.request("tools/call", &params))
     }
 
-    /// Runs calls that do not depend on each other, many at a time, and returns their replies in order.
+    /// Runs independent calls, many at a time, and returns their replies in order.
     pub(crate) fn call_all(&mut self, calls: &[Call]) -> Vec<Value> {
         let mut replies = vec![Value::Null; calls.len()];
         let mut places = BTreeMap::new();
@@ -60,7 +60,7 @@ impl Tasks {
         }
     }
 
-    /// Creates tasks, changes some of them, and returns them as they are stored, by their identifiers.
+    /// Creates tasks and changes some of them. Returns them as stored, sorted by identifier.
     pub(crate) fn fill(&mut self, random: &mut Rng, count: usize) -> Vec<Value> {
         let calls: Vec<Call> =
             (0..count).map(|_| ("create", "create_task", new_task(random))).collect();
@@ -90,7 +90,7 @@ impl Tasks {
     }
 }
 
-/// Params of a valid `create_task`.
+/// Returns valid params of `create_task`.
 pub(crate) fn new_task(random: &mut Rng) -> Value {
     let mut params = Map::new();
     params.insert("title".to_owned(), json!(text(random)));
@@ -116,7 +116,7 @@ pub(crate) fn new_task(random: &mut Rng) -> Value {
     Value::Object(params)
 }
 
-/// The code of a reply's error, or `None` for a success.
+/// Returns the error code of a reply, or `None` on success.
 pub(crate) fn code(reply: &Value) -> Option<&str> {
     reply["error"]["code"].as_str()
 }

@@ -1,4 +1,4 @@
-//! Configuration files in the working directory and in the user's configuration directory.
+//! Tests configuration files in the working directory and in the user's configuration directory.
 
 use std::fs;
 use std::process::{Command, Output, Stdio};
@@ -71,7 +71,7 @@ fn a_file_in_the_working_directory_can_only_make_the_adapter_stricter() {
     }
     assert_eq!(fs::read_to_string(workspace.0.path().join("profile")).unwrap(), "export PATH\n");
 
-    // The same settings are in force where they are the user's, or where the user has named the file.
+    // The same settings take effect if the file is in the user's configuration directory or passed by the user.
     fs::rename(
         workspace.0.path().join("project/mcp-aql.toml"),
         workspace.0.path().join("config/mcp-aql/tasks/mcp-aql.toml"),
@@ -79,7 +79,7 @@ fn a_file_in_the_working_directory_can_only_make_the_adapter_stricter() {
     .unwrap();
     let (deleted, log) = workspace.delete(&[]);
     assert!(deleted && !log.contains("working directory"), "{log}");
-    // Relative paths belong to the folder of the file.
+    // Relative paths are resolved against the folder of the file.
     let path = workspace.0.path().join("config/mcp-aql/profile");
     let written = fs::read_to_string(path).unwrap();
     assert!(written.contains("OPERATION_ALLOWED"), "{written}");
@@ -114,7 +114,7 @@ fn loose_rights_are_reported_when_the_adapter_starts() {
             .unwrap();
     };
     workspace.create();
-    // Asks for a confirmation, of which the state keeps the hash.
+    // A deletion asks for a confirmation, and the store saves the hash of its token.
     let state = || workspace.delete(&[]).1;
     assert!(!state().contains("not safe"), "the store makes its file for its user alone");
     workspace.write("own.toml", "audit_log = 'audit.jsonl'\n");

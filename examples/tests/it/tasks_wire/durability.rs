@@ -1,4 +1,4 @@
-//! Acknowledged changes survive crashes, and processes do not overwrite each other's changes.
+//! Tests that acknowledged changes survive crashes, and that processes do not overwrite each other's changes.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::support::client::{Client, reply};
 use crate::support::program::program;
 
-/// Returns every title in the file, page by page.
+/// Reads all pages and returns the title of every task.
 fn titles(client: &mut Client) -> Vec<String> {
     let mut titles = Vec::new();
     let mut after = Value::Null;
@@ -36,7 +36,7 @@ fn tasks_outlive_the_process() {
     let created = client.data("create", "create_task", json!({"title": "Write"}));
     client.close();
 
-    // The default file, by its name.
+    // `tasks.db` is also the default.
     let mut client = Client::start("tasks", directory.path(), &["--db", "tasks.db"]);
     let id = &created["task"]["task_id"];
     assert_eq!(client.data("read", "get_task", json!({"task_id": id})), created);
@@ -46,12 +46,12 @@ fn tasks_outlive_the_process() {
     assert!(titles(&mut client).is_empty());
 }
 
-/// The number of processes that the test kills; the variable `KILLS` overrides it.
+/// Number of processes to kill. You can override it with the variable `KILLS`.
 const KILLS: usize = 24;
-/// The number of concurrent clients, each with its own process, all on one file.
+/// Number of concurrent clients. Each has its own process, and all share one file.
 const CLIENTS: usize = 3;
 
-/// An acknowledged change.
+/// A change that the adapter acknowledged.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Change {
     /// A task with this title was created.
@@ -72,7 +72,7 @@ impl Random {
     }
 }
 
-/// Writes continuously until the process is killed, and returns the acknowledged changes.
+/// Writes until the process is killed. Returns the acknowledged changes.
 fn write_until_killed(directory: &Path, name: &str, mut random: Random) -> Vec<Change> {
     let mut client = Client::start("tasks", directory, &[]);
     let title = format!("{name} first");
@@ -103,7 +103,7 @@ fn write_until_killed(directory: &Path, name: &str, mut random: Random) -> Vec<C
     answered
 }
 
-/// Kills a process that has just begun to open the file.
+/// Kills a process while it opens the file.
 fn kill_at_the_start(directory: &Path, mut random: Random) {
     let mut process = Command::new(program("tasks"))
         .current_dir(directory)
@@ -116,7 +116,7 @@ fn kill_at_the_start(directory: &Path, mut random: Random) {
     process.wait().unwrap();
 }
 
-/// Checks the integrity of the file and returns the acknowledged changes that are missing.
+/// Checks the integrity of the file. Returns the missing acknowledged changes.
 fn lost(file: &Path, answered: &BTreeSet<Change>) -> Vec<Change> {
     let database = Connection::open(file).unwrap();
     let sound: String = database.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
@@ -141,7 +141,7 @@ fn acknowledged_changes_survive_every_kill() {
     let wanted = std::env::var("KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
     let (mut kills, mut checks, mut changes, mut round) = (0, 0, 0, 0_u64);
     while kills < wanted {
-        // Some files are new, so that processes are also killed while they create one.
+        // Start with new files, so that processes are also killed while they create one.
         let directory = TempDir::new().unwrap();
         let mut answered = BTreeSet::new();
         for _ in 0..8 {
@@ -162,7 +162,7 @@ fn acknowledged_changes_survive_every_kill() {
             });
             kills += CLIENTS + 1;
             round += 1;
-            // In between, the adapter itself must recover the file.
+            // In every other round, skip the check, so that the adapter itself must recover the file.
             if round % 2 == 0 {
                 let lost = lost(&directory.path().join("tasks.db"), &answered);
                 assert!(lost.is_empty(), "after {kills} kills {} lost: {lost:?}", lost.len());
@@ -181,13 +181,13 @@ fn acknowledged_changes_survive_every_kill() {
     assert!(changes >= kills, "too little was answered to lose any of it");
 }
 
-/// A process whose files cannot grow, as on a full disk.
+/// Limits the size of the process's files. This has the same effect as a full disk.
 #[cfg(unix)]
 #[test]
 fn a_full_disk_is_reported_and_loses_no_acknowledged_change() {
     let directory = TempDir::new().unwrap();
     let mut command = Command::new("sh");
-    // Without the trap, the signal terminates a process that exceeds the limit.
+    // Without the trap, exceeding the limit would terminate the process with SIGXFSZ.
     let limited = r#"trap "" XFSZ; ulimit -f 600; exec "$0""#;
     command.args(["-c", limited]).arg(program("tasks")).current_dir(directory.path());
     let mut client = Client::run("tasks", command);
@@ -205,7 +205,7 @@ fn a_full_disk_is_reported_and_loses_no_acknowledged_change() {
     assert_eq!(error["code"], "INTERNAL_ERROR", "{error}");
     assert!(!error.to_string().contains("disk"), "the cause is for the log: {error}");
     assert!(answered.len() > 10, "{}", answered.len());
-    // Reads succeed, and further changes fail one by one.
+    // Reads still succeed. Each further change fails.
     for _ in 0..20 {
         let id = &answered[0]["task_id"];
         assert_eq!(client.data("read", "get_task", json!({"task_id": id}))["task"], answered[0]);
@@ -214,7 +214,7 @@ fn a_full_disk_is_reported_and_loses_no_acknowledged_change() {
         assert_eq!(client.error("update", "update_task", params)["code"], "INTERNAL_ERROR");
     }
     client.close();
-    // With space available again, acknowledged changes are present and failed ones are not.
+    // Once there is space again, acknowledged changes are there and failed ones are not.
     let mut client = Client::start("tasks", directory.path(), &[]);
     for task in &answered {
         let read = client.data("read", "get_task", json!({"task_id": task["task_id"]}));

@@ -1,4 +1,4 @@
-//! Confirmations and background executions.
+//! Tests confirmations and background executions.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ async fn a_task_is_deleted_after_confirmation_alone() {
     assert_eq!(details["reasons"], json!(["The task and its links are removed"]));
     client.data(READ, "get_task", id.clone()).await;
 
-    // The task is another one now.
+    // Change the task, so that the confirmation no longer matches it.
     let change = json!({ "task_id": "t-1", "input": { "title": "Keep this" } });
     client.data(UPDATE, "update_task", change).await;
     let stale = json!({ "task_id": "t-1", "_confirmation": details["confirmation_token"] });
@@ -55,7 +55,7 @@ async fn a_task_is_deleted_after_confirmation_alone() {
     let (reply, _) = client.call_once(DELETE, "delete_task", confirmed.clone()).await;
     assert_eq!(reply["data"]["deleted"]["task_id"], "t-1", "{reply}");
     let (reply, _) = client.call_once(DELETE, "delete_task", confirmed).await;
-    // The task is gone because the first call has run.
+    // Report the used token rather than the missing task.
     assert_eq!(reply["error"]["code"], "TOKEN_ALREADY_USED");
     client.data(READ, "get_task", json!({ "task_id": "t-2" })).await;
     client.close().await;
@@ -112,7 +112,7 @@ async fn progress_is_sent_on_request() {
     let folder = tempfile::tempdir().unwrap();
     let client = start(&folder).await;
     add(&client, 10).await;
-    // rmcp's client sends a progress token with every such request.
+    // rmcp's client sends a progress token with every request.
     let handle = client.begin(EXECUTE, "execute_export", json!({ "format": "json" })).await;
     tokio::time::timeout(Duration::from_secs(30), handle.await_response()).await.unwrap().unwrap();
     let told = client.progress();
@@ -140,7 +140,7 @@ async fn ended_executions_cannot_be_cancelled_and_their_results_persist() {
     client.close().await;
 }
 
-/// Copies the only task of the file.
+/// Copies the only task in the file.
 fn multiply(folder: &tempfile::TempDir, times: u32) {
     let db = rusqlite::Connection::open(folder.path().join("tasks.db")).unwrap();
     let columns = "title, description, status, priority, tags, metadata, due_date, created_at, \
@@ -159,7 +159,7 @@ async fn an_export_can_be_cancelled() {
     let client = start(&folder).await;
     add(&client, 1).await;
     multiply(&folder, 100_000);
-    // This client always requests progress, so its call waits.
+    // rmcp's client always requests progress, so this call waits for the execution.
     let waiting = client.begin(EXECUTE, "execute_export", json!({ "format": "json" })).await;
     let begun = loop {
         let list = client.data(READ, "list_executions", json!({ "status": "running" })).await;

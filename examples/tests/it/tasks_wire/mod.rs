@@ -1,4 +1,4 @@
-//! End-to-end tests of `tasks`: a process that speaks MCP.
+//! End-to-end tests of `tasks`.
 
 mod configuration;
 mod durability;

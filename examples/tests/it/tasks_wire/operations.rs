@@ -1,4 +1,4 @@
-//! Operations on tasks.
+//! Tests the operations on tasks.
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -11,7 +11,6 @@ fn tasks() -> (TempDir, Client) {
     (directory, client)
 }
 
-/// Returns the names of a task's fields.
 fn fields(task: &Value) -> Vec<&str> {
     task.as_object().unwrap().keys().map(String::as_str).collect()
 }
@@ -20,7 +19,7 @@ fn fields(task: &Value) -> Vec<&str> {
 fn the_deepest_metadata_is_listed_in_full() {
     // REQ-ENC-12
     let (_directory, mut client) = tasks();
-    // The arguments and `params` are two levels of 32.
+    // Arguments may have 32 levels. The arguments object and `params` use two of them.
     let metadata = (1..30).fold(json!({}), |inner, _| json!({ "a": inner }));
     let params = json!({"title": "Deep", "metadata": metadata});
     client.data("create", "create_task", params);

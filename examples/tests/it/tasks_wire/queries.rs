@@ -1,11 +1,11 @@
-//! Queries of the collection of tasks.
+//! Tests queries over all tasks.
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::support::client::Client;
 
-/// Creates a board with some tasks.
+/// Creates a board with a few tasks.
 fn board() -> (TempDir, Client) {
     let directory = TempDir::new().unwrap();
     let mut client = Client::start("tasks", directory.path(), &[]);
@@ -129,7 +129,7 @@ fn missing_values_are_sorted_last() {
                 "Sleep",
             ],
         ),
-        // A status is ordered by progress.
+        // A status is ordered by progress, not by name.
         (
             json!([{ "field": "status", "order": "desc" }, { "field": "title" }]),
             [
@@ -171,7 +171,7 @@ fn fields_select_parts_of_rows() {
     let params = json!({ "fields": ["metadata.ticket.id", "title"], "first": 1 });
     let item = client.data("read", "list_tasks", params)["items"][0].take();
     assert_eq!(item, json!({ "title": "Write the report", "metadata": { "ticket": { "id": 7 } } }));
-    // A path ends at a plain value, also in a database, and the caller receives a warning.
+    // A path into a plain value selects that value and causes a warning, also in the database.
     for (operation, params) in [
         ("list_tasks", json!({ "fields": ["metadata.owner.name"], "first": 1 })),
         ("get_task", json!({ "fields": ["metadata.owner.name"], "task_id": "t-1" })),
@@ -197,7 +197,7 @@ fn a_date_finds_what_was_created_on_that_day() {
         let params = json!({ "filter": { "created_at": condition }, "first": 1 });
         client.data("read", "list_tasks", params)["pageInfo"]["totalCount"].as_u64().unwrap()
     };
-    // Midnight may pass while the tasks are created.
+    // Midnight may pass while the tasks are created, so compare with the same count.
     assert!(count(json!(day)) > 0);
     assert_eq!(count(json!(day)), count(json!({ "gte": day, "lte": day })));
     assert_eq!(count(json!(day)) + count(json!({ "ne": day })), count(json!({ "exists": true })));
@@ -241,7 +241,7 @@ fn pages_go_both_ways_and_over_restarts() {
     };
     let one = ask(&mut client, json!({ "first": 2 }));
     client.close();
-    // Another process with the same file accepts the cursor.
+    // The cursor is also valid in another process with the same file.
     let mut client = Client::start("tasks", directory.path(), &[]);
     let two = ask(&mut client, json!({ "first": 2, "after": one["pageInfo"]["endCursor"] }));
     let three = ask(&mut client, json!({ "first": 2, "after": two["pageInfo"]["endCursor"] }));

@@ -1,4 +1,8 @@
 //! The options of `deprecated`.
+//!
+//! ```text
+//! deprecated(replacement = "list_tasks", removal_date = "2031-05-06")
+//! ```
 
 use darling::FromMeta;
 use darling::util::SpannedValue;

@@ -1,4 +1,4 @@
-//! Numbers, and lists of literals.
+//! Numbers, and lists of literals, as values of options.
 
 use std::ops::RangeInclusive;
 
@@ -11,7 +11,7 @@ use super::super::json::{Json, Number, Value};
 use super::super::options::Options;
 use super::{Form, key};
 
-/// A length: an integer of at least zero.
+/// A length: a non-negative integer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Length(pub(crate) usize);
 
@@ -45,7 +45,7 @@ impl FromMeta for Whole {
 }
 
 impl Options {
-    /// Removes and returns a number of seconds in this range.
+    /// Removes the option and returns its value, a number of seconds in the given range.
     pub(crate) fn take_seconds(
         &mut self,
         name: &str,

@@ -37,7 +37,7 @@ fn key(meta: &Meta) -> String {
     meta.path().segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default()
 }
 
-/// The form of a value, for messages.
+/// The expected form of a value, for messages.
 struct Form {
     what: &'static str,
     /// An example value.
@@ -47,7 +47,7 @@ struct Form {
 impl Form {
     const TEXT: Self = Self { what: "text", example: "\"…\"" };
 
-    /// Returns the value of `key = value`, or the error about a missing value.
+    /// Returns the value of `key = value`, or an error if there is no value.
     fn value<'a>(&self, meta: &'a Meta) -> darling::Result<&'a Expr> {
         match meta {
             Meta::NameValue(pair) => Ok(strip(&pair.value)),
@@ -55,14 +55,14 @@ impl Form {
         }
     }
 
-    /// Returns the value of `key = value`, which must be a literal.
+    /// Returns the value of `key = value` if it is a literal, and an error otherwise.
     fn literal(&self, meta: &Meta) -> darling::Result<Json> {
         Json::from_expr(self.value(meta)?).unwrap_or_else(|| Err(self.wanted(meta)))
     }
 
-    /// Returns the error about a value of another form: `` `key` takes text: write `key = "…"` ``.
+    /// Returns the error for a value of another form: `` `key` takes text: write `key = "…"` ``.
     fn wanted(&self, meta: &Meta) -> darling::Error {
-        // An identifier in place of text lacks its quotes.
+        // An identifier instead of a string probably lacks its quotes.
         let quoted = match meta {
             Meta::NameValue(pair) if self.what == Self::TEXT.what => match strip(&pair.value) {
                 Expr::Path(path) => path.path.get_ident().map(|ident| format!("\"{ident}\"")),
@@ -93,7 +93,7 @@ impl Form {
     }
 }
 
-/// Returns the error about a macro call, whose value is not known before its expansion.
+/// Returns the error for a macro call. Its value is unknown before rustc expands it.
 fn unexpanded(key: &str, value: &str, call: &ExprMacro) -> darling::Error {
     let name = call.mac.path.segments.last().map(|it| it.ident.to_string()).unwrap_or_default();
     let remedy = match name.as_str() {
@@ -143,7 +143,7 @@ impl FromMeta for CratePath {
         const FORM: Form = Form { what: "a path", example: "::mcp_aql" };
         match FORM.value(meta)? {
             Expr::Path(path) if path.qself.is_none() => Ok(Self(path.path.clone())),
-            // A path in quotes, as in older attributes.
+            // Attributes of older crates accept a path in quotes, so the message shows the path without them.
             other => Err(match text_literal(other).filter(|text| text.parse::<Path>().is_ok()) {
                 Some(text) => FORM.wanted_as(meta, &text.value()),
                 None => FORM.wanted(meta),

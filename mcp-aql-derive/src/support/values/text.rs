@@ -1,4 +1,4 @@
-//! Texts and names.
+//! Strings and names as values of options.
 
 use darling::FromMeta;
 use mcp_aql_protocol::is_public_name;
@@ -11,7 +11,7 @@ use syn::{Expr, Ident, LitStr, Meta, Token};
 use super::super::{fault, strip, text_literal};
 use super::{Form, key};
 
-/// A string literal that is not empty.
+/// A string literal with at least one character.
 #[derive(Debug, Clone)]
 pub(crate) struct Text(pub(crate) String);
 
@@ -30,7 +30,7 @@ impl FromMeta for Text {
     }
 }
 
-/// A list of string literals that are not empty.
+/// A list of string literals with at least one character each.
 #[derive(Debug, Clone)]
 pub(crate) struct Texts(pub(crate) Vec<String>);
 

@@ -1,4 +1,4 @@
-//! Terms of the protocol: categories, danger levels and formats.
+//! Terms of the protocol as values of options: categories, danger levels and formats.
 
 use darling::FromMeta;
 use mcp_aql_protocol::{DangerLevel, Format, SemanticCategory, nearest_name};
@@ -55,7 +55,7 @@ impl FromMeta for Level {
                     .map(Self)
                     .map_err(|error| fault(text.span(), error));
             }
-            // Audits use the numbers of the levels.
+            // Audit logs contain the numbers of the levels, so the message for a number names its level.
             Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => {
                 let level = number
                     .base10_parse()
@@ -80,7 +80,7 @@ impl FromMeta for Level {
     }
 }
 
-/// The format of a text.
+/// The format of a string.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FormatName(pub(crate) Format);
 
@@ -95,7 +95,7 @@ impl FromMeta for FormatName {
     }
 }
 
-/// Returns the category with this name, or the message about an unknown name.
+/// Returns the category with this name, or the message for an unknown name.
 fn category(name: &str) -> Result<SemanticCategory, String> {
     SemanticCategory::from_name(name).ok_or_else(|| {
         let known = SemanticCategory::ALL.map(SemanticCategory::as_str);
@@ -104,7 +104,7 @@ fn category(name: &str) -> Result<SemanticCategory, String> {
     })
 }
 
-/// Returns the danger level with this name, or the message about an unknown name.
+/// Returns the danger level with this name, or the message for an unknown name.
 fn danger_level(name: &str) -> Result<DangerLevel, String> {
     name.parse().map_err(|_| {
         let words = || DangerLevel::ALL.iter().map(|level| level.as_str());

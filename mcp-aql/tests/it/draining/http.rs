@@ -1,4 +1,4 @@
-//! The drain over HTTP.
+//! Tests of draining over HTTP.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 
 use super::{Folder, Gate, Process, assert_refused, call, hello, reply, written};
 
-/// A process that serves HTTP, and a session of it.
+/// A process that serves HTTP, with one of its sessions.
 struct Server {
     process: Process,
     address: String,
     session: String,
 }
 
-/// A response: its head, and the rest of the connection.
+/// A response: its head, and a reader of the rest of the connection.
 struct Response {
     head: String,
     body: BufReader<TcpStream>,
@@ -45,14 +45,14 @@ impl Server {
         self.request("POST", &[("Mcp-Session-Id", &self.session)], &message.to_string())
     }
 
-    /// Sends a call in the session from a thread, which returns the answer.
+    /// Sends a call of the session on a new thread. The thread returns the answer.
     fn call_in_session(&self, message: &Value) -> JoinHandle<Value> {
         let (address, session) = (self.address.clone(), self.session.clone());
         let body = message.to_string();
         spawn(move || request(&address, "POST", &[("Mcp-Session-Id", &session)], &body).message())
     }
 
-    /// Sends a call of MCP 2026-07-28, which has no session, from a thread, which returns the response.
+    /// Sends a call of MCP 2026-07-28 on a new thread, without a session. The thread returns the response.
     fn call_alone(&self, message: &Value) -> JoinHandle<Response> {
         let mut message = message.clone();
         message["params"]["_meta"] = json!({
@@ -101,7 +101,7 @@ impl Response {
         lines.into_iter().find(|(it, _)| *it == name).map(|(_, value)| value.to_owned())
     }
 
-    /// Reads to the end, and returns the JSON-RPC message, which may be an event.
+    /// Reads the whole body, and returns the JSON-RPC message. The message may be in an event.
     fn message(mut self) -> Value {
         let mut body = String::new();
         self.body.read_to_string(&mut body).unwrap();
@@ -128,7 +128,7 @@ fn running_calls_are_finished_after_a_signal() {
         let started = server.call_in_session(&call(1, "execute_pair", &pair(&files[2], &gate)));
         let mut waiting = vec![gate.arrived()];
         assert_eq!(reply(&started.join().unwrap())["success"], true);
-        // The answer to this one is a stream of events.
+        // The answer to this call is a stream of events.
         let in_session = server.call_in_session(&call(2, "create_pair", &pair(&files[0], &gate)));
         waiting.push(gate.arrived());
         let alone = server.call_alone(&call(3, "create_pair", &pair(&files[1], &gate)));
@@ -164,7 +164,7 @@ fn running_calls_are_finished_after_a_signal() {
         assert!(log.contains("all running calls have finished"), "{log}");
         assert!(log.contains("status=\"completed\""), "the execution has ended by itself: {log}");
         assert!(!log.contains("cut off"), "{log}");
-        // The level of a line, and not the code of an error in it.
+        // This looks for the level of a line, and not for the code of an error in the line.
         assert!(!log.contains(" ERROR "), "refused calls are no faults of the adapter: {log}");
     }
 }
@@ -179,7 +179,7 @@ fn a_resumed_reply_is_sent_before_the_server_ends() {
     message["params"]["_meta"] = json!({ "progressToken": "p" });
     let mut lost = server.in_session(&message);
     let change = gate.arrived();
-    // The connection is lost after the first event.
+    // The client disconnects after the first event.
     let mut line = String::new();
     while !line.starts_with("id: ") {
         line.clear();
@@ -205,7 +205,7 @@ fn calls_that_take_too_long_are_cut_off_and_logged() {
         let started = server.call_in_session(&call(1, "execute_pair", &pair(&files[2], &gate)));
         let mut waiting = vec![gate.arrived()];
         started.join().unwrap();
-        // The clients of these may see a closed connection.
+        // The clients of these calls may see a closed connection.
         let in_session = server.call_in_session(&call(2, "create_pair", &pair(&files[0], &gate)));
         waiting.push(gate.arrived());
         let alone = server.call_alone(&call(3, "create_pair", &pair(&files[1], &gate)));

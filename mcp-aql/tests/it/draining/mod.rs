@@ -1,4 +1,5 @@
-//! A server process that receives a signal while calls run, over HTTP and over standard input and output.
+//! Tests of a server process that receives a signal while calls are running, over HTTP and over standard input and
+//! output.
 
 mod http;
 mod stdio;
@@ -13,13 +14,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// How long a test waits for an event. Only a failing test waits for so long.
+/// The maximum time that a test waits for an event. Only a failing test waits this long.
 const EVENT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Where an operation of the fixture waits for the test.
+/// The listener at which an operation of the fixture waits for the test.
 struct Gate(TcpListener);
 
-/// An operation that waits.
+/// An operation that waits for the test.
 struct WaitingOperation(TcpStream);
 
 impl Gate {
@@ -31,7 +32,7 @@ impl Gate {
         self.0.local_addr().unwrap().to_string()
     }
 
-    /// Waits until an operation has come here.
+    /// Waits until an operation has connected.
     fn arrived(&self) -> WaitingOperation {
         WaitingOperation(self.0.accept().unwrap().0)
     }
@@ -43,7 +44,7 @@ impl WaitingOperation {
     }
 }
 
-/// A folder of one test, removed on drop.
+/// The directory of one test, removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -71,7 +72,7 @@ fn written(file: &Path) -> String {
     std::fs::read_to_string(file).unwrap_or_default()
 }
 
-/// A process of the fixture, which is killed on drop, with the lines of its log.
+/// A process of the fixture, with the lines of its log. It is killed on drop.
 struct Process {
     child: Child,
     log: Receiver<String>,
@@ -94,7 +95,7 @@ impl Process {
         Self { child, log, seen: Vec::new() }
     }
 
-    /// Waits for a line of the log with this text, and returns it.
+    /// Waits for a line of the log that contains `text`, and returns it.
     fn logged(&mut self, text: &str) -> String {
         loop {
             match self.log.recv_timeout(EVENT_TIMEOUT) {
@@ -112,13 +113,13 @@ impl Process {
         assert!(Command::new("kill").args(["-s", name, &process]).status().unwrap().success());
     }
 
-    /// Sends the signal, and waits until the drain has begun.
+    /// Sends the signal, and waits until draining has begun.
     fn stop(&mut self, signal: &str) {
         self.signal(signal);
         self.logged("new calls are refused");
     }
 
-    /// Waits for the end of the process. Returns its log.
+    /// Waits until the process has ended, and returns its log.
     fn ended(mut self) -> String {
         assert!(self.child.wait().unwrap().success());
         let mut seen = std::mem::take(&mut self.seen);
@@ -141,7 +142,7 @@ fn hello() -> Value {
     } })
 }
 
-/// A call of an operation of the fixture, in a session.
+/// Returns a call of an operation of the fixture, for a session.
 fn call(id: u64, operation: &str, params: &Value) -> Value {
     let family = match operation.split('_').next() {
         Some("create") => "create",
@@ -154,13 +155,13 @@ fn call(id: u64, operation: &str, params: &Value) -> Value {
     } })
 }
 
-/// The reply of the operation in an answer to a call.
+/// Returns the operation's reply from the answer to a call.
 fn reply(answer: &Value) -> Value {
     let text = answer["result"]["content"][0]["text"].as_str();
     serde_json::from_str(text.unwrap_or_else(|| panic!("{answer}"))).unwrap()
 }
 
-/// Asserts that a call was refused because the server stops.
+/// Asserts that a call was rejected because the server is shutting down.
 fn assert_refused(answer: &Value) {
     let error = &reply(answer)["error"];
     assert_eq!(error["code"], "INTERNAL_ERROR", "{answer}");

@@ -1,4 +1,4 @@
-//! The drain over standard input and output.
+//! Tests of draining over standard input and output.
 
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::process::{ChildStdin, ChildStdout};
@@ -85,7 +85,7 @@ fn a_change_outlives_the_end_of_the_input() {
     let Client { stdin, mut lines } = client;
     drop(stdin);
     let mut answer = || -> Value { serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap() };
-    // The READ is cancelled after half a second, and its error names no line of the log.
+    // The READ is canceled after half a second. Its error does not refer to a line of the log.
     let cancelled = answer();
     assert_eq!(cancelled["id"], 2);
     let error = &reply(&cancelled)["error"];

@@ -1,4 +1,4 @@
-//! Access checks of the HTTP transport.
+//! Tests of access checks over HTTP.
 
 use std::net::SocketAddr;
 
@@ -63,10 +63,10 @@ fn other_machines_are_served_only_with_authentication_or_by_explicit_choice() {
 
 #[tokio::test]
 async fn a_reply_has_a_media_type_that_the_client_accepts() {
-    // A message for rmcp, and a call that is answered without it.
+    // The first message is handled by rmcp, and the second one is answered without it.
     let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"mcp_aql_read","arguments":{"operation":"list_notes"}}}"#;
-    // A call whose reply follows notifications.
+    // The reply to this call follows notifications.
     let export = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"mcp_aql_execute","arguments":{"operation":"execute_export","params":{"steps":3}},"_meta":{"progressToken":1}}}"#;
     let server = start(builder(), HttpOptions::new()).await;
     let id = server.session("2025-11-25").await;
@@ -74,7 +74,7 @@ async fn a_reply_has_a_media_type_that_the_client_accepts() {
         ("*/*", &["application/json", "text/event-stream"][..]),
         ("application/*, text/*;q=0.5", &["application/json", "text/event-stream"]),
         ("application/json, */*;q=0.1", &["application/json", "text/event-stream"]),
-        // Not sent.
+        // The header is not sent.
         ("", &["application/json", "text/event-stream"]),
         ("application/json", &["application/json"]),
         ("application/*", &["application/json"]),

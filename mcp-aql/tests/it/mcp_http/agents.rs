@@ -1,4 +1,4 @@
-//! Agents that execute while the server stops.
+//! Tests of agents that execute while the server stops.
 
 use std::sync::Arc;
 use std::time::Duration;

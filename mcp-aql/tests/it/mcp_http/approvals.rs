@@ -1,4 +1,5 @@
-//! Thousands of forged, replayed and crossed confirmations over HTTP. A model of its own decides which may run.
+//! Sends thousands of forged, replayed and crossed confirmations over HTTP. An independent model decides which calls
+//! may run.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -19,20 +20,20 @@ use super::authentication::reply;
 use super::keep_alive::KeepAlive;
 use super::{Server, newest, start};
 
-/// The number of calls with a token that must not run.
+/// The number of calls whose token must not be accepted.
 const FORGERIES: usize = 10_000;
-/// One of this many steps issues a token, and every other one of these uses it.
+/// One of this many steps issues a token. Half of the issued tokens are used.
 const GENUINE_SHARE: u64 = 10;
-/// The number of forgeries in one request. Single calls take three times as long.
+/// The number of forgeries in one request. Single calls would take three times as long.
 const BATCH: usize = 20;
-/// The lifetime of a confirmation and the tolerance for clocks, in seconds.
+/// The validity of a confirmation plus the tolerance for clocks, in seconds.
 const LIFETIME: i64 = 300 + 30;
 const START: i64 = 1_900_000_000;
 
-/// A call that has run: the operation, its parameters, and the subject of the principal.
+/// A completed call: the operation, its parameters, and the subject of the principal.
 type Run = (&'static str, Value, String);
 
-/// Records the calls that run.
+/// Records the completed calls.
 #[derive(Clone, Default)]
 struct Ledger(Arc<Mutex<Vec<Run>>>);
 
@@ -123,7 +124,7 @@ impl Ledger {
     }
 }
 
-/// A seeded generator of numbers: SplitMix64.
+/// A seeded random number generator: SplitMix64.
 struct Random(u64);
 
 impl Random {
@@ -144,7 +145,7 @@ impl Random {
     }
 }
 
-/// A caller: a bearer token and its principal, alone or in a session.
+/// A caller: a bearer token with its principal, with or without a session.
 #[derive(Clone, PartialEq)]
 struct Caller {
     bearer: &'static str,
@@ -169,7 +170,7 @@ impl Call {
         }
     }
 
-    /// What the operation records if the caller runs it.
+    /// Returns the record of the operation if the caller runs it.
     fn run_by(&self, caller: &Caller) -> Run {
         let mut params = Value::from(self.params.clone());
         match self.operation {
@@ -183,7 +184,7 @@ impl Call {
     }
 }
 
-/// A token that the server has issued.
+/// A token issued by the server.
 #[derive(Clone)]
 struct Issued {
     token: String,
@@ -194,9 +195,9 @@ struct Issued {
 }
 
 impl Issued {
-    /// Whether the token allows a call, as the book describes it.
+    /// Returns `true` if the token allows a call, according to the book.
     fn allows(&self, caller: &Caller, call: &Call, now: i64) -> bool {
-        // Without a session, the principal has one of its own for each tenant.
+        // Without a session, the principal has an implicit session for each tenant.
         let is_own = self.caller.subject == caller.subject && self.caller.session == caller.session;
         let has_same_claims = self.caller.tenant == caller.tenant;
         let is_fresh = !self.is_used && now - self.issued_at <= LIFETIME;
@@ -220,7 +221,7 @@ impl Log {
     }
 }
 
-/// The shop, its callers, and the model.
+/// The server under test, its callers, and the model.
 struct Shop {
     server: Server,
     connection: KeepAlive,
@@ -230,7 +231,7 @@ struct Shop {
     random: Random,
     callers: Vec<Caller>,
     issued: Vec<Issued>,
-    /// The indexes of the issued tokens.
+    /// The index of each issued token.
     places: HashMap<String, usize>,
 }
 
@@ -241,7 +242,7 @@ const BEARERS: [(&str, &str, &str); 4] = [
     ("bo-1", "bo", "south"),
 ];
 
-/// Another token of the first caller.
+/// A second token of the first caller.
 const SECOND_TOKEN: (&str, &str, &str) = ("ada-3", "ada", "north");
 
 impl Shop {
@@ -254,7 +255,7 @@ impl Shop {
             .time_source(TimeSource::new(move || {
                 DateTime::from_timestamp(seconds.load(Ordering::SeqCst), 0).unwrap()
             }))
-            // The limits on confirmations and guesses, which have their own tests, come after all of this.
+            // The limits on confirmations and guesses have tests of their own, so they are raised here.
             .confirmations_per_minute(1_000_000)
             .audit_sink(Arc::clone(&audit));
         let mut tokens = StaticTokens::new();
@@ -275,7 +276,7 @@ impl Shop {
             let caller = |session| Caller { bearer, subject, tenant, session };
             callers.extend(sessions.into_iter().map(caller));
         }
-        // A session belongs to the principal, with each of its tokens.
+        // A session can be used with each token of its principal.
         let shared = Caller { bearer: SECOND_TOKEN.0, ..callers[4].clone() };
         callers.push(shared);
         let connection = KeepAlive::connect(server.address).await;
@@ -296,8 +297,8 @@ impl Shop {
         self.clock.load(Ordering::SeqCst)
     }
 
-    /// Makes calls of one tool, several of them as a batch. Returns their replies and the entries that they have added to
-    /// the audit log.
+    /// Makes calls of one tool. Several calls are sent as a batch. Returns the replies, and the entries that the calls
+    /// added to the audit log.
     async fn send(
         &mut self,
         caller: &Caller,
@@ -363,7 +364,7 @@ impl Shop {
         Call { operation, params }
     }
 
-    /// Has a token issued for a call.
+    /// Requests a token for a call.
     async fn issue(&mut self, caller: Caller, call: Call) -> usize {
         let (asked, entries) = self.send(&caller, &[(None, &call)]).await;
         let asked = &asked[0];
@@ -376,13 +377,14 @@ impl Shop {
         self.issued.len() - 1
     }
 
-    /// Sends a token with a call, see [`attempt_all`](Self::attempt_all).
+    /// Sends a token with a call. See [`attempt_all`](Self::attempt_all).
     async fn attempt(&mut self, token: &str, caller: &Caller, call: &Call) -> Option<String> {
         self.attempt_all(caller, &[(token.to_owned(), call.clone())]).await.remove(0)
     }
 
-    /// Sends calls with tokens. Returns the codes of the refusals, or `None` for calls that have run. Compares what
-    /// happens with the model, with the audit log, and with what the operations recorded.
+    /// Sends calls with tokens. Returns the error codes, or `None` for calls that were run.
+    ///
+    /// The results are compared with the model, with the audit log, and with the records of the operations.
     async fn attempt_all(
         &mut self,
         caller: &Caller,
@@ -414,16 +416,17 @@ impl Shop {
         outcomes
     }
 
-    /// Returns a forgery of a token: another text, caller or call than it was issued for, or the same too late or again.
+    /// Returns a forgery of a token: the token, the caller or the call differs, or the same attempt comes too late or a
+    /// second time.
     fn forge(&mut self) -> (String, Caller, Call) {
         let kind = self.random.below(10);
         let now = self.now();
         let issued = loop {
             let issued = &self.issued[self.random.below(self.issued.len())];
             let fits = match kind {
-                // Most older ones have expired.
+                // Most of the older tokens have expired.
                 0..8 => !issued.is_used && now - issued.issued_at < LIFETIME,
-                // As they were issued, but used or expired.
+                // These are sent as issued, but they are used or expired.
                 _ => issued.is_used || now - issued.issued_at > LIFETIME,
             };
             if fits {
@@ -447,7 +450,7 @@ impl Shop {
         (token, caller, call)
     }
 
-    /// Returns a token that the server has not issued, in its form.
+    /// Returns a token of the correct form that the server has not issued.
     fn another_token(&mut self) -> String {
         const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
         let prefix = *self.random.pick(&["conf_", "cont_", "quota_"]);
@@ -455,7 +458,7 @@ impl Shop {
         prefix.chars().chain(random.collect::<Vec<_>>()).collect()
     }
 
-    /// Returns the call of another operation with the same parameters, if one has them.
+    /// Returns a call of another operation with the same parameters, if there is such an operation.
     fn crossed(&mut self, call: Call) -> Call {
         let others: &[&'static str] = match call.operation {
             "delete_order" => &["delete_invoice", "delete_tenant_order"],
@@ -488,7 +491,7 @@ impl Shop {
 fn flip(token: &mut String, random: &mut Random) {
     let mut bytes = std::mem::take(token).into_bytes();
     let place = random.below(bytes.len());
-    // The highest bit would make it invalid UTF-8.
+    // Flipping the highest bit would result in invalid UTF-8.
     bytes[place] ^= 1 << random.below(7);
     *token = String::from_utf8(bytes).unwrap();
 }
@@ -504,7 +507,7 @@ fn cut(token: &mut String, random: &mut Random) {
     }
 }
 
-/// Checks that a refusal is in the audit log, and returns its code.
+/// Checks that a rejection is in the audit log, and returns its code.
 fn refusal(caller: &Caller, call: &Call, reply: &Value, entries: &[Value]) -> String {
     let code = reply["error"]["code"].as_str().unwrap_or_else(|| panic!("{reply}"));
     assert!(code.starts_with("TOKEN_"), "{reply}");
@@ -540,7 +543,7 @@ async fn ten_thousand_forged_confirmations_run_nothing_and_are_in_the_audit_log(
         if shop.random.next() % GENUINE_SHARE == 0 {
             let (caller, call) = (shop.random.pick(&shop.callers).clone(), shop.any_call());
             let issued = shop.issue(caller.clone(), call.clone()).await;
-            // Not all are used, so that forgeries start from unused ones as well.
+            // Some tokens stay unused, so that forgeries of unused tokens are possible, too.
             if shop.random.below(2) == 0 {
                 let token = shop.issued[issued].token.clone();
                 assert_eq!(shop.attempt(&token, &caller, &call).await, None);
@@ -570,7 +573,7 @@ async fn ten_thousand_forged_confirmations_run_nothing_and_are_in_the_audit_log(
                         *refused.entry(code).or_default() += 1;
                         forgeries += 1;
                     }
-                    // The change chose the same caller, or the same parameters.
+                    // The change happened to choose the same caller or the same parameters.
                     None => others += 1,
                 }
             }

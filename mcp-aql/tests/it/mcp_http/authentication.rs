@@ -1,4 +1,4 @@
-//! Authentication over HTTP, and what belongs to a principal.
+//! Tests of authentication over HTTP, and of the resources of a principal.
 
 use mcp_aql::auth::{Access, AuthenticationError, Authenticator, Principal, StaticTokens};
 use mcp_aql::prelude::*;
@@ -55,7 +55,7 @@ fn call(tool: &str, operation: &str, params: Value) -> Value {
         "name": tool, "arguments": { "operation": operation, "params": params } } })
 }
 
-/// A call in the form of MCP 2026-07-28, without a session.
+/// Returns a call in the form of MCP 2026-07-28, without a session.
 pub(crate) fn stateless(
     tool: &'static str,
     operation: &str,
@@ -72,20 +72,20 @@ pub(crate) fn stateless(
     (headers, body.to_string())
 }
 
-/// The reply in an answer.
+/// Returns the reply in an answer.
 pub(crate) fn reply(answer: &str) -> Value {
     let at = answer.find("\"text\":").unwrap_or_else(|| panic!("{answer}")) + "\"text\":".len();
     let text = serde_json::Deserializer::from_str(&answer[at..]).into_iter::<String>().next();
     serde_json::from_str(&text.unwrap().unwrap()).unwrap()
 }
 
-/// A value of a header of an answer.
+/// Returns the value of a header of an answer.
 fn header<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
     answer.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
 }
 
 impl Server {
-    /// Opens a session with a token.
+    /// Opens a session with this bearer token.
     pub(crate) async fn session_of(&self, bearer: &str) -> String {
         let (_, answer) = self.post(&[("Authorization", bearer)], hello()).await;
         let id = header(&answer, "mcp-session-id").unwrap_or_else(|| panic!("{answer}"));
@@ -118,7 +118,7 @@ async fn requests_without_a_valid_token_are_refused() {
             let (actual, answer) = server.post(&all, body).await;
             assert_eq!(actual, status, "{headers:?}: {answer}");
             let challenge = header(&answer, "www-authenticate").unwrap();
-            // Clients would look for an authorization server there.
+            // Clients would look for an authorization server in this document.
             assert!(challenge.starts_with("Bearer scope") || challenge.starts_with("Bearer error"));
             assert!(!challenge.contains("resource_metadata="), "{challenge}");
             assert_eq!(challenge.contains("error="), error.is_some(), "{challenge}");
@@ -137,7 +137,7 @@ async fn requests_without_a_valid_token_are_refused() {
     }
 }
 
-/// Tokens that an authorization server issues.
+/// The tokens of an authorization server.
 struct Issued(StaticTokens);
 
 impl Authenticator for Issued {
@@ -249,7 +249,7 @@ async fn a_missing_scope_is_a_reply_without_challenges() {
     let error = &reply(&answer)["error"];
     assert_eq!(error["code"], "PERMISSION_DENIED");
     assert_eq!(error["details"]["required_scope"], "things:delete");
-    // A request without a token is still refused.
+    // A request without a token is still rejected.
     assert_eq!(server.post(&[], "{}").await.0, 401);
 }
 
@@ -274,7 +274,7 @@ async fn sessions_belong_to_the_principal_that_opened_them() {
             let resumed =
                 [headers[0], headers[1], ("Last-Event-ID", "0/0"), ("Accept", "text/event-stream")];
             assert_eq!(server.send("GET", &resumed, "").await.0, 404);
-            // The answer does not show whether the session exists.
+            // The answer does not reveal whether the session exists.
             let mut resumed = resumed;
             resumed[2].1 = "1/7/01234567/7";
             let foreign = server.send("GET", &resumed, "").await;
@@ -355,14 +355,14 @@ async fn one_principal_does_not_use_up_the_sessions() {
     let one = server.session_of("Bearer ada-1").await;
     let two = server.session_of("Bearer ada-2").await;
     assert_eq!(status("Bearer ada-1", &one).await, 200);
-    // A further session of a principal evicts one of its own, although another one was unused for longer.
+    // Another session of the principal evicts one of its own, although a session of someone else was unused for longer.
     let three = server.session_of("Bearer ada-1").await;
     assert_eq!(status("Bearer ada-2", &two).await, 404);
     for (token, id) in [("Bearer ada-2", &one), ("Bearer ada-2", &three), ("Bearer eve-1", &others)]
     {
         assert_eq!(status(token, id).await, 200, "{token}");
     }
-    // If all of them are in use, it is refused.
+    // If all sessions of the principal are in use, the request is rejected.
     let mut streams = Vec::new();
     for id in [&one, &three] {
         let mut stream = TcpStream::connect(server.address).await.unwrap();
@@ -383,7 +383,7 @@ async fn one_principal_does_not_use_up_the_sessions() {
             "{answer}"
         );
     }
-    // The limit of all of them is another one, and evicts the sessions of any principal.
+    // The limit on all sessions is separate. It evicts sessions of any principal.
     let root = server.session_of("Bearer root").await;
     assert_eq!(status("Bearer root", &root).await, 200);
     server.session_of("Bearer root").await;
@@ -511,7 +511,7 @@ async fn principals_without_sessions_share_no_account() {
     }
 }
 
-/// An adapter with this configuration file.
+/// Builds an adapter with this configuration file.
 fn with_file(text: &str) -> Result<Adapter, mcp_aql::BuildError> {
     let path = std::env::temp_dir().join(format!("mcp-aql-{}.toml", uuid()));
     std::fs::write(&path, text).unwrap();

@@ -1,4 +1,4 @@
-//! Batches of JSON-RPC, which only MCP 2025-03-26 has.
+//! Tests of batches of JSON-RPC. Only MCP 2025-03-26 has them.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,7 +18,7 @@ fn note(id: u32, title: &str) -> Value {
     call(id, "mcp_aql_create", "create_note", json!({ "title": title }))
 }
 
-/// Returns the ids of the answers, from a list or from events.
+/// Returns the ids of the answers in a list or in events.
 fn ids(answer: &str) -> Vec<u64> {
     let (_, body) = answer.split_once("\r\n\r\n").unwrap();
     let mut ids: Vec<_> = body
@@ -43,7 +43,7 @@ async fn the_version_that_has_batches_gets_an_answer_to_each_message() {
     let batch = json!([note(1, "Milk"), ready, list(2), ping, note(4, "Tea")]);
     let (status, answer) = server.post(&own, batch.to_string()).await;
     assert_eq!((status, ids(&answer)), (200, vec![1, 2, 3, 4]), "{answer}");
-    // If no answer is sent as an event, they are sent as a list.
+    // If no answer is sent as an event, the answers are sent as a list.
     let (status, answer) = server.post(&own, json!([list(5), list(6)]).to_string()).await;
     assert_eq!((status, ids(&answer)), (200, vec![5, 6]), "{answer}");
     assert!(
@@ -114,7 +114,7 @@ async fn the_replies_to_a_batch_have_the_room_of_one() {
         let id = if sessions { Some(server.session("2025-03-26").await) } else { None };
         let own: Vec<_> = id.iter().map(|id| ("Mcp-Session-Id", id.as_str())).collect();
         let title = "t".repeat(300_000);
-        // Calls that are answered directly in a session, and calls that rmcp answers there.
+        // Some calls of a session are answered directly, and the others by rmcp.
         let list = |id| call(id, "mcp_aql_read", "get_note", json!({ "note_id": 1 }));
         let messages = (0..10).map(|id| if id < 5 { note(id, &title) } else { list(id) });
         let (status, answer) = server.post(&own, Value::from_iter(messages).to_string()).await;
@@ -167,7 +167,7 @@ async fn each_call_of_a_batch_is_one_event_with_its_principal() {
         let (status, answer) = server.post(&own, Value::from_iter(messages).to_string()).await;
         assert_eq!((status, ids(&answer)), (200, vec![0, 1, 2, 3, 4, 5, 9]), "{answer}");
         let events = std::mem::take(&mut *log.lock().unwrap());
-        // A call that did not start because nothing has room any more has no operation.
+        // A call that was not started for lack of space in the reply has no operation.
         let ran =
             events.iter().filter(|(operation, ..)| operation.as_deref() == Some("create_note"));
         let ran = ran.count();

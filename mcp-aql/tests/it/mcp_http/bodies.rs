@@ -1,4 +1,4 @@
-//! Bodies that cannot be read.
+//! Tests of bodies that cannot be read.
 
 use mcp_aql::HttpOptions;
 use serde_json::json;
@@ -14,7 +14,7 @@ async fn oversized_bodies_get_413() {
     let server = start(builder(), HttpOptions::new()).await;
     let (status, _) = server.post(&[], &"x".repeat(4 << 20)).await;
     assert_eq!(status, 413);
-    // A request that exceeds the protocol's limit, but not that of HTTP, gets the protocol's error.
+    // A request above the limit of MCP-AQL, but below the limit of HTTP, receives the error of MCP-AQL.
     let client = server.connect().await;
     let arguments = json!({ "operation": "list_notes", "params": { "x": "x".repeat(2 << 20) } });
     let result = client.call_tool(request("mcp_aql_read", &arguments)).await.unwrap();
@@ -137,7 +137,7 @@ async fn a_body_that_is_cut_off_is_no_fault_of_the_server() {
                 stream.shutdown().await.unwrap();
                 let mut answer = String::new();
                 stream.read_to_string(&mut answer).await.unwrap();
-                // A client that is gone gets no answer.
+                // A client that has disconnected receives no answer.
                 assert!(
                     answer.is_empty()
                         || answer.starts_with("HTTP/1.1 400 ") && answer.contains("-32600"),

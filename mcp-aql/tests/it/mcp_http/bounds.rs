@@ -1,4 +1,4 @@
-//! Limits on sessions, connections and durations.
+//! Tests of limits on sessions, connections and durations.
 
 use std::time::Duration;
 
@@ -82,7 +82,7 @@ async fn a_router_that_is_no_adapter_is_guarded_as_one() {
     }
     stop.send(()).unwrap();
     timeout(Duration::from_secs(20), serving).await.unwrap().unwrap().unwrap();
-    // Addresses that other machines can reach require a host name.
+    // An address that other machines can reach requires a host name.
     let listener = TcpListener::bind("0.0.0.0:0").await.unwrap();
     let refused = HttpOptions::new().serve_router(listener, axum::Router::new(), async {}).await;
     assert!(refused.unwrap_err().to_string().contains("--allow-remote"));

@@ -1,4 +1,4 @@
-//! The extensions of HTTP requests, which middleware sets, as operations see them.
+//! Tests of the extensions of HTTP requests: operations can read values set by middleware.
 
 use axum::extract::Request;
 use mcp_aql::prelude::*;
@@ -72,7 +72,12 @@ async fn start() -> Server {
     Server { address, stop, done }
 }
 
-/// A call of a tool, with a progress token if there is one.
+/// Returns a call of a tool, with a progress token if one is given.
+///
+/// ```json
+/// { "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "_meta": { "progressToken": "p" },
+///     "name": "mcp_aql_read", "arguments": { "operation": "get_user", "params": {} } } }
+/// ```
 fn call(tool: &str, operation: &str, params: Value, progress: Option<&str>) -> Value {
     let mut call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
         "name": tool, "arguments": { "operation": operation, "params": params } } });
@@ -82,7 +87,7 @@ fn call(tool: &str, operation: &str, params: Value, progress: Option<&str>) -> V
     call
 }
 
-/// The data of the only reply in an answer.
+/// Returns the data of the only reply in an answer.
 fn data(answer: &str) -> Value {
     let at = answer.find("\"text\":").unwrap_or_else(|| panic!("{answer}"));
     let text = serde_json::Deserializer::from_str(&answer[at + "\"text\":".len()..])
@@ -107,7 +112,7 @@ async fn extensions_of_requests_reach_operations_of_sessions() {
                     let call = call(tool, operation, json!({}), progress);
                     let (_, answer) = server.post(&headers, call.to_string()).await;
                     assert_eq!(data(&answer), name, "{version} {operation} {progress:?}");
-                    // A batch of MCP-AQL.
+                    // This is a batch of MCP-AQL.
                     let mut batch = call.clone();
                     batch["params"]["arguments"] =
                         json!({ "operations": [{ "operation": operation }] });

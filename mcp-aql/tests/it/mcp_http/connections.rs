@@ -1,4 +1,4 @@
-//! Limits on connections and on the bytes of pending requests.
+//! Tests of limits on connections and on the bytes of pending requests.
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
@@ -16,14 +16,14 @@ async fn answers(server: &Server) -> bool {
     server.post(&headers, body).await.0 == 200
 }
 
-/// Opens a connection and sends a part of a request.
+/// Opens a connection and sends the beginning of a request.
 async fn sent(server: &Server, text: &str) -> TcpStream {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     stream.write_all(text.as_bytes()).await.unwrap();
     stream
 }
 
-/// Returns a request for a call that runs until it is cancelled, with this text as metadata.
+/// Returns a request for a call that runs until it is canceled. `text` is added as metadata.
 fn waiting_call(session: &str, id: u32, text: &str) -> String {
     let call = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {
         "name": "mcp_aql_execute",
@@ -39,7 +39,7 @@ fn waiting_call(session: &str, id: u32, text: &str) -> String {
 /// Returns the output until the server closes the connection.
 async fn read_to_end(mut stream: TcpStream) -> String {
     let mut answer = Vec::new();
-    // A reset counts as the end.
+    // A connection reset counts as the end.
     let _ = stream.read_to_end(&mut answer).await;
     String::from_utf8(answer).unwrap()
 }
@@ -52,14 +52,14 @@ async fn idle_connections_make_room_the_oldest_first() {
     let session = server.session("2025-11-25").await;
     let busy = sent(&server, &waiting_call(&session, 1, "")).await;
     reached(&signals.started, 1).await;
-    // Without the limit, each of these would be kept for the client timeout.
+    // Without the limit, each of these connections would stay open until the client timeout.
     let mut idle = Vec::new();
     for place in 0..250 {
         let text = if place % 2 == 0 { "" } else { "POST /mcp HTTP/1.1\r\nHost: loc" };
         idle.push(sent(&server, text).await);
     }
     assert!(answers(&server).await, "a new client is answered");
-    // At most three of 250 idle connections remain, the newest.
+    // At most three of the 250 idle connections remain: the newest ones.
     for stream in idle.drain(..247) {
         assert_eq!(read_to_end(stream).await, "");
     }
@@ -92,7 +92,7 @@ async fn unfinished_bodies_are_given_up_the_oldest_first() {
         unfinished.push(read_to_end(sent(&server, &text).await));
     }
     assert!(answers(&server).await, "a whole request has room");
-    // At most three fit into 600 KiB. If a connection is closed with unread bytes, its answer may be lost.
+    // At most three requests fit into 600 KiB. If a connection is closed with unread bytes, its answer may be lost.
     let mut refused = 0;
     for _ in 0..77 {
         let answer = unfinished.next().await.unwrap();
@@ -106,7 +106,7 @@ async fn unfinished_bodies_are_given_up_the_oldest_first() {
 #[tokio::test]
 async fn running_calls_do_not_count_towards_pending_bytes() {
     let signals = Signals::default();
-    // The longest request needs 256 KiB, which is then the whole limit.
+    // The longest request needs 256 KiB, so this becomes the limit.
     let limits = SizeLimits { max_request_size: 64 << 10, ..SizeLimits::default() };
     let options = HttpOptions::new().max_inflight_bytes(1);
     let server = start(builder_with(&signals).limits(limits), options).await;

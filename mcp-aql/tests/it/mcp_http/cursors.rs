@@ -1,4 +1,4 @@
-//! Cursors over HTTP, which belong to the principal that received them.
+//! Tests of cursors over HTTP: a cursor belongs to the principal that received it.
 
 use mcp_aql::auth::{Principal, StaticTokens};
 use mcp_aql::prelude::*;

@@ -1,4 +1,4 @@
-//! Calls that are answered without rmcp, compared with those that rmcp handles.
+//! Tests of calls that are answered without rmcp. Their answers are compared with those of rmcp.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use super::{Server, hello, start};
 use crate::support::adapter::{Signals, builder, builder_with};
 use crate::support::reached;
 
-/// A READ that waits for a time or until its caller cancels.
+/// A READ that waits for a duration, or until its caller cancels it.
 struct Watch(Signals);
 
 impl Operations for Watch {
@@ -40,7 +40,7 @@ impl Operations for Watch {
     )];
 }
 
-/// Counts the calls that were cancelled.
+/// Counts the canceled calls.
 struct CancelCounter(Arc<tokio::sync::watch::Sender<u32>>);
 
 impl Drop for CancelCounter {
@@ -53,7 +53,7 @@ pub(super) fn watching(signals: &Signals) -> AdapterBuilder {
     builder_with(signals).operations(Watch(signals.clone()))
 }
 
-/// The parts of an answer: its content type and its JSON-RPC message.
+/// Returns the content type and the JSON-RPC message of an answer.
 pub(super) fn opened(answer: &str) -> (&str, Value) {
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     let kind = head.lines().find_map(|line| line.strip_prefix("content-type: ")).unwrap_or("");
@@ -92,13 +92,13 @@ fn alone(tool: &str, arguments: Value) -> ([(&'static str, String); 3], Value) {
     (headers, call)
 }
 
-/// Fails after a timeout.
+/// Awaits an answer. Panics after a timeout.
 pub(super) async fn soon<T>(answer: impl Future<Output = T>) -> T {
     let answer = tokio::time::timeout(Duration::from_secs(60), answer).await;
     answer.unwrap_or_else(|_| panic!("the call still runs"))
 }
 
-/// A header for which only rmcp handles the request.
+/// A header with which the request is handled by rmcp.
 const DETOUR: (&str, &str) = ("Accept", "application/json;q=1, text/event-stream");
 
 const JSON: &str = "application/json";
@@ -409,7 +409,7 @@ async fn a_change_that_has_begun_outlives_its_caller() {
         answer = server.post(&own, body.to_string()) => panic!("{answer:?}"),
         () = reached(&signals.started, 1) => {}
     }
-    // The operation was notified and ended by itself.
+    // The operation was notified of the cancellation, and ended by itself.
     reached(&signals.cancelled, 1).await;
 }
 
@@ -425,7 +425,7 @@ async fn a_session_in_use_does_not_end() {
         assert_eq!((status, opened(&answer).0), (200, JSON), "{answer}");
         tokio::time::sleep(session_timeout / 6).await;
     }
-    // A call that comes before the session has ended prolongs it.
+    // A call before the end of the session prolongs it.
     for wait in 2.. {
         tokio::time::sleep(session_timeout * wait).await;
         match server.post(&[("Mcp-Session-Id", &id)], &list).await.0 {
@@ -520,14 +520,14 @@ async fn an_id_of_any_size_is_answered_in_whatever_form() {
             );
         }
         assert!(answered && !answer.contains("isError\":true"), "{body}: {answer}");
-        // A reply that is fetched again has the same id.
+        // A resumed reply has the same id.
         let mut events = answer.lines().filter_map(|line| line.strip_prefix("id: "));
         let Some(event) = events.find(|event| event.contains('/')) else { continue };
         let headers = [&in_session[..], &[("Last-Event-ID", event)]].concat();
         let (_, again) = server.send("GET", &headers, "").await;
         assert!(again.contains(&format!(r#""id":{id},"result""#)), "{body}: {again}");
     }
-    // A fault in the message is answered by the id as well.
+    // An error in the message is answered with the id as well.
     let faulty = of_id(&json!({ "jsonrpc": "2.0", "id": "a", "method": "tools/zork" }));
     let (_, answer) = server.post(&in_session, faulty).await;
     assert!(answer.contains(&format!(r#""id":{id},"error""#)), "{answer}");

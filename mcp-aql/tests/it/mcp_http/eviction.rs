@@ -1,4 +1,4 @@
-//! Sessions that are evicted at the limit on sessions.
+//! Tests of the eviction of sessions when their limit is reached.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::support::adapter::{Signals, builder, builder_with};
 use crate::support::reached;
 use crate::support::works::works;
 
-/// A client that holds the stream of events of its session open.
+/// A client that keeps the event stream of its session open.
 struct Listening(BufReader<TcpStream>);
 
 impl Server {
@@ -36,12 +36,12 @@ impl Server {
         self.post(&[("Mcp-Session-Id", session)], body.to_string()).await
     }
 
-    /// Holds state in a session. Returns the status.
+    /// Stores state in a session. Returns the status.
     async fn hold(&self, session: &str) -> u16 {
         self.run(session, "mcp_aql_execute", json!({ "operation": "execute_hold" })).await.0
     }
 
-    /// Opens a session as soon as there is room for it. Returns its id.
+    /// Opens a session as soon as the limit permits it. Returns its id.
     async fn session_when_possible(&self) -> String {
         let opened = async {
             loop {
@@ -73,12 +73,12 @@ async fn sessions_in_use_are_not_evicted() {
     assert_eq!((server.hold(&one).await, server.hold(&two).await), (200, 200));
     let (headers, body) = newest("list_notes");
     assert_eq!(server.post(&headers, body).await.0, 200);
-    // The place of a session that its client ends becomes available.
+    // A session that its client ends no longer counts.
     assert_eq!(server.send("DELETE", &[("Mcp-Session-Id", &one)], "").await.0, 202);
     let three = server.session("2025-11-25").await;
     let third = server.listen(&three).await;
     assert_eq!(server.post(&[], hello()).await.0, 503);
-    // A client that disconnects without a word leaves an idle session.
+    // A client that disconnects without ending its session leaves it idle.
     drop((first.0, second.0));
     server.session_when_possible().await;
     assert_eq!((server.hold(&two).await, server.hold(&three).await), (404, 200));
@@ -104,7 +104,7 @@ async fn the_session_unused_for_longest_makes_room() {
     assert_eq!((server.hold(&ids[0]).await, server.hold(&ids[4]).await), (200, 200));
     ids.push(server.session("2025-11-25").await);
     assert_eq!((server.hold(&ids[3]).await, server.hold(&ids[0]).await), (404, 200));
-    // Its client sees that the session has ended for every kind of request.
+    // The client learns from every kind of request that its session has ended.
     let headers = [("Mcp-Session-Id", &*ids[1])];
     for method in ["GET", "DELETE"] {
         assert_eq!(server.send(method, &headers, "").await.0, 404, "{method}");
@@ -125,7 +125,7 @@ async fn sessions_whose_clients_leave_while_they_are_opened_can_be_evicted() {
     for attempt in 0..1000 {
         let mut stream = TcpStream::connect(server.address).await.unwrap();
         stream.write_all(request.as_bytes()).await.unwrap();
-        // The timer of the runtime is too coarse to reach every moment.
+        // The timer of the runtime is too coarse for these delays.
         std::thread::sleep(Duration::from_micros(attempt % 100 * 20));
     }
     let mut held = Vec::new();

@@ -1,11 +1,11 @@
-//! A client that sends many hand-written requests over one connection.
+//! A client that sends hand-written requests over one connection.
 
 use std::net::SocketAddr;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 
-/// A connection.
+/// An open connection to the server.
 pub(crate) struct KeepAlive {
     stream: BufReader<TcpStream>,
     address: SocketAddr,
@@ -47,7 +47,7 @@ impl KeepAlive {
         }
         match length {
             Some(length) => self.append(&mut answer, length).await,
-            // Events come in chunks.
+            // Events are sent in chunks.
             None => loop {
                 let length = usize::from_str_radix(&self.line().await, 16).unwrap();
                 self.append(&mut answer, length).await;

@@ -1,4 +1,4 @@
-//! Streamable HTTP on loopback: rmcp's client, and hand-written requests.
+//! Tests of streamable HTTP on the loopback interface, with rmcp's client and with hand-written requests.
 
 mod access;
 #[cfg(feature = "safety")]
@@ -72,7 +72,7 @@ impl Server {
         id.to_owned()
     }
 
-    /// Sends a hand-written request and returns the status and the answer's text.
+    /// Sends a hand-written request. Returns the status and the whole answer.
     async fn post(&self, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> (u16, String) {
         self.send("POST", headers, body).await
     }
@@ -87,8 +87,8 @@ impl Server {
         self.send_in_pieces(&format!("{method} /mcp"), headers, &[body.as_ref()]).await
     }
 
-    /// Like [`send`](Self::send), with a method and a path, and with a pause before each further piece of the body. A header
-    /// with an empty value is not sent.
+    /// Like [`send`](Self::send), with a method and a path. There is a pause before each piece of the body after the
+    /// first. A header with an empty value is not sent.
     async fn send_in_pieces(
         &self,
         target: &str,
@@ -118,7 +118,7 @@ impl Server {
             if index > 0 {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
-            // A server that refuses a request may close the connection before all of it is sent.
+            // A server that rejects a request may close the connection before it has received the whole body.
             let _ = stream.write_all(piece).await;
         }
         let mut answer = Vec::new();
@@ -133,7 +133,7 @@ fn request(tool: &'static str, arguments: &Value) -> CallToolRequestParams {
     CallToolRequestParams::new(tool).with_arguments(arguments.as_object().unwrap().clone())
 }
 
-/// Returns the reply inside a tool's result.
+/// Returns the reply in a tool's result.
 fn text(result: &CallToolResult) -> &str {
     &result.content[0].as_text().unwrap().text
 }

@@ -1,4 +1,4 @@
-//! The paths for probes: `/livez` and `/readyz`.
+//! Tests of the probes `/livez` and `/readyz`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use super::authentication::{reply, stateless};
 use super::{Server, start};
 
-/// How a store behaves.
+/// The behavior of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Works,
@@ -22,7 +22,7 @@ enum Mode {
     Hangs,
 }
 
-/// A store in memory that can fail and hang, and counts its writes.
+/// A store in memory that can fail or hang, and that counts its writes.
 struct Unreliable {
     kept: MemoryState,
     mode: watch::Sender<Mode>,
@@ -95,7 +95,7 @@ impl Server {
         self.send_in_pieces(target, headers, &[]).await
     }
 
-    /// Sends probes until one gets this status. Returns the text of its answer.
+    /// Sends probes until one has this status. Returns its answer.
     async fn probed(&self, expected: u16) -> String {
         let until = async {
             loop {
@@ -119,7 +119,7 @@ fn body(answer: &str) -> Value {
 async fn probes_are_answered_without_host_and_authentication() {
     let server = serve(&Unreliable::new()).await;
     for path in ["/livez", "/readyz"] {
-        // The kubelet addresses the process by the IP address of its pod.
+        // The kubelet uses the IP address of the pod as the host.
         for host in ["10.1.2.3:8787", "tasks.example.org"] {
             let (status, answer) = server.probe(&format!("GET {path}"), &[("Host", host)]).await;
             assert_eq!(status, 200, "{answer}");
@@ -149,7 +149,7 @@ async fn calls_are_served_for_a_while_after_the_signal_to_stop() {
     let (status, answer) = server.post(&headers, call).await;
     assert_eq!(status, 200, "{answer}");
     assert_eq!(reply(&answer)["data"], 12);
-    // A proxy does not keep the connection.
+    // The header makes a proxy close the connection.
     assert!(answer.to_lowercase().contains("connection: close"), "{answer}");
     server.done.await.unwrap().unwrap();
     assert!(begun.elapsed() >= Duration::from_millis(1_500));
@@ -182,7 +182,7 @@ async fn a_flood_of_probes_does_not_load_the_store() {
     server.probed(200).await;
     let before = store.writes.load(Ordering::SeqCst);
     store.mode.send_replace(Mode::Hangs);
-    // From here on, a check is running that does not end.
+    // From this point on, a check is running that never ends.
     server.probed(503).await;
     let probes = (0..50).map(|_| server.probe("GET /readyz", &[]));
     for (status, _) in futures_util::future::join_all(probes).await {

@@ -1,4 +1,4 @@
-//! Sessions, and clients that disconnect.
+//! Tests of sessions, and of clients that disconnect.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ async fn each_client_has_a_session_until_it_leaves() {
     assert_eq!(call(&one, "execute_hold").await["data"], 1);
     assert_eq!(call(&one, "execute_hold").await["data"], 2);
     assert_eq!(call(&two, "execute_hold").await["data"], 1);
-    // A new state replaced the one that the first client held.
+    // The new state has replaced the state of the first client.
     reached(&signals.sessions_ended, 1).await;
     one.cancel().await.unwrap();
     reached(&signals.sessions_ended, 2).await;
@@ -47,7 +47,7 @@ async fn an_unused_session_ends() {
     let hold = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
         "name": "mcp_aql_execute", "arguments": { "operation": "execute_hold" } } });
     let (held, _) = server.post(&[("Mcp-Session-Id", id)], &hold.to_string()).await;
-    // On a slow machine, the session may have ended before the call. Then no state is dropped.
+    // On a slow machine, the session may have ended before the call. In this case, no state is dropped.
     if held == 200 {
         reached(&signals.sessions_ended, 1).await;
     }
@@ -160,7 +160,7 @@ async fn the_end_of_the_server_revokes_the_tokens_of_its_sessions() {
         }
         sessions.push(id);
     }
-    // Some have just ended.
+    // Some sessions end shortly before the server stops.
     for id in &sessions[..5] {
         assert_eq!(server.send("DELETE", &[("Mcp-Session-Id", id)], "").await.0, 202);
     }

@@ -1,4 +1,4 @@
-//! Clients that lose their connection and resume the stream of a reply with `Last-Event-ID`.
+//! Tests of clients that lose their connection and resume the stream of a reply with `Last-Event-ID`.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const NOT_KEPT: &str = "The reply to this request is not kept any more";
 const SESSION_ENDED: &str = "The session of this request has ended";
 
 impl Server {
-    /// Sends a request of a session, and disconnects after the first event with an id, which it returns.
+    /// Sends a request of a session, and disconnects after the first event with an id. Returns this id.
     async fn lose(&self, session: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
         let request = format!(
@@ -40,14 +40,14 @@ impl Server {
         }
     }
 
-    /// Resumes a stream, and returns the status and all of its events.
+    /// Resumes a stream. Returns the status and all events.
     async fn resume(&self, session: &str, last: &str) -> (u16, String) {
         let headers = [("Mcp-Session-Id", session), ("Last-Event-ID", last)];
         soon(self.send("GET", &headers, "")).await
     }
 }
 
-/// The ids of the events in an answer.
+/// Returns the ids of the events in an answer.
 fn event_ids(answer: &str) -> Vec<String> {
     answer.lines().filter_map(|line| Some(line.strip_prefix("id: ")?.to_owned())).collect()
 }
@@ -57,12 +57,12 @@ fn create(title: &str) -> String {
     call("mcp_aql_create", params).to_string()
 }
 
-/// The text of the result in an answer.
+/// Returns the content of the result in an answer.
 fn text(answer: &str) -> Value {
     opened(answer).1["result"]["content"][0]["text"].clone()
 }
 
-/// Checks that an answer is an error for the request `a`, after which no client reconnects.
+/// Checks that an answer is an error for the request `a`. Clients do not reconnect after such an answer.
 async fn is_lost(server: &Server, session: &str, (status, answer): (u16, String), reason: &str) {
     let (kind, message) = opened(&answer);
     assert_eq!((status, kind), (200, "text/event-stream"), "{answer}");
@@ -74,7 +74,7 @@ async fn is_lost(server: &Server, session: &str, (status, answer): (u16, String)
 
 #[tokio::test]
 async fn a_stream_begins_with_an_empty_event_for_clients_that_know_it() {
-    // Clients of earlier versions report its data, which is not JSON, as an error.
+    // Clients of earlier versions would report its data as an error, because it is not JSON.
     let server = start(builder(), HttpOptions::new()).await;
     let export = json!({ "operation": "execute_export", "params": { "steps": 3 } });
     let body = call("mcp_aql_execute", export).to_string();
@@ -131,7 +131,7 @@ async fn a_read_that_takes_long_is_resumed() {
         soon(server.post(&[("Mcp-Session-Id", &session)], watch(json!(8), 2_300))).await;
     assert_eq!(text(&whole), r#"{"success":true,"data":2300}"#, "{whole}");
     assert!(event_ids(&whole)[1].starts_with("end/"), "{whole}");
-    // A call that is cancelled by its client has no answer, and the client does not resume it for ever.
+    // A call canceled by its client has no answer, and the client does not try to resume it.
     let first = server.lose(&session, &watch(json!(9), 600_000)).await;
     let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 9 } });
     assert_eq!(server.post(&[("Mcp-Session-Id", &session)], cancel.to_string()).await.0, 202);
@@ -160,7 +160,7 @@ async fn a_reply_that_is_not_kept_is_answered_with_an_error() {
         options().reply_retention(Duration::ZERO),
         options().max_kept_reply_bytes(0),
         options().max_kept_reply_bytes_per_session(0),
-        // A newer reply replaces the one before.
+        // A newer reply replaces an older one.
         options().max_kept_reply_bytes(2_000),
         options().max_kept_reply_bytes_per_session(2_000),
     ] {
@@ -186,20 +186,20 @@ async fn the_end_of_a_session_answers_its_requests() {
     let other = start(builder(), HttpOptions::new()).await;
     let [session, second] = [server.session(VERSION).await, server.session(VERSION).await];
     let first = server.lose(&session, &create("Milk")).await;
-    // The id of another session.
+    // This is the id of an event in another session.
     let lost = server.resume(&second, &first).await;
     is_lost(&server, &second, lost, NOT_KEPT).await;
-    // A server that was started again does not know the session.
+    // A restarted server does not know the session.
     let lost = other.resume(&session, &first).await;
     is_lost(&other, &session, lost, SESSION_ENDED).await;
-    // A session that the client has ended.
+    // The client has ended this session.
     assert_eq!(server.send("DELETE", &[("Mcp-Session-Id", &session)], "").await.0, 202);
     let lost = server.resume(&session, &first).await;
     is_lost(&server, &session, lost, SESSION_ENDED).await;
-    // Only a stream that is resumed is answered in this way.
+    // Only resumed streams are answered in this way.
     assert_eq!(server.post(&[("Mcp-Session-Id", &session)], create("Tea")).await.0, 404);
     assert_eq!(server.send("GET", &[("Mcp-Session-Id", &session)], "").await.0, 404);
-    // Ids of other servers name no request.
+    // These ids do not belong to a request of this server.
     for id in ["0/7", "7", "0/events/01234567", "end", &"x".repeat(1_000)] {
         assert_eq!(server.resume(&session, id).await.0, 404, "{id}");
         assert_eq!(server.resume(&second, id).await.0, 400, "{id}");
@@ -219,7 +219,7 @@ async fn a_lost_reply_is_answered_by_an_id_of_any_form() {
             "{id}: {answer}"
         );
     }
-    // A long id is not part of the ids of events. The status is the answer.
+    // A long id is not included in the ids of events.
     let id = "9".repeat(300);
     let body = create("Milk").replace(r#""id":"a""#, &format!(r#""id":{id}"#));
     let first = server.lose(&session, &body).await;

@@ -1,4 +1,4 @@
-//! Executions as tasks of MCP over HTTP.
+//! Tests of executions as tasks of MCP over HTTP.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use crate::support::works::{Gate, works};
 const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 const RELATED: &str = "io.modelcontextprotocol/related-task";
 
-/// How long an answer may take that does not come in a failing test.
+/// The maximum time for an answer. It is only reached in a failing test.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 
 async fn serving() -> (Server, Gate) {
@@ -29,7 +29,7 @@ async fn serving() -> (Server, Gate) {
     (start(builder, HttpOptions::new()).await, gate)
 }
 
-/// The JSON-RPC message with an id in an answer, as a body or as an event. Progress may come before it.
+/// Returns the JSON-RPC message with an id in an answer. Notifications of progress may precede it.
 fn message(answer: &str) -> Value {
     let lines = answer.lines().map(|line| line.strip_prefix("data: ").unwrap_or(line));
     let mut messages = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -50,7 +50,7 @@ fn reply(result: &Value) -> Value {
     serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap()
 }
 
-/// A session of a client that writes its requests by hand.
+/// A session of a client with hand-written requests.
 struct Session<'a> {
     server: &'a Server,
     headers: Vec<(&'static str, String)>,
@@ -135,7 +135,7 @@ async fn a_session_has_the_tasks_of_its_version() {
         let answer = session.ask(method, params).await;
         assert_eq!(answer["error"]["code"], code, "{method}: {answer}");
     }
-    // Calls without `task` are ordinary ones.
+    // Calls without `task` are ordinary calls.
     let mut ordinary = call("count_beds", json!({}));
     ordinary.as_object_mut().unwrap().remove("task");
     assert_eq!(reply(&session.ask("tools/call", ordinary).await["result"])["data"], 3);
@@ -246,14 +246,14 @@ async fn a_task_belongs_to_its_principal() {
     let result = again.on_task("tasks/result", &id).await;
     assert_eq!(reply(&result["result"])["data"]["result"], 7);
 
-    // A caller without the scope of an operation is refused as in any other call.
+    // A caller without the scope of an operation is rejected as for any other call.
     let reader = Session::open(&server, "2025-11-25", Some("reader")).await;
     let refused = reader.ask("tools/call", call("execute_export", json!({}))).await;
     assert_eq!(refused["error"]["code"], -32000, "{refused}");
     assert_eq!(reader.ask("tasks/list", json!({})).await["result"]["tasks"], json!([]));
 }
 
-/// A request of MCP 2026-07-28 with the extension: its headers and body.
+/// Returns a request of MCP 2026-07-28 with the extension: its headers and body.
 fn extended(
     method: &'static str,
     name: &str,
@@ -329,7 +329,7 @@ async fn a_stateless_task_belongs_to_its_principal() {
     }
 }
 
-/// A client that declares the extension.
+/// A client that supports the extension.
 struct Extended;
 
 impl ClientHandler for Extended {

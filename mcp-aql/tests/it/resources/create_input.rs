@@ -1,4 +1,4 @@
-//! `Create<T>`: the fields of a resource as the parameters of its CREATE operation.
+//! Tests of `Create<T>`: the fields of a resource become the parameters of its CREATE operation.
 
 use std::collections::BTreeMap;
 

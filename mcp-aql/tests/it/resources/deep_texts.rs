@@ -1,4 +1,5 @@
-//! Texts of callers that have an inner structure are long and deep, and the stack is small.
+//! Tests of parameters with an inner structure, such as paths and filters: long and deep strings must not overflow a
+//! small stack.
 
 use std::collections::BTreeMap;
 
@@ -23,13 +24,13 @@ struct Leaf {
     parts: BTreeMap<String, Value>,
 }
 
-/// The size of the stack, in bytes. tokio gives its threads eight times as much.
+/// The size of the stack, in bytes. tokio's threads have eight times as much.
 const STACK: usize = 256 << 10;
 
-/// The numbers of levels: around the bounds, the number that ended a process, and far beyond.
+/// The numbers of levels: around the limits, a number that once overflowed the stack, and a very large number.
 const LEVELS: [usize; 6] = [1, 63, 64, 65, 4_250, 50_000];
 
-/// Texts with this many levels.
+/// Returns strings with this many levels.
 fn texts(levels: usize) -> Vec<String> {
     let mut texts: Vec<_> = [
         ".", "..", ".a", "a,", "a/", "a(", "[", "{", "(", "!", "-", "\\", "\"", "'", "*", "?", "%",
@@ -45,7 +46,7 @@ fn texts(levels: usize) -> Vec<String> {
     texts
 }
 
-/// Calls that have a text wherever a text may be.
+/// Returns calls with a string at each position that accepts one.
 fn calls(text: &str) -> Vec<(&str, Value)> {
     let nested = |levels: usize| (0..levels).fold(json!(text), |inner, _| json!({ "not": inner }));
     vec![
@@ -92,7 +93,7 @@ fn no_text_needs_more_stack_than_another() {
             assert!(found.error().is_none(), "{:?}", found.error());
             for text in LEVELS.iter().flat_map(|levels| texts(*levels)) {
                 for (operation, params) in calls(&text) {
-                    // It answers.
+                    // Any answer is correct. A stack overflow would end the process.
                     adapter.call(operation, params).await;
                 }
             }

@@ -1,4 +1,4 @@
-//! Resources with ready operations.
+//! Tests of resources with ready operations.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -118,7 +118,7 @@ struct Note {
     owner: String,
 }
 
-/// Notes belong to the person whose session it is.
+/// Rules by which notes belong to the person whose session created them.
 struct OwnNotes;
 
 fn owner(context: &Context) -> String {
@@ -230,13 +230,13 @@ async fn an_operation_of_the_same_name_replaces_a_ready_one() {
 #[tokio::test]
 async fn a_ready_resource_conforms_with_nothing_configured() {
     // REQ-CNF-01
-    // A search of the runner, whose words are those of the example, must find something.
+    // The runner searches with the words of the example, and the search must find something.
     let book = Book { book_id: 7, title: "Some words".to_owned(), copies: 1, version: 1 };
     let adapter = Adapter::builder("library").resource(MemoryRecords::from_iter([book]));
     mcp_aql::testing::assert_conforms(&adapter.without_config().build().unwrap()).await;
 }
 
-/// A desk that keeps any records: its operations are named after their type.
+/// A desk with any kind of records. Its operations are named after the type of the records.
 struct Desk<R: Record>(MemoryRecords<R>);
 
 #[operations]
@@ -366,7 +366,7 @@ async fn dangers_questions_and_examples_can_be_set() {
     assert_eq!(details["reasons"], json!(["The letter cannot be printed again"]), "{details:?}");
 }
 
-/// Counts the changes of letters, and refuses a second one.
+/// Counts the changes of letters, and rejects the second one.
 struct Counted(Arc<Mutex<Vec<String>>>);
 
 impl ResourceRules for Counted {
@@ -438,7 +438,7 @@ struct Key {
     text: String,
 }
 
-/// Rules whose description of a record fails.
+/// Rules that fail to describe a record.
 struct Failing;
 
 impl ResourceRules for Failing {
@@ -453,7 +453,7 @@ impl ResourceRules for Failing {
     }
 }
 
-/// Rules that keep the second key.
+/// Rules that prevent the deletion of the second key.
 struct Keeping;
 
 impl ResourceRules for Keeping {

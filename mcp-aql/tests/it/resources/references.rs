@@ -1,4 +1,4 @@
-//! `query_relationships` over the references between records.
+//! Tests of `query_relationships` with references between records.
 
 use mcp_aql::prelude::*;
 use mcp_aql::resource::{MemoryRecords, ResourceRules, RowFilter};
@@ -36,7 +36,7 @@ struct Club {
     secret: bool,
 }
 
-/// Secret clubs exist for nobody.
+/// Rules that hide secret clubs from all callers.
 struct Secrets;
 
 impl ResourceRules for Secrets {
@@ -69,7 +69,7 @@ fn adapter() -> Adapter {
     Adapter::builder("town").resources(stores).without_config().build().unwrap()
 }
 
-/// The relationships that a call finds, or the code of its error.
+/// Returns the relationships that a call finds, or the code of its error.
 async fn found(adapter: &Adapter, root: (&str, &str), rest: Value) -> Vec<String> {
     let mut params = json!({ "root": { "element_type": root.0, "element_name": root.1 } });
     let (params_map, rest) = (params.as_object_mut().unwrap(), rest.as_object().unwrap().clone());

@@ -1,4 +1,4 @@
-//! The adapter of the MCP tests, with tables written by hand.
+//! The adapter of the MCP tests. Its tables are written by hand.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -25,7 +25,7 @@ struct Caller {
     label: Option<String>,
 }
 
-/// Counts events of the fixture.
+/// Counters for events of the fixture.
 #[derive(Debug, Clone, Default)]
 pub struct Signals {
     pub started: Arc<watch::Sender<u32>>,
@@ -33,14 +33,14 @@ pub struct Signals {
     pub sessions_ended: Arc<watch::Sender<u32>>,
 }
 
-/// The notes of the fixture and its event counters.
+/// The notes of the fixture, and its counters.
 #[derive(Debug, Default)]
 struct Fixture {
     notes: Mutex<Vec<Note>>,
     signals: Signals,
 }
 
-/// A session state that counts when it is dropped.
+/// A session state that counts how many times it is dropped.
 #[derive(Default)]
 struct Held(Mutex<Option<DropCounter>>);
 
@@ -210,7 +210,7 @@ pub fn builder() -> AdapterBuilder {
     builder_with(&Signals::default())
 }
 
-/// Builds an adapter that counts its events.
+/// Returns a builder for an adapter that counts its events.
 pub fn builder_with(signals: &Signals) -> AdapterBuilder {
     let fixture = Fixture { signals: signals.clone(), ..Fixture::default() };
     Adapter::builder("notes").version("1.2.3").operations(fixture)

@@ -1,4 +1,4 @@
-//! Helpers of the MCP tests: the fixture adapter, as a value and as a program.
+//! Helpers of the MCP tests: the adapter of the fixture, as a value and as a program.
 
 #![allow(
     dead_code,
@@ -22,12 +22,13 @@ pub async fn reached(counter: &Arc<watch::Sender<u32>>, count: u32) {
     assert!(reached.is_ok(), "the counter has not reached {count}");
 }
 
-/// Returns the path of the adapter's program.
+/// Returns the path of the fixture's program.
 pub fn program() -> PathBuf {
     example("mcp_fixture")
 }
 
-/// Returns the path of an example's program. Cargo builds it with all tests, but not for `--test it` alone.
+/// Returns the path of an example's program. Cargo builds the examples with all tests, but not with `--test it` alone.
+/// If you run only these tests, build it first.
 pub fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let target = test.parent().and_then(std::path::Path::parent).unwrap();
@@ -36,7 +37,7 @@ pub fn example(name: &str) -> PathBuf {
     program
 }
 
-/// Returns the program without the adapter settings of this environment.
+/// Returns a command for the program. Adapter settings of the test's environment are removed.
 pub fn command() -> std::process::Command {
     let mut command = std::process::Command::new(program());
     for variable in ["MCP_AQL_ENDPOINT_MODE", "MCP_AQL_ENDPOINT_PROFILE", "MCP_AQL_TOOL_PREFIX"] {

@@ -1,4 +1,4 @@
-//! An adapter with long work, which the test lets through.
+//! An adapter with long-running operations. A test decides when they end.
 
 use std::sync::Arc;
 

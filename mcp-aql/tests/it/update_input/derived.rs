@@ -1,4 +1,4 @@
-//! The table that the derive generates.
+//! Tests of the table that `#[derive(UpdateInput)]` generates.
 
 use std::marker::PhantomData;
 

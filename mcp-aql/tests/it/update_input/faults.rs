@@ -1,4 +1,4 @@
-//! Inputs that decoding rejects.
+//! Tests of inputs that decoding rejects.
 
 use mcp_aql::{ErrorCode, OperationError, Update};
 use serde_json::{Value, json};

@@ -1,9 +1,9 @@
-//! The expansion requires no imports, shadows no names and causes no warnings.
+//! Compiles only if the expansion needs no imports, shadows no names and causes no warnings.
 #![no_implicit_prelude]
 #![deny(warnings)]
 #![allow(dead_code)]
 
-// Imports that the other macros of this file require.
+// The other macros of this file need these imports.
 use ::schemars;
 use ::std::convert::Into as _;
 

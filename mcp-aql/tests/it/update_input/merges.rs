@@ -1,4 +1,4 @@
-//! The merge of each kind of field.
+//! Tests of the merge for each kind of field.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,4 +1,4 @@
-//! Properties that hold for every input.
+//! Properties of the merge that hold for every input.
 
 use mcp_aql::Update;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::resource::{Task, task};
 
-/// Generates JSON of a few levels, with names that sometimes match those of the resource.
+/// Generates JSON of a few levels. Some names match those of the resource.
 fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -74,7 +74,7 @@ fn map_of(keys: &'static str, values: BoxedStrategy<Value>) -> BoxedStrategy<Val
     prop::collection::btree_map(keys, maybe(values), 0..3).prop_map(object).boxed()
 }
 
-/// Generates an input that decodes.
+/// Generates an input that can be decoded.
 fn valid_input() -> BoxedStrategy<Value> {
     let number = (0..9_u32).prop_map(Value::from).boxed();
     let floors =
@@ -111,7 +111,12 @@ fn stored(task: &Task) -> Value {
     serde_json::to_value(task).expect("a task is JSON")
 }
 
-/// Removes null members: in a resource, null and absent mean the same.
+/// Removes members with the value `null`, because `null` and absent mean the same in a resource.
+///
+/// ```json
+/// { "a": null, "b": { "c": null }, "d": [null] }
+/// { "b": {}, "d": [null] }
+/// ```
 fn without_nulls(value: Value) -> Value {
     match value {
         Value::Object(members) => object(
@@ -164,7 +169,7 @@ proptest! {
         prop_assert!(agrees(&typed, &json), "typed {typed}\n json {json}");
     }
 
-    /// Returns the same resource from our merge and from an API that merges by RFC 7396.
+    /// An API that merges by RFC 7396 produces the same resource as this crate's merge.
     #[test]
     fn the_merge_patch_is_the_input(input in valid_input()) {
         prop_assert_eq!(update(&input).to_merge_patch(), input);
@@ -182,7 +187,7 @@ proptest! {
     }
 }
 
-/// Reports equality, treating empty text, zeros and empty objects of the typed side as absent.
+/// Compares two values. Empty strings, zeros and empty objects of the typed side count as absent.
 fn agrees(typed: &Value, json: &Value) -> bool {
     match (typed, json) {
         (Value::Object(typed), Value::Object(json)) => {

@@ -1,4 +1,4 @@
-//! A resource with a field of every kind.
+//! The resource of these tests. It has a field of each kind.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -140,7 +140,7 @@ pub(crate) fn task() -> Task {
     }
 }
 
-/// The task after `input`.
+/// Returns the task after merging `input`.
 pub(crate) fn merged(input: Value) -> Task {
     let mut task = task();
     Update::from_json(input).expect("the input is valid").merge_into(&mut task);

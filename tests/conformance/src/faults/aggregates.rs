@@ -1,16 +1,16 @@
-//! Faults of the area `aggregates`.
+//! Broken adapters for the checks of the area `aggregates`.
 
 use serde_json::{Value, json};
 
 use super::parameters::{change, details, drop_if};
 use super::{Fault, Tamper, calls};
 
-/// A fault that only this check finds.
+/// Defines a mistake that only this check detects.
 const fn fault(name: &'static str, check: &'static str, tamper: Tamper) -> Fault {
     Fault { name, check, neighbours: &[], tamper }
 }
 
-/// The requested expression and the returned summary.
+/// Returns the requested expression and the returned summary.
 fn summary<'a, 'b>(
     arguments: &'a Value,
     body: &'b mut Value,

@@ -1,10 +1,10 @@
-//! Faults of the area `batch`.
+//! Broken adapters for the checks of the area `batch`.
 
 use serde_json::{Value, json};
 
 use super::{Fault, Tamper, calls};
 
-/// A fault that only this check finds.
+/// Defines a mistake that only this check detects.
 const fn fault(name: &'static str, check: &'static str, tamper: Tamper) -> Fault {
     Fault { name, check, neighbours: &[], tamper }
 }

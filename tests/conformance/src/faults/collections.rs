@@ -1,11 +1,11 @@
-//! Faults of the area `collections`.
+//! Broken adapters for the checks of the area `collections`.
 
 use serde_json::{Map, Value, json};
 
 use super::parameters::{change, details, drop_if, shown};
 use super::{Fault, Tamper, asks_for, calls, params_of};
 
-/// The fields of a filter's type in a reply of introspection.
+/// Returns the fields of the filter's type in a reply of introspection.
 fn filter_fields<'a>(arguments: &Value, body: &'a mut Value) -> Option<&'a mut Vec<Value>> {
     if !asks_for(arguments, "BedFilter") {
         return None;
@@ -13,13 +13,13 @@ fn filter_fields<'a>(arguments: &Value, body: &'a mut Value) -> Option<&'a mut V
     body.pointer_mut("/data/type/fields")?.as_array_mut()
 }
 
-/// The parameters of a call of `list_beds` that has all of these.
+/// Returns the parameters of a call of `list_beds`, if it has all of these parameters.
 fn list_params<'a>(request: &'a mut Value, names: &[&str]) -> Option<&'a mut Map<String, Value>> {
     let params = params_of(request, "list_beds")?;
     names.iter().all(|name| params.contains_key(*name)).then_some(params)
 }
 
-/// Requests a second page of two items without one of its parameters.
+/// Drops one of the parameters when the client requests a second page of two items.
 fn lose_on_page_2(request: &mut Value, name: &str) {
     let params = list_params(request, &["after", name]);
     if let Some(params) = params.filter(|params| params.get("first") == Some(&json!(2))) {
@@ -29,7 +29,7 @@ fn lose_on_page_2(request: &mut Value, name: &str) {
     }
 }
 
-/// A fault of several parameters together.
+/// Defines a mistake in how several parameters apply together.
 const fn together(name: &'static str, tamper: Tamper) -> Fault {
     Fault { name, check: "collections.combined_controls", neighbours: &[], tamper }
 }

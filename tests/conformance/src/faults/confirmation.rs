@@ -1,4 +1,4 @@
-//! Faults of the area `confirmation`.
+//! Broken adapters for the checks of the area `confirmation`.
 
 use mcp_aql::Policy;
 use serde_json::{Value, json};
@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use super::shadow::{Mindful, Renaming};
 use super::{Fault, Tamper, calls, fails_with, succeeds};
 
-/// The token in a call.
+/// Returns the token in a call.
 fn token(arguments: &Value) -> Option<&str> {
     arguments["params"]["_confirmation"].as_str()
 }
 
-/// The result of this operation when it ran.
+/// Returns the result of a deletion that ran.
 fn done(arguments: &Value) -> Value {
     json!({ "success": true, "data": { "removed": { "bed_id": arguments["params"]["bed_id"] } } })
 }
@@ -135,7 +135,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "one-token-for-all-beds",
         check: "confirmation.other_params",
-        // A token whose session has just ended is refused for its session until it is revoked.
+        // Right after a session ended, its token is rejected because of the session. Later it is revoked.
         neighbours: &["sessions.meta_identity", "sessions.tokens_end"],
         tamper: Tamper::Body(|arguments, body| {
             if calls(arguments, "delete_bed") && fails_with(body, "TOKEN_SCOPE_MISMATCH") {

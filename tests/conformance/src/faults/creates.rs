@@ -1,4 +1,4 @@
-//! Faults of the area `creates`.
+//! Broken adapters for the checks of the area `creates`.
 
 use serde_json::{Map, Value, json};
 

@@ -1,11 +1,11 @@
-//! Faults of the area `danger`.
+//! Broken adapters for the checks of the area `danger`.
 
 use serde_json::{Value, json};
 
 use super::shadow::Unasked;
 use super::{Fault, Tamper, asks_for, calls, entry, fails_with};
 
-/// Whether these arguments send this query to `introspect`.
+/// Returns `true` if these arguments send this query to `introspect`.
 pub(super) fn queries(arguments: &Value, query: &str) -> bool {
     calls(arguments, "introspect") && arguments["params"]["query"] == query
 }

@@ -1,4 +1,4 @@
-//! Faults of the area `deletes`.
+//! Broken adapters for the checks of the area `deletes`.
 
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ pub(super) const FAULTS: &[Fault] = &[
         neighbours: &[],
         tamper: Tamper::Proxy(|| {
             Mindful::boxed(|memory, arguments, body| {
-                // Creating, reading, creating and deleting beds in this order also deletes the first one.
+                // The second deletion of this sequence also deletes the first bed.
                 const STEPS: [&str; 5] =
                     ["create_bed", "get_bed", "create_bed", "delete_bed", "delete_bed"];
                 let operation = arguments["operation"].as_str().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Faults of the area `encoding`.
+//! Broken adapters for the checks of the area `encoding`.
 
 use serde_json::{Value, json};
 
@@ -58,7 +58,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
-        // Not the first text of a bed.
+        // The check compares every string of a bed. `note` is not the first one.
         name: "notes-are-put-right",
         check: "encoding.round_trip",
         neighbours: &[],
@@ -82,7 +82,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
 ];
 
-/// Applies a change to every text of a message.
+/// Applies a change to every string in a message.
 fn each_text(message: &mut Value, change: &impl Fn(&mut String)) {
     match message {
         Value::String(text) => change(text),
@@ -94,7 +94,7 @@ fn each_text(message: &mut Value, change: &impl Fn(&mut String)) {
     }
 }
 
-/// Replaces invalid bytes.
+/// Replaces invalid bytes instead of rejecting them.
 struct Lossy;
 
 impl Proxy for Lossy {
@@ -103,7 +103,7 @@ impl Proxy for Lossy {
     }
 }
 
-/// Hangs up on invalid bytes.
+/// Closes the connection on invalid bytes.
 struct Strict;
 
 impl Proxy for Strict {
@@ -115,7 +115,7 @@ impl Proxy for Strict {
     }
 }
 
-/// Replaces lone surrogates.
+/// Replaces lone surrogates instead of rejecting them.
 struct Pairless;
 
 impl Proxy for Pairless {

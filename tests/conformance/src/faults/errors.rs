@@ -1,4 +1,4 @@
-//! Faults of the area `errors`.
+//! Broken adapters for the checks of the area `errors`.
 
 use serde_json::{Value, json};
 
@@ -147,7 +147,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
 ];
 
-/// Removes a member from the details.
+/// Removes a member from the details of a failure.
 fn without(body: &mut Value, member: &str) {
     if let Some(Value::Object(details)) = body.pointer_mut("/error/details") {
         details.remove(member);

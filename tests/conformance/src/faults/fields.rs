@@ -1,16 +1,16 @@
-//! Faults of the area `fields`.
+//! Broken adapters for the checks of the area `fields`.
 
 use serde_json::{Map, Value, json};
 
 use super::parameters::{change, details, failure};
 use super::{Fault, Tamper, arguments_of, calls};
 
-/// A fault that only this check finds.
+/// Defines a mistake that only this check detects.
 const fn fault(name: &'static str, check: &'static str, tamper: Tamper) -> Fault {
     Fault { name, check, neighbours: &[], tamper }
 }
 
-/// The single requested field.
+/// Returns the requested field, if a call of this operation selects exactly one.
 fn only<'a>(arguments: &'a Value, operation: &str) -> Option<&'a str> {
     let fields = arguments.get("params")?.get("fields")?.as_array()?;
     match fields.as_slice() {
@@ -19,12 +19,12 @@ fn only<'a>(arguments: &'a Value, operation: &str) -> Option<&'a str> {
     }
 }
 
-/// The bed in a reply of `get_bed`.
+/// Returns the bed in a reply of `get_bed`.
 fn bed(body: &mut Value) -> Option<&mut Map<String, Value>> {
     body.pointer_mut("/data/bed")?.as_object_mut()
 }
 
-/// The first part of a path beyond a field of a bed.
+/// Returns the first segment of a path that continues beyond a field of a bed.
 fn beyond(arguments: &Value) -> Option<&str> {
     let path = only(arguments, "get_bed")?.strip_suffix(".conformance_probe")?;
     path.split('.').next()

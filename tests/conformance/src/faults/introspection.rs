@@ -1,4 +1,4 @@
-//! Faults of the area `introspection`.
+//! Broken adapters for the checks of the area `introspection`.
 
 use std::time::SystemTime;
 
@@ -316,7 +316,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "object-without-members",
         check: "introspection.object_members",
-        // The failure of a missing `input` explains its form in other words.
+        // The failure for a missing `input` explains its form in other words.
         neighbours: &["parameters.missing_description"],
         tamper: Tamper::Body(|arguments, body| {
             if let Some(details) = details_in(arguments, body, "update_bed") {
@@ -447,7 +447,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
 ];
 
-/// A list in a reply of `introspect`.
+/// Returns the list with this name in a reply of `introspect`.
 fn list_in<'a>(arguments: &Value, body: &'a mut Value, name: &str) -> Option<&'a mut Vec<Value>> {
     if !calls(arguments, "introspect") {
         return None;
@@ -455,7 +455,7 @@ fn list_in<'a>(arguments: &Value, body: &'a mut Value, name: &str) -> Option<&'a
     body.pointer_mut("/data")?.get_mut(name)?.as_array_mut()
 }
 
-/// The details of an operation in a reply of `introspect`.
+/// Returns the details of an operation in a reply of `introspect`.
 fn details_in<'a>(
     arguments: &Value,
     body: &'a mut Value,

@@ -1,4 +1,4 @@
-//! Faults of the area `lifecycle`.
+//! Broken adapters for the checks of the area `lifecycle`.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::shadow::Mindful;
 use super::{Fault, Tamper, asks_for, calls, params_of, succeeds};
 use crate::proxy::{Proxy, Wire};
 
-/// Whether a result is the final state of an execution.
+/// Returns `true` if a result is the final state of an execution.
 fn is_over(body: &Value) -> bool {
     body["data"]["status"].as_str().is_some_and(|status| status == "completed")
 }

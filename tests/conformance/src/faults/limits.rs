@@ -1,4 +1,4 @@
-//! Faults of the area `limits`.
+//! Broken adapters for the checks of the area `limits`.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,12 @@
-//! Faults that the conformance runner must find, by the area of the check.
+//! Mistakes that the conformance runner must detect, one module per area of checks.
+//!
+//! Each mistake is injected into the garden, a correct adapter. If you add a check, add a [`Fault`] that only your
+//! check detects to the module of its area. You can test a single mistake by its name, or look at it yourself:
+//!
+//! ```console
+//! $ FAULT=never-deletes cargo test -p mcp-aql-conformance-tests --test it every_fault
+//! $ cargo run -p mcp-aql-conformance-tests --bin faulty -- --fault never-deletes
+//! ```
 #![expect(
     clippy::indexing_slicing,
     reason = "members of JSON: where the garden answers in another form, a fault may well end the connection"
@@ -40,31 +48,33 @@ pub use storage::HIGHEST_LEVELS;
 use crate::garden::GardenOptions;
 use crate::proxy::{Proxy, Shared};
 
-/// A fault and the checks that find it.
+/// A mistake of an adapter and the checks that detect it.
 #[derive(Debug)]
 pub struct Fault {
-    /// The name of the fault: a few words with hyphens.
+    /// A few words with hyphens, for example `never-deletes`.
     pub name: &'static str,
-    /// The check that must find it.
+    /// Id of the check meant to detect the mistake.
     pub check: &'static str,
-    /// Checks that may find it as well.
+    /// Ids of further checks whose findings are acceptable.
+    /// If other checks rightly detect your mistake as well, list them here.
     pub neighbours: &'static [&'static str],
-    /// The way in which the fault is injected.
+    /// How the mistake is injected.
     pub tamper: Tamper,
 }
 
-/// The way in which a fault is injected.
+/// How a mistake is injected into the garden.
+///
+/// Prefer a function to a proxy. You only need a proxy if your mistake depends on earlier messages or on time.
 pub enum Tamper {
-    /// Changes the result of an operation, given the arguments of the call. The results of a batch are in
-    /// `results`.
+    /// Changes the result of an operation, given the arguments of the call. The results of a batch are in `results`.
     Body(fn(&Value, &mut Value)),
     /// Changes a JSON-RPC response, given the request.
     Answer(fn(&Value, &mut Value)),
     /// Changes requests before the adapter reads them.
     Request(fn(&mut Value)),
-    /// Runs a proxy in each connection, which may drop, delay, add or answer messages, or hang up.
+    /// Runs a proxy in each connection. A proxy may drop, delay, add or answer messages, or close the connection.
     Proxy(fn() -> Box<dyn Proxy>),
-    /// Runs a proxy in each connection with a shared JSON object, which is empty at first.
+    /// Runs a proxy in each connection. All of them share a JSON object, initially empty.
     Shared(fn(Shared) -> Box<dyn Proxy>),
     /// Changes the options of the garden.
     Garden(fn(&mut GardenOptions)),
@@ -86,7 +96,7 @@ impl std::fmt::Debug for Tamper {
     }
 }
 
-/// Returns all faults.
+/// Returns all mistakes.
 pub fn all() -> impl Iterator<Item = &'static Fault> {
     [
         wire::FAULTS,
@@ -121,27 +131,38 @@ pub fn all() -> impl Iterator<Item = &'static Fault> {
     .flatten()
 }
 
-/// Returns the fault of this name.
+/// Returns the mistake with this name.
 pub fn named(name: &str) -> Option<&'static Fault> {
     all().find(|fault| fault.name == name)
 }
 
-/// Whether these arguments call this operation.
+/// Returns `true` if these arguments call this operation.
 pub(crate) fn calls(arguments: &Value, operation: &str) -> bool {
     arguments.get("operation").is_some_and(|called| called == operation)
 }
 
-/// Whether a result is a failure with this code.
+/// Returns `true` if a result is a failure with this code.
+///
+/// ```json
+/// { "success": false, "error": { "code": "NOT_FOUND_RESOURCE", "message": "…" } }
+/// ```
 pub(crate) fn fails_with(body: &Value, code: &str) -> bool {
     body.pointer("/error/code").is_some_and(|failed| failed == code)
 }
 
-/// The arguments in a client's call.
+/// Returns the arguments of a client's call.
 pub(crate) fn arguments_of(message: &mut Value) -> Option<&mut Value> {
     message.pointer_mut("/params/arguments")
 }
 
-/// The parameters in a client's call of this operation.
+/// Returns the parameters of a client's call of this operation.
+///
+/// ```json
+/// { "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": { "name": "mcp_aql_update", "arguments": {
+///     "operation": "update_bed", "params": { "bed_id": "bed-7", "input": { "rows": 4 } } } } }
+/// ```
+///
+/// For this message it returns `bed_id` and `input`.
 pub(crate) fn params_of<'v>(
     message: &'v mut Value,
     operation: &str,
@@ -153,22 +174,26 @@ pub(crate) fn params_of<'v>(
     arguments.get_mut("params")?.as_object_mut()
 }
 
-/// The `input` in a client's update.
+/// Returns the `input` of a client's update.
 pub(crate) fn input_of(message: &mut Value) -> Option<&mut Map<String, Value>> {
     params_of(message, "update_bed")?.get_mut("input")?.as_object_mut()
 }
 
-/// The entry of this name in a list.
+/// Returns the entry with this name in a list.
 pub(crate) fn entry<'v>(list: Option<&'v mut Value>, name: &str) -> Option<&'v mut Value> {
     list?.as_array_mut()?.iter_mut().find(|entry| entry["name"] == name)
 }
 
-/// Whether these arguments request the details of this operation or type.
+/// Returns `true` if these arguments request the details of this operation or type.
+///
+/// ```json
+/// { "operation": "introspect", "params": { "query": "operations", "name": "get_bed" } }
+/// ```
 pub(crate) fn asks_for(arguments: &Value, name: &str) -> bool {
     calls(arguments, "introspect") && arguments["params"]["name"] == name
 }
 
-/// Whether a result is a success.
+/// Returns `true` if a result is a success.
 pub(crate) fn succeeds(body: &Value) -> bool {
     body["success"] == true
 }

@@ -1,4 +1,4 @@
-//! Faults of the area `modes`.
+//! Broken adapters for the checks of the area `modes`.
 
 use mcp_aql_conformance::Mode;
 use serde_json::json;

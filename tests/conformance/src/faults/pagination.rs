@@ -1,4 +1,4 @@
-//! Faults of the area `pagination`.
+//! Broken adapters for the checks of the area `pagination`.
 
 use serde_json::{Value, json};
 
@@ -6,12 +6,12 @@ use super::parameters::{change, details, drop_if, failure, shown};
 use super::shadow::Mindful;
 use super::{Fault, Tamper, calls};
 
-/// A fault that only this check finds.
+/// Defines a mistake that only this check detects.
 const fn fault(name: &'static str, check: &'static str, tamper: Tamper) -> Fault {
     Fault { name, check, neighbours: &[], tamper }
 }
 
-/// The result of `list_beds` for these parameters.
+/// Returns the result of `list_beds` if the condition holds for the parameters.
 fn page<'a>(
     arguments: &Value,
     body: &'a mut Value,
@@ -21,7 +21,7 @@ fn page<'a>(
     body.get_mut("data").filter(|data| is_page && data.get("items").is_some())
 }
 
-/// An empty page after the last item.
+/// Returns an empty page after the last item.
 fn last_page() -> Value {
     json!({ "items": [], "pageInfo": { "hasNextPage": false, "hasPreviousPage": true } })
 }

@@ -1,10 +1,10 @@
-//! Faults of the area `parameters`.
+//! Broken adapters for the checks of the area `parameters`.
 
 use serde_json::{Value, json};
 
 use super::{Fault, Tamper, arguments_of, calls};
 
-/// A fault that only this check finds.
+/// Defines a mistake that only this check detects.
 const fn fault(name: &'static str, check: &'static str, tamper: Tamper) -> Fault {
     Fault { name, check, neighbours: &[], tamper }
 }
@@ -73,7 +73,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     ),
     Fault {
-        // The message and the details contradict each other.
+        // Other checks notice that the message and the details contradict each other.
         neighbours: &["errors.names_parameter", "errors.template", "parameters.order"],
         ..fault(
             "missing-parameter-not-in-details",
@@ -462,12 +462,12 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
 ];
 
-/// A failure.
+/// Builds a failure.
 pub(super) fn failure(code: &str, message: &str, details: Value) -> Value {
     json!({ "success": false, "error": { "code": code, "message": message, "details": details } })
 }
 
-/// The failure of an unknown parameter.
+/// Builds the failure for an unknown parameter.
 fn unknown(operation: &str, name: &str) -> Value {
     failure(
         "VALIDATION_UNKNOWN_PARAM",
@@ -524,7 +524,7 @@ pub(super) fn shown(
     }
 }
 
-/// The details of an operation in a reply of introspection.
+/// Returns the details of an operation in a reply of introspection.
 pub(super) fn details<'a>(
     arguments: &Value,
     body: &'a mut Value,

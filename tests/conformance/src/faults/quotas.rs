@@ -1,11 +1,11 @@
-//! Faults of the area `quotas`.
+//! Broken adapters for the checks of the area `quotas`.
 
 use serde_json::{Value, json};
 
 use super::danger::{publish, queries};
 use super::{Fault, Tamper, calls, succeeds};
 
-/// A valid status of limits and quotas.
+/// Returns a valid status of limits and quotas.
 fn status() -> Value {
     json!({ "success": true, "data": {
         "adapter": "garden",

@@ -1,19 +1,19 @@
-//! Faults of the area `relationships`.
+//! Broken adapters for the checks of the area `relationships`.
 
 use serde_json::{Value, json};
 
 use super::parameters::{change, details, drop_if, shown};
 use super::{Fault, Tamper, calls};
 
-/// The name of the operation.
+/// The operation that follows relationships.
 const QUERY: &str = "query_relationships";
 
-/// A fault that only this check finds.
+/// Defines a mistake that only this check detects.
 const fn fault(name: &'static str, check: &'static str, tamper: Tamper) -> Fault {
     Fault { name, check, neighbours: &[], tamper }
 }
 
-/// A list in the result.
+/// Returns a list in the result, by JSON pointer.
 fn list<'a>(arguments: &Value, body: &'a mut Value, path: &str) -> Option<&'a mut Vec<Value>> {
     if !calls(arguments, QUERY) {
         return None;

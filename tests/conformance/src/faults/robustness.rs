@@ -1,4 +1,4 @@
-//! Faults of the area `robustness`.
+//! Broken adapters for the checks of the area `robustness`.
 
 use serde_json::{Value, json};
 
@@ -93,7 +93,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
 ];
 
-/// Hangs up on some lines that are not JSON.
+/// Closes the connection on some invalid lines.
 struct Fragile {
     what: fn(&[u8]) -> bool,
 }
@@ -108,7 +108,7 @@ impl Proxy for Fragile {
     }
 }
 
-/// Returns a success for everything unknown.
+/// Returns a success for every unknown request.
 struct Yes;
 
 impl Proxy for Yes {
@@ -159,7 +159,7 @@ impl Proxy for Confused {
     }
 }
 
-/// Hangs up on cancellations.
+/// Closes the connection on a cancellation.
 struct Offended;
 
 impl Proxy for Offended {
@@ -172,7 +172,7 @@ impl Proxy for Offended {
     }
 }
 
-/// Re-encodes every message, which drops the first of two equal names.
+/// Re-encodes every message. This drops the first of two members with the same name.
 struct LastName;
 
 impl Proxy for LastName {

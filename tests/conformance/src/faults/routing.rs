@@ -1,4 +1,4 @@
-//! Faults of the area `routing`.
+//! Broken adapters for the checks of the area `routing`.
 
 use serde_json::{Value, json};
 
@@ -145,7 +145,7 @@ fn rename(message: &mut Value, change: impl Fn(&str) -> String) {
     }
 }
 
-/// Applies a change to an object, or to each item of a list.
+/// Applies a change to an object or to each item of a list.
 fn each(value: Option<&mut Value>, change: impl Fn(&mut Value)) {
     match value {
         Some(Value::Array(items)) => items.iter_mut().for_each(change),
@@ -154,7 +154,7 @@ fn each(value: Option<&mut Value>, change: impl Fn(&mut Value)) {
     }
 }
 
-/// Renames an operation or a parameter in all places.
+/// Renames an operation or a parameter everywhere.
 pub(super) struct Renamed(pub(super) &'static str, pub(super) &'static str);
 
 impl Proxy for Renamed {

@@ -1,4 +1,4 @@
-//! Faults of the area `safety_loop`, in a garden with a safety loop.
+//! Broken adapters for the checks of the area `safety_loop`, in a garden with a safety loop.
 
 use mcp_aql::operator::MemoryChannel;
 use mcp_aql::safety_loop::SafetyLoop;
@@ -14,14 +14,14 @@ fn watched(options: &mut GardenOptions) {
         |builder| builder.safety_loop(SafetyLoop::new().channel(MemoryChannel::default()));
 }
 
-/// Whether these arguments request the list of operations.
+/// Returns `true` if these arguments request the list of operations.
 fn lists(arguments: &Value) -> bool {
     calls(arguments, "introspect")
         && arguments["params"]["query"] == "operations"
         && arguments["params"]["name"].is_null()
 }
 
-/// Whether a code was rejected, possibly by the retry limit.
+/// Returns `true` if a code was rejected, possibly because of too many attempts.
 fn is_untaken(body: &Value) -> bool {
     fails_with(body, "TOKEN_INVALID") || fails_with(body, "RATE_LIMIT_EXCEEDED")
 }

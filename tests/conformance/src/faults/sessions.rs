@@ -1,4 +1,4 @@
-//! Faults of the area `sessions`.
+//! Broken adapters for the checks of the area `sessions`.
 
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
 ];
 
-/// Accepts tokens of other sessions: of all, or of sessions that `_meta` names.
+/// Accepts tokens of other sessions: all of them, or only those of sessions named in `_meta`.
 struct Lenient {
     shared: Shared,
     own: Vec<String>,
@@ -92,7 +92,7 @@ impl Proxy for Lenient {
     }
 }
 
-/// Sends all progress to all sessions.
+/// Sends the progress of every session to all sessions.
 struct Loud {
     shared: Shared,
     heard: usize,

@@ -1,4 +1,4 @@
-//! Hidden actions of an adapter: calls that the client did not make, and cached results.
+//! Hidden actions of an adapter: calls that the client did not make, cached results, and changed tokens.
 
 use std::collections::HashMap;
 
@@ -6,24 +6,26 @@ use serde_json::{Value, json};
 
 use crate::proxy::{Calls, Proxy, Wire};
 
-/// The JSON in a text item.
+/// Parses the JSON in a content item.
 fn body_of(message: &Value) -> Option<Value> {
     serde_json::from_str(message.pointer("/result/content/0/text")?.as_str()?).ok()
 }
 
-/// Replaces the result.
+/// Replaces the result in a content item.
 fn put(message: &mut Value, body: &Value) {
     if let Some(text) = message.pointer_mut("/result/content/0/text") {
         *text = json!(body.to_string());
     }
 }
 
-/// Makes another call before a reply reaches the client, which does not see it. A function returns its tool and
-/// arguments, given the arguments and the result of the client's call.
+/// Makes another call before a reply reaches the client, and hides it from the client.
+///
+/// The function returns the tool and the arguments of the other call, given the arguments and the result of the
+/// client's call.
 pub(super) struct Behind {
     calls: Calls,
     made: u64,
-    /// The replies that wait for the other call, by the id of that call.
+    /// The replies waiting for the other call, by the id of that call.
     waiting: HashMap<String, Value>,
     then: fn(&Value, &Value) -> Option<(&'static str, Value)>,
 }
@@ -43,7 +45,7 @@ impl Proxy for Behind {
     }
 
     fn answer(&mut self, message: Value, wire: &mut Wire) {
-        // The client might otherwise look for the effect of the other call before it has run.
+        // Hold the reply back: the client might look for the effect of the other call before it has run.
         if let Some(reply) = message["id"].as_str().and_then(|id| self.waiting.remove(id)) {
             return wire.to_client(&reply);
         }
@@ -100,7 +102,7 @@ impl Proxy for Mindful {
     }
 }
 
-/// Changes requests with a memory.
+/// Changes requests with a memory that lasts as long as the connection.
 pub(super) struct Forgetful {
     memory: HashMap<String, Value>,
     change: fn(&mut HashMap<String, Value>, &mut Value),
@@ -167,11 +169,11 @@ impl Proxy for Renaming {
     }
 }
 
-/// Confirms all calls by itself.
+/// Confirms all calls without the client.
 #[derive(Default)]
 pub(super) struct Unasked {
     calls: Calls,
-    /// The client's ids of calls that were confirmed.
+    /// The client's ids of the confirmed calls, by the id of the confirmation.
     confirmed: HashMap<String, Value>,
 }
 

@@ -1,4 +1,4 @@
-//! Faults of the area `shapes`.
+//! Broken adapters for the checks of the area `shapes`.
 
 use serde_json::{Value, json};
 

@@ -1,10 +1,10 @@
-//! Faults of stored data: items that are kept, lost or changed, each of which a level must exclude.
+//! Mistakes in stored data: items wrongly kept, lost or changed. An adapter with one must not reach a high level.
 
 use serde_json::Value;
 
 use super::{Fault, Tamper, arguments_of, calls};
 
-/// The highest level that a run may grant to an adapter with this fault.
+/// The highest level that a run may grant to an adapter with this mistake.
 pub const HIGHEST_LEVELS: &[(&str, u8)] = &[
     ("never-deletes", 0),
     ("deletes-everything", 0),
@@ -17,7 +17,7 @@ pub const HIGHEST_LEVELS: &[(&str, u8)] = &[
     ("filter-ignored-altogether", 1),
 ];
 
-/// Whether a filter only has fields of beds, so that the garden would accept it.
+/// Returns `true` if a filter only has fields of beds, so the garden would accept it.
 fn is_known(filter: &Value) -> bool {
     filter.as_object().is_some_and(|filter| !filter.contains_key("conformance_probe"))
 }
@@ -36,14 +36,14 @@ pub(super) const FAULTS: &[Fault] = &[
         tamper: Tamper::Garden(|options| options.remove = |beds, _| beds.clear()),
     },
     Fault {
-        // The unread error of the next call does not hide that the call had to succeed.
+        // The next call had to succeed. Its unreadable error must not hide that.
         name: "deletes-everything-and-errors-are-texts",
         check: "deletes.only_named",
         neighbours: &["deletes.reads_change_nothing", "errors.form", "wire.is_error"],
         tamper: Tamper::Both(
             |options| options.remove = |beds, _| beds.clear(),
             |_, body| {
-                // Deletions are confirmed with the token in an error.
+                // Keep other errors: the token that confirms a deletion is in one.
                 if let Some(error) =
                     body.get_mut("error").filter(|it| it["code"] == "NOT_FOUND_RESOURCE")
                 {

@@ -1,4 +1,4 @@
-//! Faults of the area `tools`.
+//! Broken adapters for the checks of the area `tools`.
 
 use serde_json::{Value, json};
 
@@ -86,7 +86,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
-        // The list is there, under a label of the author's own.
+        // The description has the list, but under another label.
         name: "list-under-another-label",
         check: "tools.description_labels",
         neighbours: &["tools.description_current"],
@@ -225,7 +225,7 @@ fn with_tool(request: &Value, answer: &mut Value, name: &str, change: impl FnOnc
     });
 }
 
-/// Replaces words in a tool's description.
+/// Replaces words in the description of a tool.
 fn rewrite(request: &Value, answer: &mut Value, name: &str, from: &str, to: &str) {
     with_tool(request, answer, name, |tool| {
         let text = tool["description"].as_str().unwrap_or_default().replace(from, to);

@@ -1,4 +1,4 @@
-//! Faults of the area `updates`.
+//! Broken adapters for the checks of the area `updates`.
 
 use serde_json::{Value, json};
 
@@ -254,7 +254,7 @@ pub(super) const FAULTS: &[Fault] = &[
         check: "updates.deep_merge",
         neighbours: &["updates.null_removes"],
         tamper: Tamper::Request(|message| {
-            // Values below the first level are replaced.
+            // Replaces values below the first level instead of merging them.
             if let Some(input) = input_of(message)
                 && let Some(probe) =
                     input.get_mut("labels").and_then(|labels| labels.get_mut("probe"))

@@ -1,4 +1,4 @@
-//! Faults of the area `wire`.
+//! Broken adapters for the checks of the area `wire`.
 
 use std::sync::PoisonError;
 
@@ -96,14 +96,14 @@ pub(super) const FAULTS: &[Fault] = &[
     },
 ];
 
-/// The code of a failure.
+/// Returns the error code of a failure.
 fn code(answer: &Value) -> Option<String> {
     let text = answer.pointer("/result/content/0/text")?.as_str()?;
     let body: Value = serde_json::from_str(text).ok()?;
     Some(body.pointer("/error/code")?.as_str()?.to_owned())
 }
 
-/// The arguments of a call.
+/// Returns the arguments of a call.
 fn arguments(message: &Value) -> &Value {
     message.pointer("/params/arguments").unwrap_or(&Value::Null)
 }
@@ -118,7 +118,7 @@ impl Proxy for Chatty {
     }
 }
 
-/// Sends every response twice, up to a number of times.
+/// Sends responses twice, at most this many.
 struct Twice(usize);
 
 impl Proxy for Twice {
@@ -142,7 +142,7 @@ impl Proxy for Silent {
     }
 }
 
-/// Hangs up on the first requests for missing items.
+/// Closes the connection on the first requests for missing items.
 struct Touchy(Shared);
 
 impl Touchy {
@@ -164,7 +164,7 @@ impl Proxy for Touchy {
     }
 }
 
-/// Drops lines that its parser rejects, as the SDKs of MCP do.
+/// Drops lines that its parser rejects, like the SDKs of MCP.
 struct Dropping;
 
 impl Proxy for Dropping {

@@ -1,4 +1,4 @@
-//! A faultless adapter: a greenhouse in memory.
+//! The garden, a correct adapter that stores a greenhouse in memory. Tests inject mistakes into it.
 
 mod model;
 mod operations;
@@ -17,7 +17,7 @@ use serde_json::json;
 
 pub use model::{Bed, Crop};
 
-/// The initial number of beds.
+/// Initial number of beds.
 const BEDS: u32 = 60;
 /// Low limits make the tests of limits fast.
 const LIMITS: SizeLimits = SizeLimits {
@@ -29,23 +29,23 @@ const LIMITS: SizeLimits = SizeLimits {
     max_batch_operations: 100,
     result_budget: 64 << 10,
 };
-/// The element type of beds in graphs.
+/// Element type of beds in graphs.
 const TYPE: &str = "bed";
 
-/// The options of the garden that faults change.
+/// Options of the garden. Change them if you cannot inject a mistake by changing replies.
 #[derive(Debug, Clone)]
 pub struct GardenOptions {
-    /// The last change to the adapter's builder.
+    /// Applies the last changes to the adapter's builder.
     pub build: fn(AdapterBuilder) -> AdapterBuilder,
-    /// The served mode for each requested one.
+    /// Returns the served mode for the requested one.
     pub mode: fn(Option<Mode>) -> Mode,
-    /// Changes beds before updates.
+    /// Changes a bed before it is updated.
     pub change: fn(&mut Bed),
-    /// Changes new beds before they are stored.
+    /// Changes a new bed before it is stored.
     pub store: fn(&mut Bed),
-    /// Removes the bed of this identifier.
+    /// Removes the bed with this identifier.
     pub remove: fn(&mut Vec<Bed>, &str),
-    /// Changes the beds that lists and searches select from.
+    /// Changes the beds from which lists and searches select.
     pub list: fn(&mut Vec<Bed>),
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct House {
     last: u32,
 }
 
-/// Returns the faultless garden.
+/// Returns the garden without mistakes.
 pub fn garden() -> Garden {
     Garden::new(GardenOptions::default())
 }
@@ -101,7 +101,7 @@ impl Garden {
     /// Builds the adapter for a mode.
     ///
     /// # Errors
-    /// The error of the builder.
+    /// Returns the error of the builder.
     pub fn adapter(&self, mode: Option<Mode>) -> mcp_aql::Result<Adapter> {
         let mode = (self.options.mode)(mode);
         let mut adapters = self.adapters.lock().unwrap_or_else(PoisonError::into_inner);
@@ -131,12 +131,12 @@ impl Garden {
         self.house.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of beds.
+    /// Returns the number of beds.
     fn count(&self) -> usize {
         self.open().beds.len()
     }
 
-    /// The beds for lists and searches.
+    /// Returns the beds for lists and searches.
     fn listed(&self) -> Vec<Bed> {
         let mut beds = self.open().beds.clone();
         (self.options.list)(&mut beds);

@@ -1,4 +1,4 @@
-//! The types of the greenhouse.
+//! The types of the greenhouse. Their doc comments are part of introspection.
 
 use chrono::{DateTime, NaiveDate, Utc};
 use mcp_aql::prelude::*;

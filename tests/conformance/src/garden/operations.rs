@@ -1,4 +1,4 @@
-//! The operations of the greenhouse.
+//! The operations of the greenhouse. Their doc comments are part of introspection.
 
 use std::time::Duration;
 
@@ -10,9 +10,9 @@ use mcp_aql::query::SelectedFields;
 use super::Garden;
 use super::model::{Bed, Effect, Forecast, Link, NewBed, Point, Removed, Side, Watering};
 
-/// The number of steps of a watering.
+/// Number of steps of a watering.
 const STEPS: u32 = 5;
-/// The duration of a step.
+/// Duration of a step.
 const STEP: Duration = Duration::from_millis(15);
 
 #[operations]

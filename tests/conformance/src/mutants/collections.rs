@@ -19,24 +19,24 @@ fn rename(filter: &mut Value, from: &str, to: &str) {
     }
 }
 
-/// A filter of a page.
+/// Returns the filter of a request for a page.
 fn filter(message: &mut Value) -> Option<&mut Value> {
     page_params(message)?.get_mut("filter")
 }
 
-/// Removes a parameter from every call of a list.
+/// Removes a parameter from every request for a page.
 fn ignore(message: &mut Value, name: &str) {
     if let Some(params) = page_params(message) {
         params.remove(name);
     }
 }
 
-/// The summaries of a page.
+/// Returns the summaries of a page.
 fn summaries<'v>(arguments: &Value, body: &'v mut Value) -> Option<&'v mut Value> {
     page(arguments, body)?.get_mut("aggregations")
 }
 
-/// Calls a function with every number of a summary.
+/// Changes every number in a summary.
 fn each_number(summary: &mut Value, change: fn(f64) -> f64) {
     match summary {
         Value::Object(members) => members.values_mut().for_each(|it| each_number(it, change)),

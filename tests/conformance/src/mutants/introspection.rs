@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 use super::{Mutant, body, data, details, listed, parameter};
 use crate::faults::{asks_for, calls, entry};
 
-/// The entry of an operation in the list of operations.
+/// Returns the entry of an operation in the list of operations.
 fn in_list<'v>(arguments: &Value, body: &'v mut Value, name: &str) -> Option<&'v mut Value> {
     listed(arguments, body, "operations")?.iter_mut().find(|entry| entry["name"] == name)
 }
 
-/// The definition of a type.
+/// Returns the definition of a type.
 fn type_of<'v>(arguments: &Value, body: &'v mut Value, name: &str) -> Option<&'v mut Value> {
     if !asks_for(arguments, name) {
         return None;
@@ -18,7 +18,7 @@ fn type_of<'v>(arguments: &Value, body: &'v mut Value, name: &str) -> Option<&'v
     data(arguments, body, "introspect")?.get_mut("type")
 }
 
-/// The protocol statement of the list of operations.
+/// Returns `_protocol` in the list of operations.
 fn protocol<'v>(arguments: &Value, body: &'v mut Value) -> Option<&'v mut Value> {
     data(arguments, body, "introspect")?.get_mut("_protocol")
 }

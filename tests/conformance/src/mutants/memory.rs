@@ -1,4 +1,4 @@
-//! Mutants that remember: writes that are lost or doubled, caches, and merges that are not deep.
+//! Mutants with a memory: lost or doubled writes, caches, and shallow merges.
 
 use std::collections::HashMap;
 
@@ -9,13 +9,13 @@ use crate::Tamper;
 use crate::faults::{arguments_of, calls, succeeds};
 use crate::proxy::{Calls, Proxy, Wire};
 
-/// The tasks that replies have shown, by their identifiers.
+/// The tasks shown by earlier replies, by their identifiers.
 type Tasks = HashMap<String, Object>;
 
 /// The members of a JSON object.
 type Object = Map<String, Value>;
 
-/// Changes requests and results, with the tasks that earlier replies of this connection have shown.
+/// Changes requests and results, using the tasks shown by earlier replies of this connection.
 struct Remembering {
     calls: Calls,
     tasks: Tasks,
@@ -34,7 +34,7 @@ impl Remembering {
 
 impl Proxy for Remembering {
     fn request(&mut self, mut message: Value, wire: &mut Wire) {
-        // The result is changed according to the client's request.
+        // The change of the result depends on the original request of the client.
         self.calls.asked(&message);
         let before = message.clone();
         if arguments_of(&mut message).is_some() {
@@ -65,7 +65,7 @@ impl Proxy for Remembering {
     }
 }
 
-/// The input of an update and the task that it changes, if a reply has shown it.
+/// Returns the input of an update and the task that it changes, if a reply has shown the task.
 fn update<'v>(tasks: &'v Tasks, message: &'v mut Value) -> Option<(&'v mut Object, &'v Object)> {
     let arguments = arguments_of(message)?;
     if !calls(arguments, "update_task") {
@@ -75,12 +75,12 @@ fn update<'v>(tasks: &'v Tasks, message: &'v mut Value) -> Option<(&'v mut Objec
     Some((arguments.pointer_mut("/params/input")?.as_object_mut()?, task))
 }
 
-/// The task that these arguments name.
+/// Returns the task identified by these arguments.
 fn named<'v>(tasks: &'v Tasks, arguments: &Value) -> Option<&'v Object> {
     tasks.get(arguments.pointer("/params/task_id")?.as_str()?)
 }
 
-/// Sets members of the stored object to `null` that the new one does not name.
+/// Sets members of the stored object to `null` if the new one lacks them.
 fn replace(stored: &Object, new: &mut Object) {
     for name in stored.keys() {
         if !new.contains_key(name) {
@@ -93,7 +93,7 @@ fn keep_request(_: &Tasks, _: &mut Value) {}
 
 fn keep_result(_: &Tasks, _: &Value, _: &mut Value) {}
 
-/// A mutant that changes requests by the tasks that it has seen.
+/// Defines a mutant that changes requests depending on the tasks that it has seen.
 const fn remembering_request(name: &'static str, make: fn() -> Box<dyn Proxy>) -> Mutant {
     Mutant { name, tamper: Tamper::Proxy(make) }
 }
@@ -213,7 +213,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     remembering_request("deletes-only-claim-to-run", || Box::new(Claiming)),
 ];
 
-/// Confirms every call by itself.
+/// Confirms every call without the client.
 #[derive(Default)]
 struct Confirming(Calls);
 
@@ -239,7 +239,7 @@ impl Proxy for Confirming {
     }
 }
 
-/// Sends every CREATE once more, and hides the second answer.
+/// Sends every CREATE call once more, and hides the second reply.
 #[derive(Default)]
 struct Doubling {
     calls: Calls,
@@ -267,7 +267,7 @@ impl Proxy for Doubling {
     }
 }
 
-/// Answers confirmed deletes by itself, without running them.
+/// Answers confirmed deletions without running them.
 struct Claiming;
 
 impl Proxy for Claiming {

@@ -1,8 +1,14 @@
-//! Mutants of `examples/tasks`: small changes to its requests and replies, each a mistake that an adapter's
-//! author could make. A conformance run over a mutant must find at least one fault.
+//! Mutants of `examples/tasks`: small changes to its requests and replies, each a mistake that an author could make.
 //!
-//! Faults (`crate::faults`) show that each check works on the adapter it was written with. Mutants measure
-//! how much of a foreign adapter the checks see together.
+//! A conformance run over a mutant must have at least one finding. The mistakes in `crate::faults` show that each check
+//! works on the adapter for which it was written. Mutants measure how many mistakes of another adapter all checks
+//! detect together.
+//!
+//! If you add a mutant, run it alone first. The test prints its findings:
+//!
+//! ```console
+//! $ MUTANT=NAME cargo test -p mcp-aql-conformance-tests --test it every_mutant -- --nocapture
+//! ```
 #![expect(
     clippy::indexing_slicing,
     reason = "members of JSON: where `tasks` answers in another form, a mutant may well end the connection"
@@ -20,25 +26,26 @@ use serde_json::{Map, Value};
 use crate::Tamper;
 use crate::faults::{arguments_of, asks_for, calls, entry, params_of, succeeds};
 
-/// One mutant.
+/// A mutant.
 #[derive(Debug)]
 pub struct Mutant {
     /// The mistake in a few words with hyphens.
     pub name: &'static str,
-    /// The change that makes the mistake.
+    /// How the mistake is injected.
     pub tamper: Tamper,
 }
 
-/// Mutants that the checks of the same areas find, as a rule.
+/// Mutants usually detected by the checks of the same areas.
 #[derive(Debug)]
 pub struct Group {
-    /// The areas of checks that are tried first, one set after the other.
+    /// The areas of checks to try first, one set after the other.
+    /// If you are not sure which areas detect yours, add it to any group: in the end, all checks are tried.
     pub areas: &'static [&'static [&'static str]],
-    /// The mutants.
+    /// The mutants of these areas.
     pub mutants: &'static [Mutant],
 }
 
-/// All mutants.
+/// All mutants, grouped by the areas of checks that should detect them.
 pub const GROUPS: &[Group] = &[
     Group {
         areas: &[&["pagination"], &["aggregates", "fields", "relationships"], &["collections"]],
@@ -77,43 +84,47 @@ pub const GROUPS: &[Group] = &[
     },
 ];
 
-/// A mutant that changes the results of operations.
+/// Defines a mutant that changes the results of operations.
 const fn body(name: &'static str, change: fn(&Value, &mut Value)) -> Mutant {
     Mutant { name, tamper: Tamper::Body(change) }
 }
 
-/// A mutant that changes requests before the adapter reads them.
+/// Defines a mutant that changes requests before the adapter reads them.
 const fn request(name: &'static str, change: fn(&mut Value)) -> Mutant {
     Mutant { name, tamper: Tamper::Request(change) }
 }
 
-/// A mutant that changes whole JSON-RPC answers.
+/// Defines a mutant that changes whole JSON-RPC responses.
 const fn answer(name: &'static str, change: fn(&Value, &mut Value)) -> Mutant {
     Mutant { name, tamper: Tamper::Answer(change) }
 }
 
-/// The `data` of a successful call of this operation.
+/// Returns `data` of a successful call of this operation.
 fn data<'v>(arguments: &Value, body: &'v mut Value, operation: &str) -> Option<&'v mut Value> {
     (calls(arguments, operation) && succeeds(body)).then(|| body.get_mut("data")).flatten()
 }
 
-/// The `data` of a successful `list_tasks` or `search_tasks`.
+/// Returns `data` of a successful `list_tasks` or `search_tasks`.
 fn page<'v>(arguments: &Value, body: &'v mut Value) -> Option<&'v mut Value> {
     let is_page = calls(arguments, "list_tasks") || calls(arguments, "search_tasks");
     (is_page && succeeds(body)).then(|| body.get_mut("data")).flatten()
 }
 
-/// The items of a page of tasks.
+/// Returns the items of a page of tasks.
 fn items<'v>(arguments: &Value, body: &'v mut Value) -> Option<&'v mut Vec<Value>> {
     page(arguments, body)?.get_mut("items")?.as_array_mut()
 }
 
-/// The `pageInfo` of a page of tasks.
+/// Returns the `pageInfo` of a page of tasks.
+///
+/// ```json
+/// { "items": [], "pageInfo": { "hasNextPage": false, "endCursor": null } }
+/// ```
 fn info<'v>(arguments: &Value, body: &'v mut Value) -> Option<&'v mut Map<String, Value>> {
     page(arguments, body)?.get_mut("pageInfo")?.as_object_mut()
 }
 
-/// Calls a function with every task of a result: of a single result, of a page, and of a batch.
+/// Changes every task of a result: a single one, those of a page, and those of a batch.
 fn each_task(body: &mut Value, change: fn(&mut Map<String, Value>)) {
     match body {
         Value::Object(members)
@@ -127,14 +138,14 @@ fn each_task(body: &mut Value, change: fn(&mut Map<String, Value>)) {
     }
 }
 
-/// The params of a call of `list_tasks` or `search_tasks`.
+/// Returns the parameters of a call of `list_tasks` or `search_tasks`.
 fn page_params(message: &mut Value) -> Option<&mut Map<String, Value>> {
     let arguments = arguments_of(message)?;
     let is_page = calls(arguments, "list_tasks") || calls(arguments, "search_tasks");
     is_page.then(|| arguments.get_mut("params")).flatten()?.as_object_mut()
 }
 
-/// The params of `create_task`, or the input of `update_task`.
+/// Returns the parameters of `create_task` or the input of `update_task`.
 fn fields(message: &mut Value) -> Option<&mut Map<String, Value>> {
     let arguments = arguments_of(message)?;
     let path = if calls(arguments, "create_task") {
@@ -147,17 +158,17 @@ fn fields(message: &mut Value) -> Option<&mut Map<String, Value>> {
     arguments.pointer_mut(path)?.as_object_mut()
 }
 
-/// The input of `update_task`.
+/// Returns the input of `update_task`.
 fn input(message: &mut Value) -> Option<&mut Map<String, Value>> {
     params_of(message, "update_task")?.get_mut("input")?.as_object_mut()
 }
 
-/// The list of operations or types that `introspect` answers with.
+/// Returns the list of operations or types in a reply of `introspect`.
 fn listed<'v>(arguments: &Value, body: &'v mut Value, query: &str) -> Option<&'v mut Vec<Value>> {
     data(arguments, body, "introspect")?.get_mut(query)?.as_array_mut()
 }
 
-/// The details of an operation that `introspect` answers with.
+/// Returns the details of an operation in a reply of `introspect`.
 fn details<'v>(arguments: &Value, body: &'v mut Value, name: &str) -> Option<&'v mut Value> {
     if !asks_for(arguments, name) {
         return None;
@@ -165,7 +176,7 @@ fn details<'v>(arguments: &Value, body: &'v mut Value, name: &str) -> Option<&'v
     data(arguments, body, "introspect")?.get_mut("operation")
 }
 
-/// The definition of a parameter in the details of its operation.
+/// Returns the definition of a parameter in the details of its operation.
 fn parameter<'v>(
     arguments: &Value,
     body: &'v mut Value,
@@ -175,7 +186,7 @@ fn parameter<'v>(
     entry(details(arguments, body, operation)?.get_mut("parameters"), name)
 }
 
-/// The error of a result, if it has this code.
+/// Returns the error of a result if it has this code.
 fn error<'v>(body: &'v mut Value, code: &str) -> Option<&'v mut Map<String, Value>> {
     let error = body.get_mut("error")?.as_object_mut()?;
     (error.get("code")? == code).then_some(error)

@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 use super::{Mutant, answer, body, data, error};
 use crate::faults::calls;
 
-/// The error of any result.
+/// Returns the error of a result.
 fn any_error(body: &mut Value) -> Option<&mut serde_json::Map<String, Value>> {
     body.get_mut("error")?.as_object_mut()
 }
 
-/// A member of an error's details.
+/// Removes a member from the details of errors with this code.
 fn drop_detail(body: &mut Value, code: &str, name: &str) {
     if let Some(Value::Object(details)) = error(body, code).and_then(|it| it.get_mut("details")) {
         details.remove(name);
@@ -23,7 +23,7 @@ fn replace_code(body: &mut Value, code: &str, other: &str) {
     }
 }
 
-/// The state of an execution in a result.
+/// Returns the state of an execution in a result.
 fn state<'v>(arguments: &Value, body: &'v mut Value) -> Option<&'v mut Value> {
     for operation in ["execute_export", "get_execution", "cancel_execution", "retry_execution"] {
         if calls(arguments, operation) {

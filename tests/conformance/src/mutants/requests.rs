@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Mutant, fields, input, request};
 use crate::faults::{arguments_of, calls, params_of};
 
-/// Changes a field wherever a request writes a task.
+/// Changes a field in every request that writes a task.
 fn change(message: &mut Value, name: &str, change: impl FnOnce(&mut Value)) {
     if let Some(value) = fields(message).and_then(|fields| fields.get_mut(name)) {
         change(value);

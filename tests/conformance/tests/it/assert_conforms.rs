@@ -1,4 +1,4 @@
-//! `assert_conforms`: an adapter's own test runs the conformance runner in its process.
+//! Tests `assert_conforms`: the test of an adapter runs the conformance runner in its own process.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -23,7 +23,7 @@ struct Note {
     text: String,
 }
 
-/// All notes.
+/// Stores all notes.
 #[derive(Clone, Default)]
 struct Notes(Arc<Mutex<BTreeMap<String, Note>>>);
 
@@ -66,7 +66,7 @@ fn notes() -> AdapterBuilder {
     Adapter::builder("notes").operations(Notes::default()).without_config()
 }
 
-/// The panic message of a failing assertion.
+/// Returns the panic message of a failing assertion.
 async fn complaint(asserting: impl Future<Output = ()>) -> String {
     let Err(panic) = AssertUnwindSafe(asserting).catch_unwind().await else {
         return "nothing".to_owned();
@@ -87,7 +87,7 @@ fn text_of(params: &Map<String, Value>, name: &str) -> String {
     params.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// The same operations, known only at run time.
+/// Returns an adapter with the same operations, known only at run time.
 fn dynamic_notes() -> AdapterBuilder {
     let text = |max_length: usize| json!({ "type": "string", "maxLength": max_length });
     let note = json!({

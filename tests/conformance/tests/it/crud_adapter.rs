@@ -1,5 +1,6 @@
-//! `assert_conforms` accepts an ordinary adapter with ten resources of five operations each, written with
-//! the first chapters of the book.
+//! Tests that `assert_conforms` accepts an ordinary adapter with ten resources of five operations each.
+//!
+//! You can write such an adapter after the first chapters of the book.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,7 +14,7 @@ use mcp_aql_conformance_tests::found;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Records in memory, by their number.
+/// Stores records in memory, by their number.
 struct Store<T>(Mutex<(u64, BTreeMap<u64, T>)>);
 
 impl<T> Default for Store<T> {

@@ -1,4 +1,4 @@
-//! The evidence of the garden: complete, correct, and accepted by the protocol's runner.
+//! Tests that the evidence of the garden is complete, correct and accepted by the protocol's runner.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
     value.pointer(pointer).and_then(Value::as_array).unwrap_or_else(|| panic!("no {pointer}"))
 }
 
-/// The lists of the bundle.
+/// JSON pointers to the lists of the bundle.
 const LISTS: [&str; 11] = [
     "/endpoint_modes",
     "/introspection/operation_details",
@@ -72,7 +72,7 @@ async fn the_evidence_of_the_garden_is_whole() {
     }
 }
 
-/// The value at a path of the bundle.
+/// Returns the value at a dotted path in a reply.
 fn at<'a>(response: &'a Value, path: &str) -> &'a Value {
     path.split('.').fold(response, |value, part| &value[part])
 }
@@ -81,7 +81,7 @@ fn message(case: &Value) -> &str {
     case.pointer("/response/error/message").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The faults that the protocol's runner would report, by independently written rules.
+/// Returns the mistakes that the protocol's runner would report. The rules are written independently.
 fn problems(evidence: &Value) -> Vec<String> {
     let mut problems = Vec::new();
     let missing = list(evidence, "/parameter_tests/missing_required");
@@ -241,13 +241,13 @@ async fn reports_items_that_the_collection_left_behind() {
             telling.lock().expect("nobody panics").extend(left);
         }
     });
-    // The test does not check whether the evidence is complete.
+    // The test does not need complete evidence.
     let _ = runner.evidence().await;
     let told = told.lock().expect("nobody panics").join("\n");
     assert!(told.contains("DELETE operations were not allowed"), "{told:?}");
 }
 
-/// The runner's simplest rule, `/at\s+\S+/i`, which also matches harmless words.
+/// The simplest rule of the protocol's runner, `/at\s+\S+/i`. It also matches harmless words.
 fn has_at_before_a_word(message: &str) -> bool {
     let lower = message.to_ascii_lowercase();
     lower.match_indices("at").any(|(start, matched)| {

@@ -1,4 +1,4 @@
-//! The runner finds nothing in the garden, and every fault where it is meant to.
+//! Tests that the runner finds nothing in the garden, and that the intended check detects each mistake.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-/// So many runs at once: some only wait.
+/// Number of concurrent runs. Some of them only wait.
 const AT_ONCE: usize = 8;
 
-/// One fault of this number is also looked for in the areas that look at every call, because there are many faults.
+/// Every n-th mistake is also tested with the areas that examine every call. There are too many to test all of them.
 const SAMPLE: usize = 5;
 
-/// Checks that no fault is made for, and why not.
+/// Checks without a mistake for them, each with the reason.
 const WITHOUT_A_FAULT: &[(&str, &str)] = &[];
 
 fn target(tamper: Option<&'static Tamper>) -> MemoryTarget {
@@ -42,13 +42,15 @@ fn settings() -> Settings {
     Settings::default().allow_all()
 }
 
-/// Time enough for a garden that shares its processors with others, and not too much where it is silent.
+/// Returns settings with time limits for a garden on a busy machine.
+///
+/// They are short enough not to wait long for a silent garden.
 fn impatient() -> Settings {
     settings()
         .time_limits(TimeLimits { request: Duration::from_secs(10), run: Duration::from_secs(240) })
 }
 
-/// Checks to which something comes only with the calls of all others.
+/// Checks with results that come only from the calls of all other checks.
 const SEEN_IN_PASSING: [&str; 7] = [
     "errors.details",
     "errors.quoted",
@@ -59,13 +61,12 @@ const SEEN_IN_PASSING: [&str; 7] = [
     "wire.unreadable_requests",
 ];
 
-/// Checks that compare every answer with what introspection says of it, and so find many faults beside the
-/// check that is meant for them.
+/// Checks that compare every reply with its documentation. They detect many mistakes meant for other checks.
 const COMPARES_EVERY_ANSWER: [&str; 1] = ["shapes.as_typed"];
 
-/// Further checks that may find a fault if all checks run: their own calls come upon it. `*` stands for every check.
+/// Further checks that may detect a mistake if all checks run, because of their own calls. `*` stands for every check.
 const FOUND_BY_OTHERS: &[(&str, &[&str])] = &[
-    // A call that needs no person is also found by the check of dangerous operations.
+    // The check of dangerous operations also detects a call that needs no person.
     ("agents-go-on-unapproved", &["danger.gated", "batch.halts"]),
     ("agents-start-by-themselves", &["danger.gated", "batch.halts"]),
     ("any-code-confirms", &["danger.gated", "batch.halts"]),
@@ -87,19 +88,21 @@ const FOUND_BY_OTHERS: &[(&str, &[&str])] = &[
     ("filter-ignored-altogether", &["parameters.nested_wins"]),
     ("parameter-in-camel-case", &["robustness.duplicate_keys"]),
     ("reserved-name-for-something-else", &["robustness.duplicate_keys"]),
-    // Filters with any characters, and combinations of all controls.
+    // These checks send filters with any characters, and combinations of all controls.
     (
         "ascii-only",
         &["collections.filter_applied", "collections.filter_keys", "collections.filter_operators"],
     ),
     ("an-item-lost-between-pages", &["collections.combined_controls"]),
-    // Any check whose calls run at the same time, or that compares what was there before.
+    // Any check can detect these if its calls run concurrently, or if it compares items before and after a call.
     ("looking-leaves-traces", &["*"]),
     ("mixes-answers-up-under-load", &["*"]),
 ];
 
-/// The areas that look for this fault: its own, those of its neighbours, and for some faults those that look at every call.
-/// With `WHOLE=1` in the environment, all of them: that takes half an hour, and is for whoever adds a check or a fault.
+/// Returns settings for the areas that should detect this mistake: its own and those of its neighbors.
+///
+/// With `in_every_call`, the areas that examine every call are added. Set `WHOLE=1` in the environment after you added
+/// a check or a mistake: it selects all areas and takes half an hour.
 fn looking_for(fault: &Fault, in_every_call: bool) -> Settings {
     let area = |check: &&'static str| check.split('.').next().unwrap_or(check);
     if std::env::var_os("WHOLE").is_some() || SEEN_IN_PASSING.contains(&fault.check) {
@@ -117,13 +120,14 @@ async fn the_garden_has_no_fault() {
     let found = found(&report);
     assert!(found.is_empty(), "{}", list(&found));
     assert_eq!(report.modes.len(), 2, "{:?}", report.obstacles);
-    // Nothing was allowed to be left out for want of a value.
+    // No case was skipped for lack of a value.
     assert_eq!((report.conformance_level, report.exit_code()), (2, 0), "{:#?}", report.obstacles);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_fault_is_found_by_its_check_and_by_no_other() {
-    // What even the faultless garden shows where only one of its modes is looked at.
+    // You can set `FAULT=name,name` in the environment to test only mistakes with these names. With only one mode under
+    // test, even the correct garden has findings.
     let usual = found(&Runner::new(target(None).as_it_is(), settings()).run().await);
     let room = Arc::new(Semaphore::new(AT_ONCE));
     let mut runs = JoinSet::new();
@@ -153,7 +157,7 @@ async fn every_fault_is_found_by_its_check_and_by_no_other() {
     assert!(problems.is_empty(), "\n{}", problems.join("\n\n"));
 }
 
-/// What is wrong with how this fault was found.
+/// Returns the problems with how this mistake was detected.
 fn problem(fault: &Fault, report: &Report, usual: &BTreeMap<String, String>) -> Option<String> {
     let mut found = found(report);
     let mut told = Vec::new();
@@ -204,7 +208,7 @@ async fn faults_of_stored_data_keep_the_level_low() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_granted_level_does_not_depend_on_the_requested_one() {
     // REQ-CNF-01
-    // Checks of level 1 judge all calls, also those of the checks of level 2 that find these faults.
+    // Checks of level 1 judge all calls, also those made by the checks of level 2 that detect these mistakes.
     let others = ["depth-ends-the-connection"];
     for name in faults::HIGHEST_LEVELS.iter().map(|(name, _)| *name).chain(others) {
         let fault = faults::named(name).expect("it is one of the faults");
@@ -269,7 +273,7 @@ async fn a_rate_limit_is_no_finding_and_does_not_lower_the_level() {
 #[tokio::test(start_paused = true)]
 async fn a_rejection_for_too_many_calls_is_never_the_answer() {
     // REQ-RATE-02, REQ-RATE-08
-    // Checks that call introspection, that call operations, and that send requests of their own.
+    // These checks call introspection, call operations, and send requests of their own.
     const CHECKS: [&str; 8] = [
         "introspection.bad_query",
         "introspection.unknown_name",
@@ -296,13 +300,13 @@ async fn a_rejection_for_too_many_calls_is_never_the_answer() {
     for (results, state) in [slow, documented] {
         assert_eq!(results, expected);
         assert_eq!(state["rejected"], serde_json::json!({}), "they were not repeated");
-        // At most one of the first calls and one of ten others, because the limit is measured.
+        // At most one of the first calls and one in every ten others are rejected, because the limit is measured.
         let rejections = state["rejections"].as_u64().unwrap_or_default();
         assert!((1..=60).contains(&rejections), "{rejections} rejections");
     }
 }
 
-/// The number of calls of a tool without a name that `WITHOUT_DETAILS` has seen.
+/// Number of calls of a tool without a name seen by `WITHOUT_DETAILS`.
 static NAMELESS_CALLS: AtomicUsize = AtomicUsize::new(0);
 
 /// A garden that lists `get_house` and has no details of it.

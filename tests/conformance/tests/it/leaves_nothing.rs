@@ -1,4 +1,4 @@
-//! A run does not change existing data and removes the items that it created.
+//! Tests that a run does not change existing data and removes the items that it created.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use mcp_aql_conformance::{Category, MemoryTarget, Report, Runner, Settings};
 use mcp_aql_conformance_tests::{Garden, GardenOptions, Warehouse, found, garden};
 use serde_json::{Value, json};
 
-/// All beds.
+/// Returns all beds.
 async fn beds(garden: &Garden) -> Vec<Value> {
     let adapter = garden.adapter(None).expect("the garden is sound");
     let reply = adapter.call("list_beds", json!({ "first": 100, "fields": "full" })).await;

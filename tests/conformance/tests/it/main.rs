@@ -1,4 +1,4 @@
-//! The conformance runner on a faultless adapter, on one for each fault, and on adapters that it must not harm.
+//! Tests the conformance runner on a correct adapter, on one with each mistake, and on adapters that it must not harm.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! A faultless adapter keeps its level however many kinds of things it has.
+//! Tests that a correct adapter keeps its level regardless of its number of resources.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use mcp_aql_conformance::{Report, Verdict};
 use mcp_aql_conformance_tests::found;
 use serde::{Deserialize, Serialize};
 
-/// Defines a resource with five operations, none of which requires confirmation.
+/// Defines a resource with five operations. None of them requires confirmation.
 macro_rules! kind {
     (
         $module:ident $record:ident $noun:literal $id:ident $id_text:literal
@@ -33,7 +33,7 @@ macro_rules! kind {
                 labels: Vec<String>,
             }
 
-            /// All records of this kind.
+            /// Stores all records of this kind.
             #[derive(Default)]
             pub(super) struct Records(Mutex<BTreeMap<u64, $record>>);
 

@@ -1,4 +1,4 @@
-//! A conformance run finds a fault in nearly every mutant of `examples/tasks`.
+//! Tests that a conformance run has findings for nearly every mutant of `examples/tasks`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,16 +17,18 @@ use tokio::task::JoinSet;
 #[path = "../../../../examples/tests/it/support/program.rs"]
 mod program;
 
-/// The number of mutants that are tested at the same time.
+/// Number of mutants tested concurrently.
 const AT_ONCE: usize = 3;
 
-/// The share of mutants that must be caught, in thousandths: 119 of 122.
+/// Required share of detected mutants, in thousandths. At present 119 of 122 are detected.
 const MIN_CAUGHT_PER_MILLE: usize = 975;
 
-/// The number of mutants that there must be.
+/// Minimum number of mutants.
 const MIN_MUTANTS: usize = 120;
 
-/// By default, every 24th mutant is tested, because all of them take minutes of processor time. `.ci/run mutants` tests all.
+/// By default, every 24th mutant is tested, because all of them take minutes of processor time.
+///
+/// `.ci/run mutants` tests all.
 const SAMPLE: usize = 24;
 
 /// Values that a run cannot find out by itself.
@@ -36,7 +38,7 @@ const FIXTURES: &str = r#"
 root = { element_type = "task", element_name = "t-1" }
 "#;
 
-/// A directory with a database of three tasks, which are linked in a circle.
+/// Creates a directory with a database of three tasks linked in a circle.
 fn filled_board() -> TempDir {
     let directory = tempfile::tempdir().expect("a directory");
     let call = |operation: &str, params: Value| {
@@ -95,9 +97,11 @@ fn command(directory: &Path, mode: Option<Mode>) -> Command {
     command
 }
 
-/// The checks that catch a mutant, or why none does. A server that the run does not recognise as an adapter is
-/// caught too: it has no mode, and its level is 0. The areas are tried first, because a run of all checks
-/// takes several times as long; only where they find nothing does a run of all checks decide.
+/// Returns the checks that detect a mutant, or the reason why none does.
+///
+/// The areas are tried first, because a run of all checks takes several times as long. If they find nothing, a run of
+/// all checks decides. A server that the run does not recognize as an adapter is detected, too: it has no mode, and its
+/// level is 0.
 async fn caught(
     board: &Path,
     mutant: &'static Mutant,
@@ -112,7 +116,7 @@ async fn caught(
     }
     let report = run(board, Some(&mutant.tamper), &[]).await;
     let found = found(&report);
-    // Skipped checks do not count because they report no fault.
+    // Skipped checks do not count, because they report no mistake.
     if found.is_empty() && report.conformance_level > 0 {
         return Err(format!("level {}, {:?}", report.conformance_level, report.obstacles));
     }
@@ -122,7 +126,8 @@ async fn caught(
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_catches_nearly_every_mutant() {
     // REQ-CNF-01, REQ-CNF-02
-    // `MUTANT=name,name` tests some of them with all checks and shows what each run finds. `MUTANTS=all` tests all.
+    // `MUTANT=name,name` tests these mutants with all checks and shows the findings of each run. `MUTANTS=all` tests
+    // all.
     let wanted = std::env::var("MUTANT").ok();
     let step = if std::env::var("MUTANTS").is_ok_and(|which| which == "all") { 1 } else { SAMPLE };
     let board = Arc::new(filled_board());

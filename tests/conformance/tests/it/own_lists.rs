@@ -1,4 +1,4 @@
-//! The operations that the framework adds to an adapter cause no warnings.
+//! Tests that operations added by the framework cause no warnings.
 
 use mcp_aql::operator::MemoryChannel;
 use mcp_aql::prelude::*;

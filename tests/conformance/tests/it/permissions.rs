@@ -1,4 +1,4 @@
-//! Without permission, a run calls only operations that read, even if the adapter runs whatever it is given.
+//! Tests that a run without permissions only calls operations that read, even if the adapter validates nothing.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -7,16 +7,15 @@ use mcp_aql_conformance::{Category, File, MemoryTarget, Mode, Runner, Settings, 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
 
-/// The calls that an adapter received, each with its tool and its arguments.
+/// The calls received by an adapter, each with its tool and its arguments.
 type Calls = Arc<Mutex<Vec<(String, Value)>>>;
 
-/// A parameter: the name, the type, and whether it is required.
+/// A parameter: its name, its type, and `true` if it is required.
 type Parameter = (&'static str, &'static str, bool);
 
-/// An operation: the name, the category and the parameters.
+/// An operation: its name, its category and its parameters.
 type Operation = (&'static str, &'static str, &'static [Parameter]);
 
-/// All operations.
 const OPERATIONS: &[Operation] = &[
     ("introspect", "READ", &[("query", "string", true), ("name", "string", false)]),
     ("get_page", "READ", &[("page_id", "string", true)]),
@@ -46,7 +45,7 @@ fn entry((name, category, parameters): &Operation, single: bool) -> Value {
     })
 }
 
-/// The reply of an adapter that validates nothing.
+/// Returns the reply of an adapter that validates nothing.
 fn reply(message: &Value, single: bool, calls: &Calls) -> Value {
     let families = ["create", "read", "update", "delete", "execute"];
     match message["method"].as_str() {
@@ -102,14 +101,14 @@ async fn serve(stream: DuplexStream, single: bool, calls: Calls) {
     }
 }
 
-/// The calls of a run, as the tool and the arguments of every single operation.
+/// Returns the calls of a run as the tool and the arguments of each single operation.
 async fn calls_of(settings: Settings) -> Vec<(String, Value)> {
     let calls = Calls::default();
     let shared = Arc::clone(&calls);
     let target = MemoryTarget::new("careless", move |mode, stream| {
         tokio::spawn(serve(stream, mode == Some(Mode::Single), Arc::clone(&shared)));
     });
-    // The adapter does not answer lines that are not JSON.
+    // The time limit is short, because the adapter does not answer invalid lines.
     let limits = TimeLimits { request: Duration::from_secs(1), run: Duration::from_secs(120) };
     Runner::new(target, settings.time_limits(limits)).run().await;
     let calls = calls.lock().expect("nobody panics with it").clone();
@@ -121,7 +120,7 @@ async fn calls_of(settings: Settings) -> Vec<(String, Value)> {
     each.collect()
 }
 
-/// The operation that a careless adapter would run for a name.
+/// Returns the operation that a careless adapter would run for a name.
 fn meant(arguments: &Value) -> Option<&'static Operation> {
     let name = arguments["operation"].as_str()?.trim().to_lowercase().replace('-', "_");
     OPERATIONS.iter().find(|operation| operation.0 == name)
@@ -136,7 +135,7 @@ async fn without_permission_only_operations_that_read_are_called() {
         if ["introspect", "get_page", "list_pages"].contains(name) {
             continue;
         }
-        // The tool of another endpoint, without the required parameters.
+        // The call goes to the tool of another endpoint, without the required parameters.
         let is_elsewhere =
             tool != "mcp_aql" && *tool != format!("mcp_aql_{}", category.to_lowercase());
         let required = parameters.iter().filter(|parameter| parameter.2);

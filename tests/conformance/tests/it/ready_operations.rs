@@ -1,5 +1,4 @@
-//! An adapter of ready operations, with an operation of its own, reaches level 2 without a configuration and without
-//! warnings.
+//! Tests that an adapter with ready operations and one of its own reaches level 2 without a configuration and warnings.
 
 use mcp_aql::AdapterBuilder;
 use mcp_aql::prelude::*;
@@ -143,7 +142,7 @@ fn helpdesk() -> AdapterBuilder {
 async fn ready_operations_reach_level_2_without_a_configuration() {
     // REQ-CNF-01, REQ-CNF-02
     let adapter = helpdesk().build().expect("the adapter is sound");
-    // The texts of stored records differ from those that the run would search for.
+    // The strings in stored records differ from those that the run would search for.
     for (number, name) in ["mauve", "teal", "ochre", "beige"].into_iter().enumerate() {
         let params = json!({ "tag": name, "rank": number });
         assert!(adapter.call("create_tag", params).await.is_success());

@@ -1,5 +1,7 @@
-//! A run does not change data of others if identifiers look alike, if two parameters identify an item, or
-//! if a CREATE operation returns an existing item.
+//! Tests that a run does not change data of others.
+//!
+//! The adapters make that hard: identifiers look alike, two parameters identify an item, and CREATE operations return
+//! existing items.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -12,11 +14,11 @@ use serde::Serialize;
 /// The stored items by resource and number.
 type Files = BTreeMap<(&'static str, u32), String>;
 
-/// An office whose numbers all start at 1.
+/// An office with many resources. The numbers of all of them start at 1.
 #[derive(Clone, Default)]
 struct Office {
     files: Arc<Mutex<Files>>,
-    /// Removes at once but replies late, when the number may already be reused.
+    /// If `true`, items are removed at once, but the reply comes late. The number may already be reused then.
     answers_late: bool,
 }
 
@@ -90,7 +92,7 @@ fn add(files: &mut Files, kind: &'static str, text: String) -> u32 {
 }
 
 impl Office {
-    /// An office with data of others.
+    /// Creates an office with data of others.
     fn used() -> Self {
         let office = Self::default();
         for (kind, many) in [("task", 3), ("project", 40), ("case", 6), ("label", 3)] {
@@ -98,7 +100,7 @@ impl Office {
                 office.open().insert((kind, number), format!("{kind} {number} of others"));
             }
         }
-        // Beyond the first page of tags, and in resources without a list.
+        // These items are beyond the first page of tags, and in resources without a list.
         for number in 1..=60 {
             office.open().insert(("tag", number), format!("tag {number} of others"));
         }
@@ -119,7 +121,7 @@ impl Office {
         add(&mut self.open(), kind, text)
     }
 
-    /// The number of the only item with this text.
+    /// Returns the number of the only item with this string. Creates the item if it does not exist.
     fn only(&self, kind: &'static str, text: String) -> u32 {
         let mut files = self.open();
         let found = files.iter().find(|((known, _), there)| *known == kind && **there == text);
@@ -478,12 +480,12 @@ async fn stays_as_it_was(office: Office) {
     assert_eq!((left("label"), left("tag")), (0, 0), "{told}");
     assert!(left("stamp") > 0 && told.contains("it may have existed before"), "{told}");
     assert!(left("remark") > 0 && told.contains("create_remark"), "{told}");
-    // A run that creates nothing would pass as well.
+    // Without this, a run that creates nothing would pass as well.
     let check = report.checks().find(|check| check.id == "deletes.removed");
     assert!(check.is_some_and(|check| check.passed > 0), "{check:?}");
 }
 
-/// A desk that is cleared at once and records the requested age.
+/// A desk without a gate: it is cleared at once, and records the requested age.
 #[derive(Clone, Default)]
 struct Desk {
     cleared: Arc<Mutex<Vec<u32>>>,

@@ -1,5 +1,12 @@
-//! Serves the gated adapter on PostgreSQL over HTTP: `gated FOLDER ADDRESS SCHEMA`. The tests start two processes and
-//! kill them.
+//! Serves the gated adapter over HTTP, with a store in PostgreSQL: `gated FOLDER ADDRESS SCHEMA`. The tests start two
+//! of these processes and kill them.
+//!
+//! It prints its address and stops when you close its standard input:
+//!
+//! ```console
+//! $ gated evidence postgres://postgres@localhost/test gated_1
+//! 127.0.0.1:40193
+//! ```
 
 use std::path::Path;
 use std::process::ExitCode;

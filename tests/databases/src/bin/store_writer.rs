@@ -1,5 +1,12 @@
-//! Writes records into an SQLite store and prints each acknowledged one, until it is killed by the test:
-//! `store_writer FILE NAME`.
+//! Writes records to an SQLite store until the test kills it: `store_writer FILE NAME`. Prints each acknowledged write.
+//!
+//! You can also start it yourself:
+//!
+//! ```console
+//! $ store_writer state.db a
+//! 0
+//! 1
+//! ```
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -22,7 +29,7 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Each write adds a record and updates the one that holds the latest number.
+/// Adds records in an endless loop. Each write also updates the record with the latest number.
 async fn write(store: &impl StateStore, name: &str) -> Result<(), StoreError> {
     let mut out = std::io::stdout();
     let mut latest = Expected::Absent;
@@ -35,7 +42,7 @@ async fn write(store: &impl StateStore, name: &str) -> Result<(), StoreError> {
         if !store.write(changes).await? {
             return Err(StoreError::failed("somebody else writes under this name"));
         }
-        // Lines in the pipe reach the parent even if this process is killed.
+        // The parent can read lines in the pipe even after this process was killed.
         if writeln!(out, "{number}").and_then(|()| out.flush()).is_err() {
             return Ok(());
         }

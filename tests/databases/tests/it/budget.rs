@@ -1,4 +1,4 @@
-//! Walks through pages that end at a budget of bytes, in memory and in SQLite.
+//! Reads all pages of results with a limited size in bytes, in memory and in SQLite.
 
 use std::sync::{LazyLock, Mutex};
 
@@ -44,7 +44,7 @@ impl StateStore {
     }
 }
 
-/// Returns an adapter of these rows whose pages end at this budget.
+/// Returns an adapter for these rows. A page ends before its size exceeds `budget` bytes.
 fn adapter(items: &[Item], budget: usize) -> Adapter {
     let connection = sqlite::database();
     sqlite::insert(&connection, items);
@@ -53,7 +53,7 @@ fn adapter(items: &[Item], budget: usize) -> Adapter {
     builder.without_config().build().unwrap()
 }
 
-/// Returns the length of a reply, and the reply.
+/// Calls an operation. Returns the size of the reply and the reply.
 async fn ask(adapter: &Adapter, operation: &str, params: &Value) -> (usize, Value) {
     let text = json!({ "operation": operation, "params": params }).to_string();
     let scope = CallScope::default();
@@ -61,7 +61,7 @@ async fn ask(adapter: &Adapter, operation: &str, params: &Value) -> (usize, Valu
     (reply.text.len(), serde_json::from_str(&reply.text).unwrap())
 }
 
-/// A request without a window and without summaries, in one direction.
+/// Returns the request for pages of `count` rows in one direction, without other pagination and aggregates.
 fn stripped(request: &Value, size: &str, count: usize) -> Value {
     let mut request = request.clone();
     let members = request.as_object_mut().unwrap();
@@ -74,7 +74,7 @@ fn stripped(request: &Value, size: &str, count: usize) -> Value {
     request
 }
 
-/// Walks through all pages, and returns the rows in their order and the number of pages that were cut.
+/// Reads all pages. Returns the rows in their order, and the number of cut pages.
 async fn walk(
     adapter: &Adapter,
     operation: &str,
@@ -121,7 +121,7 @@ fn all_pages_together_have_each_row_once_and_in_order() {
         let (whole, small) = (adapter(&items, 100 << 20), adapter(&items, budget));
         runtime.block_on(async {
             for (place, mut request) in requests.into_iter().enumerate() {
-                // Half of the requests find all rows.
+                // Let half of the requests find all rows.
                 if place % 2 == 0 {
                     request.as_object_mut().unwrap().remove("filter");
                     request.as_object_mut().unwrap().remove("query");
@@ -129,7 +129,7 @@ fn all_pages_together_have_each_row_once_and_in_order() {
                 let all = stripped(&request, "first", 1_000);
                 let reply = ask(&whole, "list_rows", &all).await.1;
                 if reply["error"]["code"] == "VALIDATION_INVALID_ENCODING" {
-                    // The request contains U+0000.
+                    // Requests with U+0000 are rejected.
                     continue;
                 }
                 let expected = reply["data"]["items"].clone();

@@ -1,4 +1,4 @@
-//! A page deep in a large table costs as much as the first one, because the databases use indexes (REQ-PAG-10).
+//! Checks that a page deep in a large table costs as much as the first one, because databases use indexes (REQ-PAG-10).
 
 use chrono::{DateTime, Utc};
 use mcp_aql::prelude::*;
@@ -25,10 +25,10 @@ struct Line {
     took: f64,
 }
 
-/// The number of rows. The deepest requested page is after half of them.
+/// Number of rows. The deep page begins after half of them.
 const ROWS: i64 = 20_000;
 
-/// Orders that indexes support.
+/// Sort orders with a suitable index.
 fn orders() -> [(&'static str, Value); 7] {
     let key = |field: &str, order: &str| json!({ "field": field, "order": order });
     [
@@ -48,13 +48,13 @@ fn parse(request: Value) -> CollectionQuery<Line> {
     CollectionQuery::parse(&options, params, &CursorKey::new([7; 16])).unwrap()
 }
 
-/// Returns the executed statements of the first page, of a deep one, and of one before that.
+/// Returns the statements for the first page, for a deep page, and for the page before the deep one.
 fn statements(
     table: &SqlTable<Line>,
     sort: &Value,
     mut execute: impl FnMut(&Statement) -> Vec<Vec<SqlValue>>,
 ) -> Vec<Statement> {
-    // A cursor in the middle, which a database without an index must count to.
+    // Take a cursor from the middle. Without an index, a database must count up to it.
     let middle = json!({ "sort": sort, "filter": { "level": { "gte": 0 } }, "first": 1 });
     let query = parse(middle);
     let page = table
@@ -81,7 +81,7 @@ fn statements(
             steps.push_rows(rows).unwrap();
             all.push(statement);
         }
-        // One row more than the page, to find out whether there are more.
+        // One more row than the page is read, to find out if there is a next page.
         assert_eq!(found, 21);
         assert_eq!(steps.finish().unwrap().items.len(), 20);
     }
@@ -118,7 +118,7 @@ fn sqlite_reads_a_deep_page_from_an_index() {
             let plan: Vec<_> = run(&explain).iter().map(|row| format!("{:?}", row[3])).collect();
             let plan = plan.join("\n");
             assert!(!plan.contains("TEMP B-TREE"), "{shows}: {}\n{plan}", statement.sql);
-            // The index finds the row of the cursor.
+            // The index must find the row of the cursor.
             let sought = !statement.sql.contains("WHERE") || plan.contains("SEARCH");
             assert!(sought, "{shows}: {}\n{plan}", statement.sql);
             let status = |statement: &Statement| {
@@ -138,7 +138,7 @@ fn sqlite_reads_a_deep_page_from_an_index() {
                 drop(rows);
                 prepared.get_status(rusqlite::StatementStatus::VmStep)
             };
-            // Skipping each row would cost thousands of steps of SQLite's virtual machine.
+            // Skipping each row instead would take thousands of steps.
             let steps = status(&statement);
             assert!(steps < 2_000, "{shows}: {steps} steps for {}", statement.sql);
         }
@@ -179,7 +179,7 @@ fn postgres_reads_a_deep_page_from_an_index() {
             let indexed = plan.contains("Index Scan") || plan.contains("Index Only Scan");
             assert!(indexed, "{shows}: {}\n{plan}", statement.sql);
             assert!(!plan.contains("Seq Scan"), "{shows}: {}\n{plan}", statement.sql);
-            // No row is read only for sorting. Only the three rows of the same second are discarded.
+            // Only the three rows of the same second may be read and discarded.
             let removed = plan.lines().filter_map(|line| line.split("Removed by Filter: ").nth(1));
             let removed =
                 removed.map(|line| line.trim_end_matches(['"', ')']).parse::<u32>().unwrap());

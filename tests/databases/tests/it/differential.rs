@@ -1,4 +1,11 @@
-//! Runs the same queries on the same rows in memory, in SQLite and in PostgreSQL.
+//! Compares the results of the same queries on the same rows in memory, in SQLite and in PostgreSQL.
+//!
+//! If a query differs, the failure shows its request and both replies. To be sure after you changed the SQL, run more
+//! cases:
+//!
+//! ```console
+//! $ PROPTEST_CASES=2000 scripts/postgres.sh cargo test -p mcp-aql-tests-databases differential
+//! ```
 
 use mcp_aql::query::sql::{Dialect, SqlTable};
 use mcp_aql_tests_databases::{
@@ -15,7 +22,7 @@ static POSTGRES: LazyLock<SqlTable<Item>> = LazyLock::new(|| table(Dialect::Post
 static MIXED: LazyLock<SqlTable<Item>> =
     LazyLock::new(|| rest_in_memory(Dialect::Sqlite).in_memory_fallback());
 
-/// Returns a reply as the JSON that a client reads, or the error.
+/// Returns the result as the JSON that a client reads, or the error.
 fn as_json<T: serde::Serialize, E: std::fmt::Debug>(page: Result<T, E>) -> Result<Value, String> {
     let page = page.map_err(|error| format!("{error:?}"))?;
     let text = serde_json::to_string(&page).map_err(|error| error.to_string())?;
@@ -61,7 +68,7 @@ fn compare(
     Ok(())
 }
 
-/// Returns the requests that walk all pages of a query, forwards or backwards, with the replies.
+/// Returns the requests that read all pages of a query, forwards or backwards, with their replies.
 fn walk(items: &[Item], request: &Value, size: usize, forwards: bool) -> Vec<(Value, Value)> {
     let mut request = request.clone();
     let members = request.as_object_mut().unwrap();
@@ -90,7 +97,7 @@ fn walk(items: &[Item], request: &Value, size: usize, forwards: bool) -> Vec<(Va
     }
 }
 
-/// A set of rows with several queries.
+/// Generates rows, several queries for them, and a page size.
 fn cases() -> impl Strategy<Value = (Vec<Item>, Vec<Value>, usize)> {
     (items(24), prop::collection::vec(queries(), 12), 1..5_usize)
 }

@@ -1,4 +1,4 @@
-//! Queries that the SQL executor rejects, and the capabilities that it reports.
+//! Tests queries that the SQL executor rejects, and the capabilities that it reports.
 
 use mcp_aql::prelude::*;
 use mcp_aql::query::sql::sea_query::{Expr, ExprTrait as _};
@@ -10,7 +10,7 @@ use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
-/// Returns the statements of a request.
+/// Returns the statements for a request.
 fn statements(table: &SqlTable<Item>, request: &Value) -> Result<Vec<Statement>, SqlError> {
     let query = parse(request);
     let mut steps = table.query(&query).at(now()).steps()?;

@@ -1,4 +1,10 @@
-//! Queries and stores in memory, in SQLite and in PostgreSQL, compared; and two processes of one adapter.
+//! Compares queries and stores in memory, in SQLite and in PostgreSQL. Tests two processes of one adapter.
+//!
+//! Without a server, the tests with PostgreSQL do nothing. To run them, start a server for the command:
+//!
+//! ```console
+//! $ scripts/postgres.sh cargo test -p mcp-aql-tests-databases
+//! ```
 
 #![allow(
     clippy::unwrap_used,

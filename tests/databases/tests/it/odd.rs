@@ -1,4 +1,4 @@
-//! Unusual values that the types allow: the databases return the same results as the in-memory executor.
+//! Tests unusual values of the fields' types. The databases must return the same results as the executor in memory.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use mcp_aql_tests_databases::{postgres, same, sqlite};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// A name whose schema does not list all values.
+/// A string whose schema does not list all possible values.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 struct Loose(String);
@@ -227,10 +227,10 @@ async fn in_postgres(rows: &[Odd]) -> Option<tokio_postgres::Client> {
     let rows: Vec<_> = rows
         .iter()
         .map(|row| {
-            // Converted through text, because a `Value` has 64 bits for each number.
+            // Serialize to a string first, because a `Value` would limit numbers to 64 bits.
             let mut all = as_json(row);
             all["words"] = fold_text(&row.title).into();
-            // The JSON form omits these fields, but columns hold them.
+            // These fields are not part of the JSON, but have columns.
             all["notes"] = json!(row.notes);
             all["attributes"] = json!(row.attributes);
             all["marks"] = json!(row.spread.marks);
@@ -263,7 +263,7 @@ fn in_memory(request: &Value) -> Value {
     as_json(&parse(request).run(rows()).unwrap())
 }
 
-/// Checks that both databases answer like the in-memory executor, and returns its replies.
+/// Checks that both databases reply like the executor in memory. Returns these replies.
 fn alike(requests: &[Value]) -> Vec<Value> {
     let connection = in_sqlite(&rows());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -298,7 +298,7 @@ fn ids(reply: &Value) -> Vec<i64> {
     reply["items"].as_array().unwrap().iter().map(|item| item["id"].as_i64().unwrap()).collect()
 }
 
-/// Returns the requests for all pages of one row, in both directions.
+/// Returns requests for pages of one row, in both directions.
 fn walks(sort: &Value) -> Vec<Value> {
     let mut all = Vec::new();
     for (count, place, more, cursor) in [

@@ -1,4 +1,4 @@
-//! Two processes of one adapter that share a PostgreSQL database.
+//! Tests two processes of one adapter that share a PostgreSQL database.
 
 use std::net::SocketAddr;
 use std::process::Stdio;
@@ -15,22 +15,22 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::TcpStream;
 use tokio::process::{Child, ChildStdin, Command};
 
-/// The number of concurrent calls.
+/// Number of concurrent calls.
 const CONCURRENT_CALLS: usize = 64;
 
-/// The number of repetitions of a race; the variable `ROUNDS` overrides it.
+/// Returns the number of repetitions of a race. You can override it with the variable `ROUNDS`.
 fn rounds(usual: usize) -> usize {
     std::env::var("ROUNDS").map_or(usual, |rounds| rounds.parse().unwrap())
 }
 
-/// A process of the adapter. It is killed when this value is dropped.
+/// A process of the adapter. If you drop it, the process is killed.
 struct Server {
     child: Child,
     _input: ChildStdin,
     address: SocketAddr,
 }
 
-/// The state that both processes share.
+/// The state shared by both processes.
 struct SharedState {
     folder: TempDir,
     postgres: String,
@@ -38,10 +38,10 @@ struct SharedState {
 }
 
 impl SharedState {
-    /// Creates a schema of its own, if there is a PostgreSQL to test with.
+    /// Creates a schema in the PostgreSQL server of the tests. Returns `None` without a server.
     async fn new() -> Option<Self> {
         static SCHEMAS: AtomicUsize = AtomicUsize::new(0);
-        // Prints a message if there is none.
+        // `connect` prints a message if there is no server.
         let client = postgres::connect().await?;
         let number = SCHEMAS.fetch_add(1, Ordering::Relaxed);
         let schema = format!("processes_{}_{number}", std::process::id());
@@ -75,7 +75,7 @@ impl SharedState {
         Folder::new(self.folder.path())
     }
 
-    /// Returns the code that people were shown.
+    /// Returns the code shown to people.
     fn code(&self, id: &str) -> String {
         let shown = self.files().shown();
         let line = shown.iter().rev().find(|line| line["id"] == id).unwrap();
@@ -98,12 +98,12 @@ impl Server {
     }
 }
 
-/// Sends a call without a session, which any process may serve: MCP 2026-07-28.
+/// Makes a call without a session, as in MCP 2026-07-28. Any process may serve it.
 async fn call(address: SocketAddr, operation: &str, params: Value) -> std::io::Result<Value> {
     call_in(None, address, operation, params).await
 }
 
-/// Sends a call in a session.
+/// Makes a call in a session.
 async fn call_in(
     session: Option<&str>,
     address: SocketAddr,
@@ -144,7 +144,7 @@ async fn call_in(
     Ok(serde_json::from_str(text.unwrap_or_else(|| panic!("{answer}")))?)
 }
 
-/// Opens a session.
+/// Initializes MCP and returns the session id.
 async fn session(address: SocketAddr) -> std::io::Result<String> {
     let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": {},
@@ -152,14 +152,14 @@ async fn session(address: SocketAddr) -> std::io::Result<String> {
     } });
     let answer = post(address, "", &hello).await?.to_ascii_lowercase();
     let name = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id:"));
-    // Incomplete if the process is killed.
+    // The response is incomplete if the process was killed.
     let name = name.ok_or(std::io::ErrorKind::UnexpectedEof)?.trim().to_owned();
     let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     post(address, &format!("Mcp-Session-Id: {name}\r\n"), &ready).await?;
     Ok(name)
 }
 
-/// Sends a request and returns the answer with its head.
+/// Sends a request and returns the response with its head.
 async fn post(address: SocketAddr, headers: &str, body: &Value) -> std::io::Result<String> {
     let body = body.to_string();
     let head = format!(
@@ -175,7 +175,7 @@ async fn post(address: SocketAddr, headers: &str, body: &Value) -> std::io::Resu
     Ok(answer)
 }
 
-/// Sends the same call many times concurrently, alternating between both processes.
+/// Makes the same call many times at once, alternating between both processes.
 async fn at_once(
     servers: &[Server; 2],
     times: usize,
@@ -198,7 +198,7 @@ fn succeeded(replies: &[Value]) -> usize {
     replies.iter().filter(|reply| reply["success"] == true).count()
 }
 
-/// Advances the clocks of both processes by a minute.
+/// Advances the clocks of both processes by one minute.
 async fn minute(servers: &[Server; 2]) {
     for server in servers {
         let reply = server.call("execute_wait", json!({ "seconds": 61 })).await;
@@ -206,7 +206,7 @@ async fn minute(servers: &[Server; 2]) {
     }
 }
 
-/// Begins an agent at one process, approved through the other.
+/// Starts an agent at one process and approves it at the other.
 async fn begin(shared: &SharedState, servers: &[Server; 2], agent: &str) {
     let begun = servers[0].call("execute_agent", json!({ "element_name": agent })).await;
     let request = begun["data"]["request_id"].as_str().unwrap_or_else(|| panic!("{begun}"));
@@ -215,7 +215,7 @@ async fn begin(shared: &SharedState, servers: &[Server; 2], agent: &str) {
     assert_eq!(confirmed["success"], true, "{confirmed}");
 }
 
-/// Returns the challenge of a block.
+/// Blocks an agent and returns the challenge.
 async fn block(server: &Server, agent: &str) -> String {
     let stopped = server.step(agent, "drop_table users").await;
     assert_eq!(stopped["data"]["autonomy"]["stopped"], true, "{stopped}");
@@ -246,7 +246,7 @@ async fn one_of_many_calls_with_the_same_token_runs() {
             let known = ["none", "TOKEN_ALREADY_USED", "RATE_LIMIT_EXCEEDED"].contains(&code);
             assert!(known, "{reply}");
         }
-        // Repeated failures are followed by a delay.
+        // Repeated failures cause a delay. Move the clock past it.
         minute(&servers).await;
     }
     let deleted = shared.files().deleted();
@@ -282,7 +282,7 @@ async fn both_processes_see_a_block_and_accept_its_code_once() {
         for server in &servers {
             let reply = server.step(&agent, "read_notes").await;
             assert!(is_blocked(&reply), "{reply}");
-            // Nor does another agent name help.
+            // Another agent name does not help, either.
             let reply = server.call("execute_agent", json!({ "element_name": "another" })).await;
             assert!(is_blocked(&reply), "{reply}");
         }
@@ -336,13 +336,13 @@ async fn another_process_sees_and_ends_an_execution() {
     }
 }
 
-/// The replies of the process that is killed.
+/// The replies of the process to kill.
 #[derive(Default)]
 struct AcknowledgedWork {
     agents: usize,
-    /// A blocked agent and its challenge, and whether the code was sent.
+    /// A blocked agent, its challenge, and `true` if the code was sent.
     blocked: Option<(String, String, bool)>,
-    /// Whether agents stay blocked until the process ends.
+    /// If `true`, agents stay blocked until the process ends.
     hold: bool,
     deleted: Vec<String>,
 }
@@ -354,13 +354,14 @@ impl AcknowledgedWork {
     }
 }
 
-/// Sends requests to an address until its process ends.
+/// Sends requests to a process until it ends.
 async fn work(
     shared: Arc<SharedState>,
     address: SocketAddr,
     acknowledged: Arc<Mutex<AcknowledgedWork>>,
 ) -> std::io::Result<()> {
-    // Confirmations are requested from a person while an agent executes, so agents are begun without a session.
+    // While an agent executes, its session's confirmations go to a person. Therefore agents start outside of this
+    // session.
     let session = session(address).await?;
     let delete = async |params| call_in(Some(&session), address, "delete_thing", params).await;
     loop {
@@ -405,19 +406,19 @@ async fn one_process_continues_while_the_other_is_killed() {
     // REQ-OOB-08, REQ-OOB-09
     let Some((shared, [mut killed, other])) = SharedState::pair().await else { return };
     let shared = Arc::new(shared);
-    // A third process that may lift blocks without a code.
+    // A third process releases blocks without a code.
     let store =
         gated::store(shared.folder.path(), Some((&shared.postgres, &shared.schema))).unwrap();
     let admin = gated::adapter(store, shared.folder.path(), 0).unwrap();
     let admin = admin.operator().unwrap();
     let acknowledged = Arc::new(Mutex::new(AcknowledgedWork::default()));
-    // Calls without a session count as one session, in every process, and are blocked together. This one uses a session.
+    // In every process, calls without a session count as one session and are blocked together. So use a session here.
     let session = session(other.address).await.unwrap();
     let undisturbed = async |params| {
         call_in(Some(&session), other.address, "delete_thing", params).await.unwrap()
     };
     for round in 0..rounds(12) {
-        // Half of the kills happen while an agent is blocked, the others at any time.
+        // In every other round, kill the process while an agent is blocked.
         let hold = round % 2 == 0;
         acknowledged.lock().unwrap().hold = hold;
         let working =
@@ -425,7 +426,7 @@ async fn one_process_continues_while_the_other_is_killed() {
         let life = Duration::from_millis(60 + (round as u64 * 37) % 190);
         let begun = Instant::now();
         while begun.elapsed() < life {
-            // The client's own work, without interference.
+            // Meanwhile, the other process must serve calls as usual.
             let thing = format!("other-{round}-{}", begun.elapsed().as_nanos());
             let asked = undisturbed(json!({ "thing": thing })).await;
             let token = &asked["error"]["details"]["confirmation_token"];
@@ -452,7 +453,7 @@ async fn one_process_continues_while_the_other_is_killed() {
             let verified = other.call("verify_challenge", proof).await;
             assert_eq!(verified["success"] == true, is_blocked(&reply), "{reply} {verified}");
         }
-        // A block that no client was informed of.
+        // There may be a block without any report to a client.
         for block in admin.overview().await.unwrap().blocks {
             admin.unblock(&block.agent, "test").await.unwrap();
             let reply = other.step(&block.agent, "read_notes").await;

@@ -1,4 +1,4 @@
-//! Walks all pages of a collection while another connection inserts and deletes rows between them (REQ-PAG-09,
+//! Reads all pages of a collection. Between pages, another connection inserts and deletes rows (REQ-PAG-09,
 //! REQ-PAG-10).
 
 use std::collections::BTreeSet;
@@ -11,12 +11,12 @@ use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 use serde_json::json;
 
-/// Rows that stay, and rows that are inserted or deleted during a walk.
+/// The rows of the collection, by what happens to them.
 struct Rows {
     stay: Vec<Item>,
-    /// Rows that are deleted, some between each two pages.
+    /// Rows to delete. Some are deleted between each two pages.
     go: Vec<Item>,
-    /// Rows that are inserted.
+    /// Rows to insert between pages.
     come: Vec<Item>,
 }
 
@@ -36,7 +36,7 @@ fn rows() -> Rows {
     rows
 }
 
-/// Walks all pages and calls `meddle` between them.
+/// Reads all pages and calls `meddle` between them.
 fn walk(
     rows: &Rows,
     forwards: bool,
@@ -79,7 +79,7 @@ fn walk(
     for item in &rows.stay {
         assert!(once.contains(&item.id), "{} was passed over", item.id);
     }
-    // Rows were inserted and deleted during the walk, so that the test is meaningful.
+    // Some rows were inserted and others deleted before they were reached. Otherwise the test proves nothing.
     assert!(rows.come.iter().any(|item| once.contains(&item.id)));
     assert!(!rows.go.iter().all(|item| once.contains(&item.id)));
 }
@@ -89,7 +89,7 @@ fn every_row_of_sqlite_is_visited_once() {
     let table: SqlTable<Item> = table(Dialect::Sqlite);
     let rows = rows();
     for forwards in [true, false] {
-        // An in-memory database with two connections.
+        // Open two connections to the same database in memory.
         let address = format!("file:writers{forwards}?mode=memory&cache=shared");
         let open = || rusqlite::Connection::open(&address).unwrap();
         let (reader, writer) = (open(), open());

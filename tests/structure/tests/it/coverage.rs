@@ -1,20 +1,22 @@
-//! Compares the book's page on spec coverage with the tests: each requirement that the page marks as met is cited by a
-//! test, and the page lists every requirement of the areas that it covers. Compares the risks in `SECURITY.md` likewise.
+//! Compares the book's page on spec coverage with the tests.
+//!
+//! For each requirement marked as met on the page, a test must cite it. The page must list all requirements of the
+//! areas in [`AREAS`]. The risks in `SECURITY.md` are compared with their tests, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// The requirement areas that the page covers completely.
+/// The requirement areas that the page lists completely.
 const AREAS: [&str; 30] = [
     "RQ", "RSP", "UPD", "UNK", "ENC", "EPT", "INT", "CLS", "ERR", "MCP", "COL", "AGG", "FLD",
     "CMP", "PAG", "REL", "WRN", "BAT", "CON", "SES", "DNG", "GATE", "TOK", "RATE", "LIF", "LOOP",
     "AUT", "OOB", "CNF", "AGR",
 ];
 
-/// The directories that are searched for tests.
+/// The directories to search for tests.
 const SOURCES: [&str; 5] = ["crates", "tests", "mcp-aql/tests", "mcp-aql-derive", "examples"];
 
-/// The number of requirements.
+/// Number of requirements.
 const TOTAL: usize = 404;
 
 pub(crate) fn root() -> PathBuf {
@@ -25,7 +27,7 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Returns every requirement id with its level.
+/// Parses the list of requirements: the level of each id.
 fn requirements(text: &str) -> BTreeMap<String, String> {
     text.lines()
         .filter(|line| !line.starts_with('#'))
@@ -34,7 +36,7 @@ fn requirements(text: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Returns the ids that a text cites: single ones, and ranges such as `REQ-RQ-01 to REQ-RQ-04`.
+/// Returns the ids in a string, single ones and ranges such as `REQ-RQ-01 to REQ-RQ-04`.
 fn citations(text: &str) -> Vec<String> {
     let mut found: Vec<(usize, usize, &str, u32)> = Vec::new();
     for (start, _) in text.match_indices("REQ-") {
@@ -64,12 +66,12 @@ fn citations(text: &str) -> Vec<String> {
 /// A test and its citations.
 #[derive(Debug)]
 struct Test {
-    /// The path from the workspace root and the function: `tests/ui.rs::compile_errors`.
+    /// The path from the workspace root and the function, for example `tests/ui.rs::compile_errors`.
     name: String,
     cites: Vec<String>,
 }
 
-/// Joins the comments of consecutive lines, because a list may span several of them.
+/// Joins all comments to one line, because a list of citations may span several lines.
 fn comments(lines: &[&str]) -> String {
     let comment = |line: &&str| {
         line.split_once("//").map(|(_, text)| text.trim_start_matches(['/', '!']).to_owned())
@@ -77,7 +79,8 @@ fn comments(lines: &[&str]) -> String {
     lines.iter().filter_map(comment).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the tests of a file formatted by rustfmt: a test ends with a brace at the indentation of its start.
+/// Returns the tests in a file. Requires rustfmt's format: a test ends with a brace at the indentation of its
+/// attribute.
 fn tests_in(path: &str, text: &str) -> Vec<Test> {
     let lines: Vec<&str> = text.lines().collect();
     let mut tests = Vec::new();
@@ -116,7 +119,7 @@ pub(crate) fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Returns the texts of all sources by their path from the workspace root.
+/// Reads all source files, by path from the workspace root.
 fn sources() -> BTreeMap<String, String> {
     let mut files = Vec::new();
     for folder in SOURCES {
@@ -134,7 +137,7 @@ fn sources() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// One row of the page.
+/// A row of the page.
 #[derive(Debug)]
 struct Row {
     id: String,
@@ -144,7 +147,11 @@ struct Row {
     tests: Vec<String>,
 }
 
-/// Returns the rows of the page's tables: `| REQ-… | level | status | note | tests |`.
+/// Parses the rows of the page's tables. If you add a requirement to the page, write its row in this form:
+///
+/// ```text
+/// | REQ-… | level | status | note | `file.rs::test`, `file.rs::other_test` |
+/// ```
 fn rows(page: &str) -> Vec<Row> {
     page.lines()
         .filter(|line| line.starts_with("| REQ-"))
@@ -158,7 +165,7 @@ fn rows(page: &str) -> Vec<Row> {
         .collect()
 }
 
-/// Returns the test that a page names by the end of its path: `protocol/gates.rs::a_test`.
+/// Finds the test that the page names by the end of its path, for example `protocol/gates.rs::a_test`.
 fn find<'t>(name: &str, tests: &'t [Test]) -> Result<&'t Test, String> {
     let ending = format!("/{name}");
     let is_named = |test: &&Test| test.name == *name || test.name.ends_with(&ending);
@@ -170,7 +177,7 @@ fn find<'t>(name: &str, tests: &'t [Test]) -> Result<&'t Test, String> {
     }
 }
 
-/// The points of the lists that `SECURITY.md` maps to tests.
+/// The risks that `SECURITY.md` must list with their tests.
 const RISKS: [&str; 22] = [
     "Confused Deputy Problem",
     "Token Passthrough",
@@ -196,10 +203,10 @@ const RISKS: [&str; 22] = [
     "MCP10 Context Injection & Over-Sharing",
 ];
 
-/// The start of the cell of a point without tests.
+/// How the cell begins for a risk without tests.
 const NOT_DEFENDED: &str = "not defended, because ";
 
-/// Returns every discrepancy between the tables of risks in `SECURITY.md` and the tests.
+/// Compares the tables of risks in `SECURITY.md` with the tests. Returns one message per mismatch.
 fn problems_of_risks(page: &str, tests: &[Test]) -> Vec<String> {
     let mut problems = Vec::new();
     for risk in RISKS {
@@ -229,7 +236,7 @@ fn problems_of_risks(page: &str, tests: &[Test]) -> Vec<String> {
     problems
 }
 
-/// Returns every discrepancy between the page and the tests.
+/// Compares the page with the tests. Returns one message per mismatch.
 fn problems(
     page: &str,
     requirements: &BTreeMap<String, String>,
@@ -273,7 +280,7 @@ fn problems(
         }
     }
     for (path, text) in sources {
-        // The checks of the conformance runner name their requirements in code.
+        // The conformance checks cite their requirements in code, not in comments.
         let cited = match path.starts_with("crates/mcp-aql-conformance/") {
             true => citations(text),
             false => citations(&comments(&text.lines().collect::<Vec<_>>())),

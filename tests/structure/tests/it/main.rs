@@ -1,4 +1,4 @@
-//! Compares pages and manifests with the tests that they name.
+//! Compares documentation pages and manifests with the tests that they mention.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,7 @@
-//! Every test runs: a library or a program whose manifest says `test = false` has none that no other package compiles, and
-//! each file of the integration tests is a module of theirs.
+//! Checks that every test runs.
+//!
+//! A target with `test = false` in its manifest must not contain tests, unless another package compiles them. Each file
+//! of the integration tests must be a module of theirs.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -17,7 +19,7 @@ fn manifests(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Returns `true` if a section of this kind turns its tests off.
+/// Returns `true` if a section with this header disables its tests.
 fn turns_tests_off(manifest: &str, header: &str) -> bool {
     let mut sections = manifest.split("\n[").map(|section| section.trim_start_matches('['));
     sections.any(|section| section.starts_with(header) && section.contains("\ntest = false"))
@@ -32,7 +34,7 @@ fn every_unit_test_runs() {
     for manifest in found {
         let text = std::fs::read_to_string(&manifest).expect("it is readable");
         let source = manifest.with_file_name("src");
-        // A program without a folder `src`.
+        // A program may have its files directly in the package's folder, without `src`.
         let main = manifest.with_file_name("main.rs");
         let is_of_program = |file: &PathBuf| {
             file.ends_with("src/main.rs") || file.starts_with(source.join("bin")) || main.exists()
@@ -62,7 +64,7 @@ fn every_unit_test_runs() {
     assert!(off > 10, "only {off} were found");
 }
 
-/// Returns a path without `..`.
+/// Resolves the `..` in a path.
 fn normal(path: &Path) -> PathBuf {
     path.components().fold(PathBuf::new(), |mut normal, part| {
         match part {
@@ -73,7 +75,7 @@ fn normal(path: &Path) -> PathBuf {
     })
 }
 
-/// Adds a file and the modules that it declares.
+/// Adds a file, and the files of the modules that it declares.
 fn modules(file: PathBuf, found: &mut BTreeSet<PathBuf>) {
     let (folder, text) = match std::fs::read_to_string(&file) {
         Ok(text) if file.ends_with("main.rs") || file.ends_with("mod.rs") => {
@@ -101,7 +103,7 @@ fn modules(file: PathBuf, found: &mut BTreeSet<PathBuf>) {
     found.insert(file);
 }
 
-/// Returns the modules of the integration tests of all packages.
+/// Returns the files of the integration tests of all packages.
 fn modules_of_tests(manifests: &[PathBuf]) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     for manifest in manifests {

@@ -1,4 +1,4 @@
-//! The end of the process: no process that it started remains.
+//! No process remains after the command ends.
 
 use std::process::Stdio;
 use std::time::Duration;

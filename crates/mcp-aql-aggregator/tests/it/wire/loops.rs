@@ -113,13 +113,14 @@ async fn two_aggregators_that_query_each_other_over_http_stop() {
         }
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     };
-    // Each answers with the other's results, and the call that would return to itself is left out.
+    // Each answers with the other's results. The call that would return to itself is left out.
     let other = super::support::at(&format!("127.0.0.1:{second}")).await;
     for client in [&client, &other] {
         let mut answer = Value::Null;
         for _ in 0..200 {
             answer = query(client, json!({ "query": "result" })).await;
-            // One that waits for a time limit takes three seconds each time. A busy machine takes as long now and then.
+            // An answer that waits for a time limit takes three seconds each time. On a busy
+            // machine, others sometimes take as long.
             let is_quick = answer["metadata"]["processingTimeMs"].as_u64().unwrap() < 2500;
             if answer["metadata"]["serversSucceeded"] == 2 && is_quick {
                 break;

@@ -1,5 +1,5 @@
-//! Messages that a JSON parser would change or lose, and batches. The tool is served like an
-//! adapter.
+//! Messages that a JSON parser would change or lose, and batches. The tool uses the same transports
+//! as an adapter.
 
 use std::process::Stdio;
 
@@ -141,7 +141,7 @@ async fn nothing_in_a_call_over_http_is_lost() {
     }
     let big = post(&address, headers, &call("18446744073709551616", r#"{"query":""}"#)).await;
     assert!(big.contains(r#""id":18446744073709551616,"error":"#), "{big}");
-    // A request without a version counts as 2025-03-26, which has batches.
+    // A request without a version counts as 2025-03-26. That version has batches.
     started(&at(&address).await).await;
     let ping = json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" });
     let batch = format!("[{},{ping}]", call("1", r#"{"query":"result"}"#));

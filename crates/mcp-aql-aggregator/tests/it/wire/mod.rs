@@ -1,4 +1,4 @@
-//! The built command as clients and terminals use it, with working and faulty servers.
+//! The built command as clients and terminals use it, with working and broken servers.
 
 mod command;
 mod ends;

@@ -185,7 +185,7 @@ async fn long_texts_are_shortened_until_a_page_of_them_fits() {
     assert!((3500..=4096).contains(&bytes), "{bytes}");
     assert!(items.iter().any(|item| item["truncated"] == true), "{found}");
     assert!(found["warnings"].to_string().contains("maxOutputBytes"), "{found}");
-    // Texts that are not selected are not shortened.
+    // The content is not shortened unless it is selected.
     let params = json!({ "query": "cats", "first": 60, "fields": ["rank", "truncated"] });
     let found = operation(&client, "search_servers", params).await;
     let mut items = found["data"]["items"].as_array().unwrap().iter();

@@ -271,7 +271,7 @@ async fn a_hung_server_delays_a_query_only_up_to_its_limit() {
             scripted("large", "--call huge:20000000"),
             scripted("slow", "--call slow:200"),
         ],
-        // The time suffices for all servers concurrently, but not for the hanging ones one after
+        // The time is enough for all servers concurrently, but not for the hanging ones one after
         // the other.
         &json!({ "serverTimeoutMs": 3000, "deadlineMs": 5000, "breakerFailures": 1000 }),
     );

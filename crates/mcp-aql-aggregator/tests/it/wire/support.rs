@@ -17,7 +17,7 @@ pub(crate) const TOOL: &str = "mcp__proxy__aggregator__query";
 
 pub(crate) type Client = RunningService<RoleClient, ()>;
 
-/// A configuration file and a folder for files that servers write.
+/// A configuration file, and a folder for files that servers write.
 pub(crate) struct Setup {
     folder: TempDir,
 }
@@ -189,7 +189,7 @@ pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     panic!("it never came to this: {what}");
 }
 
-/// Returns the processes in a file that are still running.
+/// Returns the process ids in a file whose processes are still running.
 pub(crate) fn alive(file: &Path) -> Vec<String> {
     let told = std::fs::read_to_string(file).unwrap_or_default();
     let runs = |process: &&str| {

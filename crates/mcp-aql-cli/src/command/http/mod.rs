@@ -134,7 +134,7 @@ pub struct HttpArgs {
     pub max_kept_replies_per_session: Option<usize>,
 }
 
-/// Reads an address with a port. A port alone, and `localhost`, are those of this machine.
+/// Parses an address with a port. `8787` and `localhost:8787` are ports on the loopback interface.
 fn address(text: &str) -> std::result::Result<SocketAddr, String> {
     let local = |port: &str| Some(SocketAddr::from((Ipv4Addr::LOCALHOST, port.parse().ok()?)));
     let port = text.strip_prefix("localhost:").unwrap_or(text);
@@ -154,18 +154,18 @@ impl HttpArgs {
         }
     }
 
-    /// Checks the configuration and the command line of serving. Returns the address.
+    /// Checks the configuration and the options for serving. Returns the address.
     pub(super) fn check(&self, adapter: &Adapter) -> Result<Option<SocketAddr>> {
         let address = self.address(adapter)?;
         match address {
             Some(address) => self.checked_options(adapter, address).map(drop)?,
-            // A program that serves a router of its own reads the tables too.
+            // The tables are checked without an address, too, because a program with a router of its own reads them.
             None => HttpOptions::new().configured(adapter).map(drop)?,
         }
         Ok(address)
     }
 
-    /// The address to listen on: that of the command line, or else the configured one.
+    /// Returns the address to listen on: from the command line, or else from the configuration.
     fn address(&self, adapter: &Adapter) -> Result<Option<SocketAddr>> {
         let configured = adapter.settings().http.address.filter(|_| !self.stdio);
         let address = self.http.or(configured);
@@ -180,10 +180,10 @@ impl HttpArgs {
         Ok(address)
     }
 
-    /// The options for serving on this address.
+    /// Returns the options for serving on this address.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the command line is at fault, and [`Error::Build`] if the configuration is.
+    /// [`Error::Usage`] for an error in the command line, and [`Error::Build`] for an error in the configuration.
     fn checked_options(&self, adapter: &Adapter, address: SocketAddr) -> Result<HttpOptions> {
         let stateless = adapter.settings().http.stateless == Some(true);
         if let Some(flag) = self.flags().iter().find(|flag| stateless && flag.needs_sessions()) {
@@ -200,7 +200,7 @@ impl HttpArgs {
         Ok(options)
     }
 
-    /// Applies the command line over options.
+    /// Applies the options of the command line to the configured ones.
     fn options(&self, mut options: HttpOptions) -> HttpOptions {
         fn set<T>(
             options: HttpOptions,
@@ -237,7 +237,7 @@ impl HttpArgs {
 
 async fn serve(adapter: &Adapter, address: SocketAddr, options: HttpOptions) -> Result<Exit> {
     let listener = bind(address).await?;
-    // With port 0, the system chooses the port.
+    // With port 0, the system has chosen a port.
     let address = listener.local_addr()?;
     let report = move || {
         announce(&format!("MCP on http://{address}/mcp, Ctrl-C to stop"));

@@ -1,4 +1,4 @@
-//! The settings of serving over HTTP for `config show`, with their sources.
+//! The settings of the HTTP server for `config show`, with their sources.
 
 use mcp_aql_core::Adapter;
 use mcp_aql_core::internal::adapter::HttpTable;
@@ -8,15 +8,15 @@ use serde_json::{Value, json};
 
 use super::HttpArgs;
 
-/// A flag of the command line, with the key in the table `http` that it overrides.
+/// A flag of the command line, with the key of the table `http` that it overrides.
 pub(super) struct Flag {
     pub(super) name: &'static str,
     key: &'static str,
-    /// The value, if the flag is given.
+    /// The value. `None` if the flag is not given.
     pub(super) value: Option<Value>,
 }
 
-/// The keys that have no effect without sessions.
+/// The keys without an effect if there are no sessions.
 const SESSION_KEYS: [&str; 6] = [
     "max_sessions",
     "max_sessions_per_principal",
@@ -27,14 +27,14 @@ const SESSION_KEYS: [&str; 6] = [
 ];
 
 impl Flag {
-    /// Whether the flag is given and has no effect without sessions.
+    /// Returns `true` if the flag is given and has no effect without sessions.
     pub(super) fn needs_sessions(&self) -> bool {
         self.value.is_some() && SESSION_KEYS.contains(&self.key)
     }
 }
 
 impl HttpArgs {
-    /// The flags that belong to serving over HTTP.
+    /// Returns the flags of the HTTP server.
     pub(super) fn flags(&self) -> Vec<Flag> {
         let list = |values: &[String]| (!values.is_empty()).then(|| json!(values));
         let on = |flag: bool| flag.then_some(Value::Bool(true));
@@ -64,7 +64,7 @@ impl HttpArgs {
         all.map(|(name, key, value)| Flag { name, key, value }).into()
     }
 
-    /// The settings with their sources.
+    /// Returns the settings with their sources.
     pub(in super::super) fn settings(
         &self,
         adapter: &Adapter,
@@ -77,7 +77,7 @@ impl HttpArgs {
             let mut recorded: Vec<_> = sources.of(&path).cloned().collect();
             recorded.extend(flag.is_some().then_some(SettingSource::Flag(name)));
             let setting = match value_of(&configured, key) {
-                // The hosts of the command line are added to those of the file.
+                // The hosts of the command line are added to those of the configuration file.
                 Value::Array(configured) => {
                     let given = flag.as_ref().and_then(Value::as_array).cloned();
                     Setting::joined(path, configured.into_iter().chain(given.unwrap_or_default()))
@@ -96,7 +96,8 @@ impl HttpArgs {
     }
 }
 
-/// The table `http` with the values that are used without it. A key of the table that is missing here does not compile.
+/// Returns the table `http` with all default values. The struct literal is complete, so that a new key without a
+/// default does not compile. If you add a key, add its flag to [`HttpArgs::flags`], too.
 fn defaults() -> HttpTable {
     HttpTable {
         address: None,

@@ -1,4 +1,4 @@
-//! The entries of operations and types, which the page's search shows or hides.
+//! The entries of operations and types. The page's search shows and hides them.
 
 use super::parts::{badge, error_link, heading, kind, prose, sample, spans};
 use crate::docs::element::Html;
@@ -90,7 +90,7 @@ fn fields(
     fields: &[Field],
     id: impl Fn(&str) -> Option<String>,
 ) {
-    // Explicit roles keep the table accessible when a narrow screen stacks its cells.
+    // The roles are explicit, because a narrow screen stacks the cells, and the table must remain accessible.
     html.element("table", &[("role", "table")], |html| {
         html.element("thead", &[("role", "rowgroup")], |html| {
             html.element("tr", &[("role", "row")], |html| {

@@ -1,5 +1,6 @@
-//! The reference as one HTML page. The page is complete without its script, which adds search, the
-//! choice of colours and copy buttons.
+//! Renders the reference as one HTML page.
+//!
+//! The page is complete without its script. The script adds the search, the choice of colors and the copy buttons.
 
 mod entry;
 mod parts;
@@ -12,7 +13,7 @@ use parts::{badge, heading, prose, sample, spans};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
-/// Blocks all external requests, even if a description contains markup.
+/// The content security policy. It blocks all external requests, even if a description contains markup.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
                       img-src data:; base-uri 'none'; form-action 'none'";
 
@@ -51,7 +52,7 @@ fn head(html: &mut Html, reference: &Reference) {
         |_| {},
     );
     html.raw("\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-    // Keeps browsers from requesting /favicon.ico.
+    // An empty icon keeps browsers from requesting /favicon.ico.
     html.raw("<link rel=\"icon\" href=\"data:,\">\n");
     html.leaf("title", &[], &format!("{name} {} – operations", reference.version));
     html.raw("<style>\n");

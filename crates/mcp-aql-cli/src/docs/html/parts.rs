@@ -1,4 +1,4 @@
-//! Small HTML parts that are used all over the page.
+//! Small parts of HTML used in the whole page.
 
 use mcp_aql_protocol::{ErrorCode, SemanticCategory};
 

@@ -1,4 +1,4 @@
-//! Checks of `aggregate`, compared with sums over all items.
+//! Checks of the parameter `aggregate`, compared with results computed from all items.
 
 mod results;
 mod sums;
@@ -12,7 +12,7 @@ use crate::cases::Cases;
 use crate::checks::calls::call_with;
 use crate::run::Run;
 
-/// The label of the requested summary.
+/// Label of the requested summary.
 const LABEL: &str = "conformance";
 
 pub(super) const CHECKS: &[Check] = checks![
@@ -40,13 +40,13 @@ fn support(operation: &Operation) -> &Value {
     operation.details().get("aggregation_support").unwrap_or(&Value::Null)
 }
 
-/// The functions or fields that `aggregation_support` lists.
+/// Returns the functions or fields that `aggregation_support` lists under this name.
 fn listed<'a>(operation: &'a Operation, name: &str) -> Vec<&'a str> {
     let list = support(operation).get(name).and_then(Value::as_array);
     list.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// Whether the operation supports a function. An operation that lists none is assumed to support all.
+/// Returns `true` if the operation supports a function. An operation that lists none is assumed to support all.
 fn offers(operation: &Operation, function: &str) -> bool {
     let functions = listed(operation, "functions");
     functions.is_empty() || functions.contains(&function)
@@ -56,12 +56,12 @@ fn aggregate(expression: Value) -> Value {
     json!({ LABEL: expression })
 }
 
-/// Whether a success has no summaries at all: the operation ignores `aggregate`, or expects it in another form.
+/// Returns `true` if a success has no summaries. The operation then ignores `aggregate`, or expects another form.
 fn lacks_summary(exchange: &Exchange) -> bool {
     exchange.data().is_some_and(|data| data.get("aggregations").is_none())
 }
 
-/// The summary under the runner's label.
+/// Returns the summary under the runner's label.
 fn summary(exchange: &Exchange) -> Option<&Value> {
     exchange.data()?.get("aggregations")?.get(LABEL)
 }

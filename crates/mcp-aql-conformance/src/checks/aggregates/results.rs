@@ -1,4 +1,4 @@
-//! Checks of the form of results with summaries, and of unsupported summaries.
+//! Checks of the form of results with summaries, and of the errors for unsupported summaries.
 
 use serde_json::{Map, Value, json};
 
@@ -30,7 +30,7 @@ pub(super) fn stated(run: &Run, cases: &Cases) {
     }
 }
 
-/// Requests a count together with another parameter, and passes the reply to `look`.
+/// Requests a count together with another parameter and passes the reply to `look`.
 async fn beside(
     run: &Run,
     cases: &Cases,
@@ -64,14 +64,14 @@ async fn beside(
     do_all(jobs).await;
 }
 
-/// Blocks a case of an operation that ignores `aggregate`, or expects it in another form.
+/// Blocks a case of an operation that ignores `aggregate` or expects another form.
 fn block(cases: &Cases) {
     cases.block("aggregates.count", "a success has no `aggregations`");
 }
 
 pub(super) async fn items_omitted(run: &Run, cases: &Cases) {
     beside(run, cases, "aggregate", json!({}), |operation, exchange| {
-        // The documented default mode of an operation decides.
+        // The documented default mode of the operation decides whether a reply has items.
         if support(operation).get("default_mode").is_some_and(|mode| mode == "include_items") {
             return;
         }

@@ -1,4 +1,4 @@
-//! Checks of counts, groups and sums, compared with those of all items.
+//! Checks of counts, groups and sums, compared with those computed from all items.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::run::{Run, do_all};
 
 const NUMBERS: [&str; 4] = ["sum", "avg", "min", "max"];
 
-/// Reads all items, for the runner's own sums.
+/// Reads all items. The check computes the expected summaries from them.
 async fn all<'r>(run: &'r Run, operation: &Operation, cases: &Cases) -> Option<pages::Items<'r>> {
     let (_, items) = all_items(run, operation, cases).await?;
     if items.is_empty() {
@@ -56,7 +56,7 @@ pub(super) async fn count(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
-/// The name of the group for a value.
+/// Returns the name of the group for a value.
 fn group_name(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -73,7 +73,7 @@ pub(super) async fn group_by(run: &Run, cases: &Cases) {
         }
         let Some(items) = all(run, operation, cases).await else { return };
         for field in fields {
-            // Items without the field may form a group of their own or be left out.
+            // Adapters may put items without the field into a group of their own or leave them out.
             if items.iter().any(|item| {
                 pages::at(item, field).is_none_or(|value| value.is_null() || value.is_array())
             }) {
@@ -106,7 +106,11 @@ pub(super) async fn group_by(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
-/// The count of a group: a plain number, or a number under the name of the function.
+/// Reads the count of a group: a plain number, or a number under the name of the function.
+///
+/// ```json
+/// { "open": 3, "done": { "count": 2 } }
+/// ```
 fn count_in(reported: &Value) -> Option<u64> {
     reported.as_u64().or_else(|| reported.get("count")?.as_u64())
 }
@@ -145,7 +149,7 @@ pub(super) async fn numbers(run: &Run, cases: &Cases) {
                 let asked = ask(run, operation, json!({ function: field }), cases).await;
                 let Some(exchange) = asked else { return };
                 let reported = summary(&exchange).and_then(|reported| {
-                    // Numbers beyond the range of JSON are sent as text.
+                    // Numbers beyond the range of JSON are sent as strings.
                     reported.as_f64().or_else(|| reported.as_str()?.parse().ok())
                 });
                 // Averages may be rounded.
@@ -196,7 +200,7 @@ pub(super) async fn filtered(run: &Run, cases: &Cases) {
                 ("aggregate", aggregate(json!({ "count": true }))),
             ];
             let Some(exchange) = call_with(run, operation, more, cases).await else { return };
-            // Some groupable fields are not keys of the filter.
+            // Adapters may allow fewer fields in filters than in groups.
             if is_refused(&exchange) {
                 continue;
             }

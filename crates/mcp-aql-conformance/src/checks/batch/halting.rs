@@ -1,4 +1,4 @@
-//! Checks of batches with an item that needs confirmation.
+//! Checks of batches that halt at an item that needs confirmation.
 
 use serde_json::{Map, Value};
 
@@ -11,8 +11,10 @@ use crate::items::confirmed;
 use crate::nouns::is_identifier;
 use crate::run::Run;
 
-/// Returns an operation that requires confirmation and parameters that match no data, or an item of the run if the
-/// adapter looks for the data first. Skips the case if the adapter has no such operation.
+/// Returns an operation that requires confirmation, with parameters that match no data.
+///
+/// If the adapter looks for the data before it asks for confirmation, the parameters identify an item of the run. Skips
+/// the case if the adapter has no such operation.
 async fn gated<'a>(run: &'a Run, cases: &Cases) -> Option<(&'a Operation, Map<String, Value>)> {
     if is_without(run, cases).await {
         return None;
@@ -63,7 +65,7 @@ async fn halted(run: &Run, cases: &Cases) -> Option<(Exchange, usize, Value)> {
 pub(super) async fn halts(run: &Run, cases: &Cases) {
     let Some((exchange, at, gated)) = halted(run, cases).await else { return };
     let member = |path: &str| exchange.body().and_then(|body| body.pointer(path));
-    // Adapters may also continue without the item.
+    // Adapters may also skip the item and continue.
     if results(&exchange)
         .iter()
         .any(|result| result.get("status").is_some_and(|status| status == "pending_confirmation"))
@@ -98,7 +100,7 @@ pub(super) async fn halts(run: &Run, cases: &Cases) {
 pub(super) async fn pending_whole(run: &Run, cases: &Cases) {
     let Some((operation, params)) = gated(run, cases).await else { return };
     let first = item(&operation.name, params.clone());
-    // The token does not need to be valid: the item never runs.
+    // The token need not be valid, because the item never runs.
     let second = item(&operation.name, confirmed(operation, params, "conf_conformance"));
     let sent = vec![first, second.clone()];
     let Some(exchange) = send(run, &operation.tool, sent, cases).await else { return };
@@ -142,7 +144,7 @@ pub(super) async fn continues(run: &Run, cases: &Cases) {
         .first()
         .and_then(|result| result.pointer("/result/error/code")?.as_str())
         .unwrap_or_default();
-    // The operation runs and fails because the parameters match no data.
+    // The operation runs and fails, because the parameters match no data.
     let ran = !results(&next).is_empty()
         && !code.starts_with("TOKEN_")
         && code != "CONFIRMATION_REQUIRED";

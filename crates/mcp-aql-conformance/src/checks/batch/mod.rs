@@ -1,4 +1,4 @@
-//! Checks of batches: several operations in one request.
+//! Checks of batches, requests with several operations.
 
 mod halting;
 mod rejection;
@@ -46,7 +46,7 @@ pub(super) const CHECKS: &[Check] = checks![
         "A halted batch continues with the token in its first item";
 ];
 
-/// Whether the adapter does not support batches: it says so, or it does not document the capability and
+/// Returns `true` if the adapter does not support batches: it says so, or it does not document the capability and
 /// rejects a batch.
 async fn is_without(run: &Run, cases: &Cases) -> bool {
     match run.adapter.capability("batch") {
@@ -69,21 +69,21 @@ async fn is_without(run: &Run, cases: &Cases) -> bool {
     }
 }
 
-/// Returns a tool and items for it, as `reading` does, if the adapter supports batches.
+/// Returns a tool and batch items for it like `reading`, if the adapter supports batches.
 async fn supported(run: &Run, cases: &Cases) -> Option<(String, Vec<Value>)> {
     if is_without(run, cases).await { None } else { reading(run, cases) }
 }
 
-/// Creates an item of a batch.
+/// Creates a batch item.
 fn item(operation: &str, params: Map<String, Value>) -> Value {
     json!({ "operation": operation, "params": params })
 }
 
-/// Returns a tool and items of READ operations for it, from two operations if it has two. Skips the case if
-/// it has none.
+/// Returns a tool and batch items with READ operations for it, from two operations if possible. Skips the case if no
+/// tool has a READ operation.
 fn reading(run: &Run, cases: &Cases) -> Option<(String, Vec<Value>)> {
     let mut found: Option<(String, Vec<Value>)> = None;
-    // Operations without required parameters come first because they always succeed.
+    // Operations without required parameters come first, because they always succeed.
     let mut reads = run.reads_by_time();
     reads.sort_by_key(|operation| operation.required().count());
     for operation in reads {

@@ -1,4 +1,4 @@
-//! Checks of batches that are rejected.
+//! Checks of batches that the adapter must reject.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,11 @@ use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::run::Run;
 
-/// Whether a reply is the failure of a whole batch: a code and a message only.
+/// Returns `true` if a reply is the failure of a whole batch, with only a code and a message.
+///
+/// ```json
+/// { "success": false, "error": { "code": "BATCH_VALIDATION_ERROR", "message": "`operations` is empty" } }
+/// ```
 fn is_batch_failure(exchange: &Exchange) -> bool {
     exchange.failure().is_some()
         && exchange
@@ -36,7 +40,7 @@ pub(super) async fn empty(run: &Run, cases: &Cases) {
     }
 }
 
-/// Whether a message about an item of a batch names the item or the form of items.
+/// Returns `true` if a message about a batch item names the item or the form of items.
 fn says_item(message: &str) -> bool {
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
     let mut words = message.split(|letter: char| !is_part(letter));
@@ -66,6 +70,11 @@ pub(super) async fn item_form(run: &Run, cases: &Cases) {
     }
 }
 
+/// Sends batches with an additional member, which the adapter must reject:
+///
+/// ```json
+/// { "operations": [{ "operation": "list_beds", "params": {} }], "conformance_probe": 1 }
+/// ```
 pub(super) async fn extra_member(run: &Run, cases: &Cases) {
     let Some((tool, items)) = supported(run, cases).await else { return };
     let operation = items.first().and_then(|item| item.get("operation")).cloned();
@@ -88,7 +97,7 @@ pub(super) async fn extra_member(run: &Run, cases: &Cases) {
 }
 
 pub(super) async fn max_operations(run: &Run, cases: &Cases) {
-    /// The maximum number of items that the check sends.
+    /// Maximum number of items that the check sends.
     const MAX_ITEMS: u64 = 500;
     if is_without(run, cases).await {
         return;
@@ -99,7 +108,7 @@ pub(super) async fn max_operations(run: &Run, cases: &Cases) {
             "`_protocol.limits` does not state `max_batch_operations`, or it is too large to test",
         );
     };
-    // Each item fails on its own because the operation does not exist.
+    // The operation does not exist, so each item fails on its own and changes nothing.
     let absent = item(&run.absent_operation(), Map::new());
     for count in [stated, stated + 1] {
         let Ok(length) = usize::try_from(count) else { return };
@@ -127,7 +136,7 @@ pub(super) async fn max_operations(run: &Run, cases: &Cases) {
 pub(super) async fn mixed(run: &Run, cases: &Cases) {
     let Some((tool, items)) = supported(run, cases).await else { return };
     let Some(first) = items.into_iter().next() else { return };
-    // The item cannot succeed even if it is routed, because it lacks a required parameter.
+    // The item lacks a required parameter, so it cannot succeed even if it is routed.
     let other = run
         .adapter
         .operations

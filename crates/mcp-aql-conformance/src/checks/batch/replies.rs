@@ -1,4 +1,4 @@
-//! Checks of the replies to batches.
+//! Checks of replies to batches.
 
 use serde_json::{Map, Value, json};
 
@@ -51,7 +51,13 @@ pub(super) async fn offered(run: &Run, cases: &Cases) {
     });
 }
 
-/// The reply to a batch.
+/// Expected reply to a batch.
+///
+/// ```json
+/// { "success": true, "data": null,
+///   "results": [{ "index": 0, "operation": "list_beds", "result": { "success": true, "data": {} } }],
+///   "summary": { "total": 1, "succeeded": 1, "failed": 0 } }
+/// ```
 const BATCH: Form = Form::Object(&[
     must("success", Form::Just(true)),
     must("data", Form::Null),
@@ -103,11 +109,11 @@ pub(super) async fn order(run: &Run, cases: &Cases) {
     });
 }
 
-/// The result of an item of a batch, without warnings and metadata. The check `errors.form` judges its error.
+/// Expected result of a batch item, without warnings and metadata. The check `errors.form` judges its error.
 const SUCCESS: Form = Form::Object(&[must("success", Form::Just(true)), must("data", Form::Any)]);
 const FAILURE: Form = Form::Object(&[must("success", Form::Just(false)), must("error", Form::Any)]);
 
-/// An item of the results with a result of this form.
+/// Returns the expected members of a result entry with an operation result of this form.
 const fn item_with(result: Form) -> [Member; 4] {
     [
         must("index", Form::Whole(0)),
@@ -182,7 +188,7 @@ pub(super) async fn invalid_text(run: &Run, cases: &Cases) {
     if outcomes.first() == Some(&Some(false)) {
         return cases.skip_without("no READ operation succeeds");
     }
-    // Each adapter decides whether it accepts the text itself (REQ-ENC-02).
+    // Each adapter decides whether it accepts the string (REQ-ENC-02).
     let holds =
         exchange.succeeded() && matches!(outcomes.as_slice(), [Some(true), Some(_), Some(true)]);
     cases.expect(holds, || {

@@ -11,16 +11,16 @@ use crate::checks::calls::valid_with;
 use crate::pages;
 use crate::run::Run;
 
-/// The maximum number of items of which conditions are chosen.
+/// Maximum number of items from which conditions are chosen.
 const SAMPLE_SIZE: usize = 100;
-/// The page size of the two pages that must continue each other.
+/// Page size of the two pages that must continue each other.
 const SMALL_PAGE_SIZE: usize = 2;
-/// The maximum number of keys of a filter, and of values of each key, that conditions are chosen from.
+/// Maximum number of filter keys to choose from, and of values for each key.
 const MAX_CHOICES: usize = 8;
-/// The maximum number of fields that are tried as sort fields.
+/// Maximum number of sort fields to try.
 const MAX_SORT_FIELDS: usize = 3;
 
-/// A key of a filter with a value that some items have.
+/// A filter key with a value that some items have.
 #[derive(Debug, Clone, Copy)]
 struct Condition<'v> {
     name: &'v str,
@@ -32,29 +32,29 @@ impl Condition<'_> {
         pages::at(item, self.name) == Some(self.value)
     }
 
-    /// Whether a filter may select the item: adapters may compare texts in other ways than for equality.
+    /// Returns `true` if a filter may select the item. Adapters may use other string comparisons than equality.
     fn may_hold(&self, item: &Value) -> bool {
         may_match(pages::at(item, self.name), self.value)
     }
 }
 
-/// A filter of these conditions.
+/// Builds a filter from these conditions, for example `{ "status": "open", "priority": 2 }`.
 fn filter_of(conditions: &[Condition<'_>]) -> Value {
     let members = conditions.iter().map(|it| (it.name.to_owned(), it.value.clone()));
     Value::Object(members.collect())
 }
 
-/// A list operation and the first page of its items, with all their fields.
+/// A list operation and the first page of its items with all their fields.
 struct Sample<'r> {
     run: &'r Run,
     operation: &'r Operation,
-    /// The parameters of the page.
+    /// Parameters of the call that returned the page.
     params: Map<String, Value>,
     items: Vec<Value>,
     cases: &'r Cases,
 }
 
-/// The result of a comparison: a finding if something was wrong.
+/// The result of a comparison. The error is the finding to report.
 type CheckResult = Result<(), Box<Finding>>;
 
 pub(super) async fn combined_controls(run: &Run, cases: &Cases) {
@@ -70,7 +70,7 @@ pub(super) async fn combined_controls(run: &Run, cases: &Cases) {
     );
     for operation in lists {
         let Some(outcomes) = outcomes(run, operation, cases).await else { continue };
-        // Items may have been changed between the calls.
+        // Compare again after a finding, because items may have been changed between the calls.
         let outcomes = match outcomes.iter().all(Result::is_ok) {
             true => Some(outcomes),
             false => self::outcomes(run, operation, cases).await,
@@ -84,7 +84,7 @@ pub(super) async fn combined_controls(run: &Run, cases: &Cases) {
     }
 }
 
-/// Compares all combinations of one operation. Returns `None` and skips the case if that is not possible.
+/// Compares all combinations for one operation. Skips the case and returns `None` if that is not possible.
 async fn outcomes(run: &Run, operation: &Operation, cases: &Cases) -> Option<Vec<CheckResult>> {
     let sample = Sample::read(run, operation, cases).await?;
     let conditions = sample.conditions();
@@ -98,7 +98,7 @@ async fn outcomes(run: &Run, operation: &Operation, cases: &Cases) -> Option<Vec
         let mut sorted = sample.sorted(condition).await;
         is_sorted = sorted.is_some();
         if sorted.is_none() && condition.is_some() {
-            // The items that meet the condition do not differ in a field to sort by.
+            // The items that meet the condition may not differ in any sort field. Sort all items instead.
             sorted = sample.sorted(None).await;
         }
         outcomes.extend(sorted.into_iter().flatten());
@@ -135,15 +135,15 @@ impl<'r> Sample<'r> {
         Some(sample)
     }
 
-    /// Calls the operation with these parameters beside those of the sample.
+    /// Calls the operation with the parameters of the sample extended by `more`.
     async fn call(&self, more: &[(&str, Value)]) -> Option<Exchange> {
         let mut params = self.params.clone();
         params.extend(more.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
         self.run.call(self.operation, params, self.cases).await
     }
 
-    /// The conditions that the documented keys of the filter allow, or the fields of the items if a filter
-    /// without a named type describes its keys in prose.
+    /// Returns conditions on the documented filter keys. If the filter has no named type, its keys are only described in
+    /// prose. Then the fields of the items are used.
     fn conditions(&self) -> Vec<Condition<'_>> {
         if self.operation.parameter("filter").is_none() {
             return Vec::new();
@@ -171,8 +171,8 @@ impl<'r> Sample<'r> {
         conditions
     }
 
-    /// Two conditions that an item meets together while others meet only one of them: best if each of them
-    /// excludes some items.
+    /// Returns two conditions that one item meets together while other items meet only one of them. Prefers a pair in
+    /// which each condition excludes some items.
     fn pair<'v>(&self, conditions: &[Condition<'v>]) -> Option<[Condition<'v>; 2]> {
         let excluded = |one: &Condition<'_>, other: &Condition<'_>| {
             self.items.iter().any(|item| one.holds(item) && !other.may_hold(item))
@@ -187,11 +187,11 @@ impl<'r> Sample<'r> {
             let value = u8::from(excluded(one, other)) + u8::from(excluded(other, one));
             (is_met && value > 0).then_some((value, pair))
         });
-        // The first of the best.
+        // On a tie, the earlier pair wins.
         rated.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, pair)| pair)
     }
 
-    /// The condition that the fewest items meet, but at least three.
+    /// Returns the condition met by the fewest items, but by more than one small page of them.
     fn selective<'v>(&self, conditions: &[Condition<'v>]) -> Option<Condition<'v>> {
         let rated = conditions.iter().filter_map(|condition| {
             let count = self.items.iter().filter(|item| condition.holds(item)).count();
@@ -200,7 +200,7 @@ impl<'r> Sample<'r> {
         rated.min_by_key(|(count, _)| *count).map(|(_, condition)| condition)
     }
 
-    /// Whether a reply has the items that meet all conditions, and no others.
+    /// Returns `true` if a reply has exactly the items that meet all conditions.
     fn has_selected(&self, reply: &Exchange, conditions: &[Condition<'_>]) -> bool {
         let meets = |item: &&Value| conditions.iter().all(|condition| condition.holds(item));
         let found = items_of(reply);
@@ -214,7 +214,7 @@ impl<'r> Sample<'r> {
     async fn filtered_twice(&self, pair: [Condition<'_>; 2]) -> Option<CheckResult> {
         let reply = self.call(&[("filter", filter_of(&pair))]).await?;
         if reply.failure().is_some() && keys(self.run, self.operation).is_empty() {
-            // The keys of a filter without a named type are unknown.
+            // The keys of a filter without a named type are unknown, so a rejection is acceptable.
             return None;
         }
         let [one, other] = pair;
@@ -228,7 +228,7 @@ impl<'r> Sample<'r> {
         }))
     }
 
-    /// Sorts the items that meet a condition in both orders, and reads them in pages.
+    /// Sorts the items that meet a condition in both orders and reads them in pages.
     async fn sorted(&self, condition: Option<Condition<'_>>) -> Option<Vec<CheckResult>> {
         let met: Vec<_> = self
             .items
@@ -246,7 +246,7 @@ impl<'r> Sample<'r> {
             };
             let up = self.call(&request("asc")).await?;
             if up.failure().is_some() {
-                // Some fields cannot be sorted by.
+                // Adapters may reject some fields as sort fields.
                 continue;
             }
             let down = self.call(&request("desc")).await?;
@@ -270,7 +270,7 @@ impl<'r> Sample<'r> {
                     )
                 }));
             }
-            // A wrong order is judged once.
+            // A wrong order has been reported already, so do not test pages of it.
             if is_right {
                 outcomes.extend(self.continued(&request("desc"), &down, Some(&field)).await);
             }
@@ -279,7 +279,7 @@ impl<'r> Sample<'r> {
         None
     }
 
-    /// The fields to sort by: documented ones first, and those with different values only.
+    /// Returns the fields to sort by, documented ones first. Fields with equal values are left out.
     fn sort_fields(&self, items: &[Value], condition: Option<Condition<'_>>) -> Vec<String> {
         let listed = sortable(self.operation);
         let first = items.first().and_then(Value::as_object).into_iter().flatten();
@@ -291,8 +291,8 @@ impl<'r> Sample<'r> {
         names.into_iter().take(MAX_SORT_FIELDS).map(str::to_owned).collect()
     }
 
-    /// Reads two small pages of a request, the second by the cursor of the first. They must be the beginning of
-    /// the large page that the same request returned.
+    /// Reads two small pages of a request, the second by the cursor of the first. Together they must be the beginning
+    /// of the large page that the same request returned.
     async fn continued(
         &self,
         request: &[(&str, Value)],
@@ -317,7 +317,7 @@ impl<'r> Sample<'r> {
             .take(2 * SMALL_PAGE_SIZE)
             .map(|item| projected(item, fields.as_deref()))
             .collect();
-        // Members that the protocol adds, such as `_version`, are not fields of the item.
+        // The protocol adds members such as `_version`. They are not fields of the item.
         let found = [&first, &second].into_iter().flat_map(items_of);
         let found: Vec<_> = found.map(|item| without_own_members(item, fields.is_some())).collect();
         let names: Vec<_> = request.iter().map(|(name, _)| *name).collect();
@@ -337,7 +337,7 @@ impl<'r> Sample<'r> {
         }))
     }
 
-    /// The fields to select: those that identify the item, and the one that it is sorted by.
+    /// Returns the fields to select: those that identify the item, and the sort field.
     fn selected_fields(&self, item: &Value, sort_field: Option<&str>) -> Option<Vec<String>> {
         self.operation.parameter("fields")?;
         let members = item.as_object()?;
@@ -354,22 +354,22 @@ impl<'r> Sample<'r> {
     }
 }
 
-/// The result of a comparison.
+/// Returns the finding as the error if the condition does not hold.
 fn outcome(holds: bool, finding: impl FnOnce() -> Finding) -> CheckResult {
     if holds { Ok(()) } else { Err(Box::new(finding())) }
 }
 
-/// The items in a reply.
+/// Returns the items in a reply.
 fn items_of(reply: &Exchange) -> Vec<Value> {
     reply.data().and_then(pages::items).into_iter().flatten().cloned().collect()
 }
 
-/// Whether there are more items than those in the reply.
+/// Returns `true` if the list has more items than those in the reply.
 fn is_part(reply: &Exchange) -> bool {
     reply.data().is_some_and(|data| pages::has(data, "hasNextPage"))
 }
 
-/// Whether items are in order, and the other ones in the reverse order. Pages of a longer list have different items.
+/// Returns `true` if `up` is in order and `down` in reverse order. Pages of a longer list may have different items.
 fn is_sorted(up: &[Value], down: &[Value], field: &str, are_parts: bool) -> bool {
     let (up, mut down) = (runs(up, field), runs(down, field));
     let differs = up.len() < 2 || up != down;
@@ -377,7 +377,7 @@ fn is_sorted(up: &[Value], down: &[Value], field: &str, are_parts: bool) -> bool
     is_ordered(&up) && is_ordered(&down) && differs && (are_parts || up == down)
 }
 
-/// An item without the members that the protocol adds, if fields of it were selected.
+/// Removes the members added by the protocol from an item, if fields of it were selected.
 fn without_own_members(mut item: Value, is_selected: bool) -> Value {
     if let Value::Object(members) = &mut item
         && is_selected
@@ -387,7 +387,7 @@ fn without_own_members(mut item: Value, is_selected: bool) -> Value {
     item
 }
 
-/// An item with these fields only, or the whole one.
+/// Returns an item with only these fields, or the whole item without a selection.
 fn projected(item: Value, fields: Option<&[String]>) -> Value {
     match (item, fields) {
         (Value::Object(mut members), Some(fields)) => {

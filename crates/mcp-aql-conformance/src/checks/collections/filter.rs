@@ -11,6 +11,11 @@ use crate::pages;
 use crate::run::{Run, do_all};
 use crate::shape::Shape;
 
+/// Calls each operation with a filter whose key no item has:
+///
+/// ```json
+/// { "filter": { "conformance_probe": 1 } }
+/// ```
 pub(super) async fn filter_unknown(run: &Run, cases: &Cases) {
     let reported = (
         "a VALIDATION failure that names the key `conformance_probe`",
@@ -19,13 +24,13 @@ pub(super) async fn filter_unknown(run: &Run, cases: &Cases) {
     refused_each(run, cases, "filter", &[json!({ "conformance_probe": 1 })], reported).await;
 }
 
-/// The keys of a filter that introspection shows.
+/// Returns the filter keys documented by introspection.
 pub(super) fn filter_fields<'a>(run: &'a Run, operation: &'a Operation) -> Vec<Shape<'a>> {
     let filter = operation.parameter("filter");
     filter.map(|filter| Shape::of(&run.adapter, filter).fields()).unwrap_or_default()
 }
 
-/// The keys of a filter that introspection shows and that take plain values.
+/// Returns the filter keys documented by introspection that accept plain values.
 pub(super) fn keys<'a>(run: &'a Run, operation: &'a Operation) -> Vec<Shape<'a>> {
     let fields = filter_fields(run, operation);
     let is_plain = |word: &str| ["string", "integer", "number", "boolean"].contains(&word);
@@ -40,8 +45,7 @@ pub(super) async fn filter_applied(run: &Run, cases: &Cases) {
         }
         let keys = keys(run, operation);
         if keys.is_empty() && filter_fields(run, operation).is_empty() {
-            // A filter without a named type describes its keys in prose only. They usually are fields of
-            // the items.
+            // A filter without a named type describes its keys in prose only. Usually they are fields of the items.
             let names = items.first().and_then(Value::as_object).into_iter().flatten();
             for (name, _) in names.filter(|(_, value)| !value.is_array() && !value.is_object()) {
                 filter_by(run, operation, &params, &items, name, cases).await;
@@ -54,7 +58,7 @@ pub(super) async fn filter_applied(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
-/// Filters by a field of items that has the name of the key.
+/// Filters by the item field with the name of the key.
 async fn filter_by(
     run: &Run,
     operation: &Operation,
@@ -93,7 +97,7 @@ async fn filter_by(
     });
 }
 
-/// Whether a rejection is acceptable: the keys of a filter without a named type are unknown.
+/// Returns `true` if a rejection is acceptable, because the keys of a filter without a named type are unknown.
 fn is_refused_by_nature(operation: &Operation, name: &str) -> bool {
     name.contains('/') || operation.parameter("filter").is_none_or(|filter| filter.kind == "any")
 }
@@ -119,7 +123,7 @@ pub(super) async fn filtered<'r>(
     Some((items, first))
 }
 
-/// Whether a filter may select an item with this value. Adapters may compare texts in other ways than for
+/// Returns `true` if a filter may select an item with this value. Adapters may use other string comparisons than
 /// equality.
 pub(super) fn may_match(value: Option<&Value>, wanted: &Value) -> bool {
     match (value, wanted) {
@@ -130,7 +134,7 @@ pub(super) fn may_match(value: Option<&Value>, wanted: &Value) -> bool {
     }
 }
 
-/// The first value of a field in the items; for a list, its first entry.
+/// Returns the first value of a field in the items. For a list, returns its first entry.
 fn value_in<'v>(items: &'v [Value], path: &str) -> Option<&'v Value> {
     let plain = |value: &'v Value| match value {
         Value::Array(entries) => entries.first(),

@@ -63,7 +63,7 @@ async fn refused_each(
     do_all(jobs).await;
 }
 
-/// Whether a name is one of a plain field that could be filtered or sorted by.
+/// Returns `true` if a name may belong to a plain field, usable in filters and as a sort field.
 fn is_field(name: &str) -> bool {
     crate::forms::is_snake_case(name)
 }
@@ -80,7 +80,7 @@ async fn styles_mixed(run: &Run, cases: &Cases) {
         let numbered = documented.copied().unwrap_or("page");
         let more = [("first", json!(1)), (numbered, json!(1))];
         if operation.parameter("first").is_none() {
-            // Without cursors, `first` is an unknown name.
+            // If the operation has no cursors, `first` is an unknown parameter.
             let Some(exchange) = refused_with(run, operation, more.clone(), cases).await else {
                 return;
             };

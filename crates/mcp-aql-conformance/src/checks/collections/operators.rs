@@ -1,4 +1,4 @@
-//! Checks of filter operators that the type of a filter names.
+//! Checks of the filter operators named by the type of a filter.
 
 use std::cmp::Ordering;
 
@@ -13,21 +13,27 @@ use crate::pages;
 use crate::run::{Run, do_all};
 use crate::shape::Shape;
 
-/// The maximum number of keys of a filter that are compared.
+/// Maximum number of filter keys to compare.
 const MAX_KEYS: usize = 4;
 
-/// The number of filters of one key, each of which selects some of the items.
+/// Number of filters per key that select some but not all items.
 const FILTERS_OF_A_KEY: usize = 4;
 
-/// The operators that the description of a key names.
+/// Reads the operators from the description of a key.
+///
+/// ```text
+/// Filters by priority. Operators: eq, ne, gt.  →  ["eq", "ne", "gt"]
+/// ```
 fn operators<'a>(key: Shape<'a>) -> Vec<&'a str> {
     let (_, list) = key.description().split_once("Operators:").unwrap_or_default();
     let list = list.split('.').next().unwrap_or_default();
     list.split(',').map(str::trim).filter(|name| !name.is_empty()).collect()
 }
 
-/// Compares two values of one field. Returns `None` unless every adapter orders them alike: numbers, and
-/// dates and instants in one format.
+/// Compares two values of one field.
+///
+/// Returns `None` unless every adapter must order them alike. That holds for numbers, and for dates and timestamps in
+/// the same format.
 fn compared(one: &Value, other: &Value) -> Option<Ordering> {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => one.as_f64()?.partial_cmp(&other.as_f64()?),
@@ -43,7 +49,7 @@ fn compared(one: &Value, other: &Value) -> Option<Ordering> {
     }
 }
 
-/// Whether an operator selects a value; `None` if that depends on the adapter.
+/// Returns `true` if an operator selects a value, or `None` if that depends on the adapter.
 fn passes(operator: &str, value: &Value, wanted: &Value) -> Option<bool> {
     let order = || compared(value, wanted);
     Some(match operator {
@@ -57,22 +63,22 @@ fn passes(operator: &str, value: &Value, wanted: &Value) -> Option<bool> {
     })
 }
 
-/// A filter, and whether it must select each item, by the item's value of the field; `None` if that depends
-/// on the adapter.
+/// A filter with its expected result.
 struct Case {
     filter: Value,
+    /// For each item: `true` if the filter must select it, `None` if that depends on the adapter.
     expected: Vec<Option<bool>>,
 }
 
-/// A key of a filter with the values of the items' field of the same name.
+/// A filter key with the values of the item field of the same name.
 struct Key<'a> {
     name: &'a str,
     operators: Vec<&'a str>,
-    /// The value of each item.
+    /// The value of each item, or null.
     values: Vec<&'a Value>,
     /// Two different values.
     two: [&'a Value; 2],
-    /// A value between two others, if there are three.
+    /// A value between two others if there are at least three different ones.
     middle: &'a Value,
 }
 
@@ -97,13 +103,13 @@ impl<'a> Key<'a> {
         Some(Self { name, operators: operators(key), values, two: [one, other], middle })
     }
 
-    /// Creates a case whose filter must select the items with values for which `passes` returns true.
+    /// Creates a case for a filter that must select the items with values for which `passes` returns `true`.
     fn case(&self, filter: Value, passes: impl Fn(&Value) -> Option<bool>) -> Case {
         let passes = |value: &&Value| if value.is_null() { None } else { passes(value) };
         Case { filter, expected: self.values.iter().map(passes).collect() }
     }
 
-    /// The cases of all operators.
+    /// Returns one case for each known operator.
     fn of_operators(&self) -> Vec<Case> {
         let (name, wanted) = (self.name, self.middle);
         let operators = self.operators.iter().copied();
@@ -121,13 +127,13 @@ impl<'a> Key<'a> {
             .collect()
     }
 
-    /// The case of a filter that selects either of two values.
+    /// Returns the case of a filter that selects either of two values.
     fn either(&self, filter: Value) -> Case {
         self.case(filter, |value| Some(self.two.contains(&value)))
     }
 }
 
-/// The operation whose filters are compared, and all items that it returns without a filter.
+/// An operation whose filters are compared, and all items that it returns without a filter.
 struct Filtered<'a> {
     run: &'a Run,
     operation: &'a Operation,
@@ -137,8 +143,9 @@ struct Filtered<'a> {
 }
 
 impl Filtered<'_> {
-    /// Returns the number of items that are missing or wrongly selected, and the call. If the call failed,
-    /// no item was selected.
+    /// Counts the missing and the wrongly selected items. Returns the count with the call.
+    ///
+    /// A failed call selects no items.
     async fn mistakes(&self, case: &Case) -> Option<(usize, Exchange)> {
         let mut params = self.params.clone();
         params.insert("filter".to_owned(), case.filter.clone());
@@ -166,7 +173,7 @@ impl Filtered<'_> {
         });
     }
 
-    /// Whether the filter treats a list of one value like the value.
+    /// Returns `true` if the filter treats a list of one value like the value itself.
     async fn takes_lists(&self, key: &Key<'_>) -> bool {
         for wanted in key.two {
             let case = key.case(json!({ key.name: [wanted] }), |value| Some(value == wanted));

@@ -1,4 +1,4 @@
-//! Checks of searches.
+//! Checks of search operations.
 
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,7 @@ use crate::resources::Role;
 use crate::run::{Run, do_all};
 use crate::shape::Shape;
 
-/// Whether the description of a search documents that several words are not alternatives.
+/// Returns `true` if the description of a search says that several words are not alternatives.
 fn says_otherwise(operation: &Operation) -> bool {
     let query =
         operation.parameter("query").and_then(|query| query.member("description")?.as_str());
@@ -23,7 +23,7 @@ fn says_otherwise(operation: &Operation) -> bool {
         || text.split(|letter: char| !letter.is_alphanumeric()).any(|word| word == "substring")
 }
 
-/// Words from the items' texts that are long enough to be distinctive.
+/// Returns words from the string fields of the items, long enough to be distinctive.
 fn search_candidates(items: &[Value]) -> Vec<String> {
     let mut found = Vec::new();
     for text in items.iter().filter_map(Value::as_object).flat_map(Map::values) {
@@ -38,8 +38,9 @@ fn search_candidates(items: &[Value]) -> Vec<String> {
     found
 }
 
-/// Creates two items of the searched type, each with a distinctive word in every free text, and returns the
-/// words. Returns an empty list if the run may not create such items.
+/// Creates two items of the searched type, each with a distinctive word in every free-form string parameter.
+///
+/// Returns the words, or an empty list if the run may not create such items.
 async fn plant_words(run: &Run, operation: &Operation) -> Vec<String> {
     const WORDS: [&str; 2] = ["obsidian", "quicklime"];
     let unheard = Cases::default();
@@ -95,18 +96,17 @@ pub(super) async fn search_words(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
-/// A word and the items that a search for it finds, as text.
+/// A word with the identities of the items that a search for it finds.
 type Hits = (String, Vec<String>);
 
-/// Returns two words each of which finds an item that the other does not find. Skips the case if there are
-/// none.
+/// Returns two words, each of which finds an item that the other does not find. Skips the case if it finds none.
 async fn differing_words(
     run: &Run,
     operation: &Operation,
     params: &Map<String, Value>,
     cases: &Cases,
 ) -> Option<[Hits; 2]> {
-    /// The maximum number of words to try.
+    /// Maximum number of words to try.
     const MAX_WORDS: usize = 12;
     // Results of other operations may contain words that this search finds.
     let mut words = run.harvested_words();
@@ -133,7 +133,7 @@ async fn differing_words(
     None
 }
 
-/// The items that a search finds, as text.
+/// Returns the identities of the items that a search finds.
 async fn search(
     run: &Run,
     operation: &Operation,
@@ -147,8 +147,9 @@ async fn search(
     Some(items.iter().map(identity).collect())
 }
 
-/// The text that identifies an item: its identifiers and its name, or all of it. Other members may depend on
-/// the search, such as the places of the matches.
+/// Returns a string that identifies an item: its identifiers and its name, or the whole item if it has none.
+///
+/// Other members may depend on the search, for example the positions of the matches.
 fn identity(item: &Value) -> String {
     let of_item = |name: &str| is_identifier(name) || ["name", "type"].contains(&name);
     let members = item.as_object().into_iter().flatten();

@@ -11,7 +11,7 @@ use crate::checks::calls::{all_items, expect_refused, having, is_refused, refuse
 use crate::pages;
 use crate::run::{Run, do_all};
 
-/// The maximum number of fields that are tried as sort fields.
+/// Maximum number of sort fields to try.
 const MAX_SORT_FIELDS: usize = 8;
 
 pub(super) async fn sort_unknown(run: &Run, cases: &Cases) {
@@ -20,7 +20,7 @@ pub(super) async fn sort_unknown(run: &Run, cases: &Cases) {
         "reject unknown fields, and orders other than asc and desc",
     );
     refused_each(run, cases, "sort", &[json!({ "field": "conformance_probe" })], reported).await;
-    // The second case has an unknown order and a known field.
+    // The second case combines a known field with an unknown order.
     let jobs = having(run, "sort", cases).into_iter().map(|operation| async move {
         let field = operation.examples_of("sort").find_map(|sort| sort.get("field").cloned());
         let Some(field) = field else { return };
@@ -43,7 +43,7 @@ pub(super) async fn sort_applied(run: &Run, cases: &Cases) {
             };
             let Some(first) = run.call(operation, sorted("asc"), cases).await else { return };
             if first.failure().is_some() {
-                // Some fields cannot be sorted by.
+                // Adapters may reject some fields as sort fields.
                 continue;
             }
             let Some(up) = pages::all(run, operation, sorted("asc"), cases).await else { return };
@@ -53,7 +53,7 @@ pub(super) async fn sort_applied(run: &Run, cases: &Cases) {
             tested += 1;
             let (up, mut down) = (runs(&up, &field), runs(&down, &field));
             down.reverse();
-            // The order of texts depends on the language, so any consistent order passes.
+            // The order of strings depends on the language, so any consistent order passes.
             let is_ordered = is_ordered(&up) && up == down;
             cases.expect(is_ordered, || {
                 Finding::of(
@@ -77,7 +77,13 @@ pub(super) async fn sort_applied(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
-/// Whether a value names a field and an order together in one object or text.
+/// Returns `true` if a value names a field and an order together, in one object or in one string.
+///
+/// ```json
+/// { "field": "title", "order": "asc" }
+/// { "title": "asc" }
+/// "title asc"
+/// ```
 fn names_order(value: &Value, field: &str, order: &str) -> bool {
     match value {
         Value::Object(members) => {
@@ -121,7 +127,7 @@ pub(super) async fn applied_controls(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
-/// The fields that can be sorted by, those of examples first.
+/// Returns the fields to sort by, those from examples first.
 fn fields_to_sort_by(operation: &Operation, items: &[Value]) -> Vec<String> {
     let in_examples = operation
         .examples_of("sort")
@@ -133,12 +139,12 @@ fn fields_to_sort_by(operation: &Operation, items: &[Value]) -> Vec<String> {
         }
     }
     fields.retain(|field| runs(items, field).len() > 1);
-    // Each field is sorted by in two orders.
+    // Each field is sorted in two orders.
     fields.truncate(pages::affordable_choices(items.len(), 2, MAX_SORT_FIELDS));
     fields
 }
 
-/// The values of a field in the order of the items. Adjacent equal values are merged.
+/// Returns the values of a field in the order of the items, with adjacent equal values merged.
 pub(super) fn runs(items: &[Value], field: &str) -> Vec<Value> {
     let mut runs: Vec<Value> = items
         .iter()
@@ -150,7 +156,7 @@ pub(super) fn runs(items: &[Value], field: &str) -> Vec<Value> {
     runs
 }
 
-/// Whether no value occurs in two places and numbers increase.
+/// Returns `true` if no value occurs twice and numbers increase.
 pub(super) fn is_ordered(runs: &[Value]) -> bool {
     let grow = runs.windows(2).all(|pair| match pair {
         [Value::Number(one), Value::Number(other)] => {
@@ -162,10 +168,12 @@ pub(super) fn is_ordered(runs: &[Value]) -> bool {
     grow && different.len() == runs.len()
 }
 
-/// Words that descriptions of `sort` use beside the names of fields.
+/// Words in descriptions of `sort` other than field names.
 const SORT_WORDS: [&str; 5] = ["field", "order", "sort", "list", "default"];
 
-/// The fields that the description of `sort` lists: the text after `Fields:`, or the whole text.
+/// Returns the fields listed in the description of `sort`.
+///
+/// They are the words after `Fields:`, or all words of the description if it has no such list.
 pub(super) fn sortable(operation: &Operation) -> Vec<&str> {
     let sort = operation.parameter("sort");
     let description = sort.and_then(|sort| sort.member("description")?.as_str());

@@ -13,12 +13,12 @@ use crate::items::{CreatedItem, confirmed, token_of};
 use crate::resources::{GatedOperation, GatedOperations, RESERVED};
 use crate::run::Run;
 
-/// A call that needs confirmation.
+/// A call that needs confirmation, before it is confirmed.
 pub(in crate::checks) struct PendingCall<'a> {
     pub(super) thing: CreatedItem<'a>,
     pub(in crate::checks) operation: &'a Operation,
     pub(in crate::checks) params: Map<String, Value>,
-    /// The reply, which requests confirmation.
+    /// The exchange whose reply requests confirmation.
     pub(in crate::checks) exchange: Exchange,
 }
 
@@ -39,7 +39,7 @@ impl PendingCall<'_> {
         run.call(self.operation, confirmed(self.operation, self.params.clone(), token), cases).await
     }
 
-    /// Whether the item still exists unchanged.
+    /// Returns `true` if the item still exists unchanged, or `None` if it could not be read.
     pub(super) async fn is_untouched(&self, run: &Run, cases: &Cases) -> Option<bool> {
         let looked = run.look(&self.thing, cases).await?;
         let object = |exchange: &Exchange| {
@@ -65,7 +65,7 @@ impl PendingCall<'_> {
     }
 }
 
-/// The parameters of an operation on a created item.
+/// Returns the parameters of an operation for a created item.
 pub(in crate::checks) fn params(
     run: &Run,
     operation: &Operation,
@@ -84,7 +84,7 @@ pub(in crate::checks) fn params(
     Some(params)
 }
 
-/// Creates an item and makes a call that needs confirmation.
+/// Creates an item and makes a call that should need confirmation.
 async fn asked_for<'r>(
     run: &'r Run,
     gated: &GatedOperation,
@@ -98,20 +98,21 @@ async fn asked_for<'r>(
     Some(PendingCall { thing, operation, params, exchange })
 }
 
-/// The operations on single items that require confirmation.
+/// Returns the operations on single items that require confirmation.
 pub(super) async fn gated(run: &Run) -> &[GatedOperation] {
     &all_gated(run).await.found
 }
 
-/// All operations that require confirmation, and the reasons why the list may be incomplete. Calls every
-/// permitted operation once to find out.
+/// Returns all operations that require confirmation, and the reasons why the list may be incomplete.
+///
+/// The first call finds out by calling each permitted operation once. The result is cached for the run.
 async fn all_gated(run: &Run) -> &GatedOperations {
     let found = run.resources().gated.get_or_init(|| async {
         let mut found = Vec::new();
         let unheard = Cases::default();
         for kind in run.resources().kinds() {
             let mut on_one: Vec<_> = run.resources().on_one(&run.adapter, kind).collect();
-            // Operations that remove data are the most likely ones.
+            // Operations that remove data come first, because they most likely need confirmation.
             on_one.sort_by_key(|operation| operation.category != Some(Category::Delete));
             for operation in on_one {
                 if run.forbids(operation).is_some() {
@@ -155,7 +156,7 @@ async fn all_gated(run: &Run) -> &GatedOperations {
     found.await
 }
 
-/// The operations that may require confirmation.
+/// Returns all operations except READ operations, `introspect` and reserved ones. Any of them may require confirmation.
 fn may_be_gated(run: &Run) -> impl Iterator<Item = &Operation> {
     run.adapter.operations.iter().filter(|operation| {
         operation.name != "introspect"
@@ -164,8 +165,9 @@ fn may_be_gated(run: &Run) -> impl Iterator<Item = &Operation> {
     })
 }
 
-/// Makes a call that is held until it is confirmed. Some adapters request one confirmation per session, and
-/// other checks may have confirmed in this session.
+/// Makes a call that the adapter holds until it is confirmed. Skips the case if the call succeeds.
+///
+/// Some adapters request only one confirmation per session, and another check may have confirmed in this session.
 pub(super) async fn held<'r>(
     run: &'r Run,
     gated: &GatedOperation,
@@ -182,7 +184,7 @@ pub(super) async fn held<'r>(
     Some(asked)
 }
 
-/// Makes a call that requires confirmation. Otherwise skips the case with the reason.
+/// Makes a call that requires confirmation. If there is no such operation, skips the case with the reason.
 pub(in crate::checks) async fn ask<'r>(run: &'r Run, cases: &Cases) -> Option<PendingCall<'r>> {
     match gated(run).await.first() {
         Some(gated) => held(run, gated, cases).await,
@@ -193,7 +195,7 @@ pub(in crate::checks) async fn ask<'r>(run: &'r Run, cases: &Cases) -> Option<Pe
     }
 }
 
-/// Records why no called operation required confirmation.
+/// Records why no call required confirmation.
 pub(in crate::checks) async fn none(run: &Run, cases: &Cases) {
     let untried = all_gated(run).await.untried.clone();
     if let Some(operation) = run.asks() {
@@ -207,7 +209,7 @@ pub(in crate::checks) async fn none(run: &Run, cases: &Cases) {
     let is_claimed = run.adapter.capability("confirmation") == Some(true);
     let confirmed = run.adapter.operations.iter().find(says_so);
     let is_stated = is_claimed || confirmed.is_some();
-    // The report lists excluded operations beside the verdict. The sample has operations of every form.
+    // The report lists excluded operations next to the verdict. The sample has operations of every form.
     let is_open = |why: &Skip| match why {
         Skip::LeftOut(_) => false,
         Skip::NotSampled(_) => is_stated,
@@ -224,8 +226,7 @@ pub(in crate::checks) async fn none(run: &Run, cases: &Cases) {
             operation.name
         )),
         _ if is_claimed => cases.skip_without("an operation that requires confirmation and acts on items that the run creates"),
-        // If the adapter documents for each operation that it runs without confirmation, that is its
-        // design.
+        // An adapter may document for each operation that it runs without confirmation. That is a design decision.
         _ if untried.is_empty() || run.adapter.documents_query("danger") => {
             cases.not_applicable("no operation requires confirmation");
         }

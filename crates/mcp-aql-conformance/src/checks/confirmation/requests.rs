@@ -1,4 +1,4 @@
-//! Checks of confirmation requests and of the form of their tokens.
+//! Checks of confirmation requests and the form of their tokens.
 
 use std::collections::BTreeSet;
 use std::time::SystemTime;
@@ -14,6 +14,12 @@ use crate::forms::{Form, INSTANT, may, must};
 use crate::items::token_of;
 use crate::run::Run;
 
+/// Expects a request for confirmation with details such as these:
+///
+/// ```json
+/// { "operation": "delete_bed", "danger_level": "destructive", "confirmation_token": "conf_7Jd0…",
+///   "expires_at": "2031-05-06T07:13:09Z", "confirmation_message": "Delete bed 'bed-7'?" }
+/// ```
 pub(super) async fn issued(run: &Run, cases: &Cases) {
     let Some(asked) = ask(run, cases).await else { return };
     const DETAILS: Form = Form::Open(&[
@@ -77,13 +83,13 @@ pub(super) async fn fresh(run: &Run, cases: &Cases) {
     }
     let bodies: Vec<_> = tokens.iter().map(|token| token.trim_start_matches("conf_")).collect();
     let distinct = bodies.iter().collect::<BTreeSet<_>>().len() == bodies.len();
-    // 128 bits take 22 characters of base64 or 32 hexadecimal digits.
+    // 128 bits need 22 characters of base64 or 32 hexadecimal digits.
     let is_hexadecimal =
         bodies.iter().all(|body| body.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-'));
     let least = if is_hexadecimal { 32 } else { 22 };
     let length = |body: &str| body.bytes().filter(|byte| *byte != b'-' || !is_hexadecimal).count();
     let is_long = bodies.iter().all(|body| length(body) >= least);
-    // Random texts rarely have equal characters in the same place.
+    // Random tokens rarely have equal characters at the same index.
     let is_apart = bodies.windows(2).all(|pair| {
         let (Some(one), Some(other)) = (pair.first(), pair.last()) else { return true };
         let alike = one.bytes().zip(other.bytes()).filter(|(one, other)| one == other).count();
@@ -110,7 +116,7 @@ pub(super) async fn expiry(run: &Run, cases: &Cases) {
     };
     let is_forbidden = details.get("danger_level").is_some_and(|level| level == "forbidden");
     let most = TimeDelta::minutes(if is_forbidden { 5 } else { 15 });
-    // The allowed difference between the two clocks.
+    // Allowed difference between the two clocks.
     let skew = TimeDelta::seconds(90);
     let left = expires_at.with_timezone(&Utc) - DateTime::<Utc>::from(SystemTime::now());
     cases.expect(left > -skew && left <= most + skew, || {

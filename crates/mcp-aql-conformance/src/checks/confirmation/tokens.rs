@@ -1,4 +1,4 @@
-//! Checks of the calls that a token confirms.
+//! Checks of the calls that a token confirms, and of wrong tokens.
 
 use serde_json::{Map, Value};
 
@@ -130,7 +130,7 @@ pub(super) async fn other_operation(run: &Run, cases: &Cases) {
     }
 }
 
-/// Tries the token of an operation with operations that do not act on the run's items, which need configured
+/// Tries the token of one operation with operations that do not act on items of the run. They need configured
 /// parameters.
 async fn other_configured(run: &Run, first: &GatedOperation, cases: &Cases) {
     let stated = DangerLevels::query(run, cases).await;
@@ -188,7 +188,7 @@ fn skip_other(run: &Run, first: &GatedOperation, stated: &DangerLevels, cases: &
 
 pub(super) async fn unknown_token(run: &Run, cases: &Cases) {
     let Some(asked) = ask(run, cases).await else { return };
-    // The last token is a valid one with one changed character.
+    // The last token is a valid one with its last character changed.
     let token = asked.token(cases).unwrap_or_default();
     let mut turned: Vec<char> = token.chars().collect();
     if let Some(last) = turned.last_mut() {
@@ -226,7 +226,7 @@ pub(super) async fn alike(run: &Run, cases: &Cases) {
     });
 }
 
-/// The parts of a reply that a caller acts on: code, message and warnings.
+/// Returns the parts of a reply that a caller acts on: code, message and warnings.
 fn outcome_of(exchange: &Exchange) -> (Option<String>, Option<String>, Value) {
     let failure = exchange.failure();
     let warnings = exchange.body().and_then(|body| body.get("warnings")).cloned();
@@ -249,7 +249,7 @@ pub(super) async fn misplaced(run: &Run, cases: &Cases) {
         arguments = confirmed(asked.operation, arguments, &token);
         let call = run.call_as(asked.operation, arguments.into(), cases).await;
         let Some(exchange) = call else { return };
-        // An identical reply would make a caller repeat the mistake forever.
+        // After an identical reply, a caller would repeat the same mistake forever.
         let is_heard = exchange.succeeded() || outcome_of(&exchange) != outcome_of(&asked.exchange);
         cases.expect(is_heard, || {
             asked.finding(
@@ -267,7 +267,7 @@ pub(super) async fn misplaced(run: &Run, cases: &Cases) {
     }
 }
 
-/// The codes of token failures.
+/// Error codes of token failures.
 const CODES: [&str; 4] =
     ["TOKEN_INVALID", "TOKEN_EXPIRED", "TOKEN_ALREADY_USED", "TOKEN_SCOPE_MISMATCH"];
 

@@ -1,4 +1,4 @@
-//! Checks of the number of items that a call creates.
+//! Checks of how many items a call creates.
 
 use serde_json::{Map, Value, json};
 
@@ -30,7 +30,7 @@ pub(super) async fn created_once(run: &Run, cases: &Cases) {
             cases.not_applicable(format!("`{}` takes no free text", create.name));
             continue;
         };
-        // Earlier runs may have left items in the store.
+        // Earlier runs may have left items in the store, so the value must be unique.
         let unique = json!(format!("once {}", chrono::Utc::now().timestamp_micros()));
         let Some(mut params) = valid(run, create, cases) else { continue };
         params.insert(text.name.clone(), unique.clone());
@@ -97,8 +97,7 @@ pub(super) async fn rejected_whole(run: &Run, cases: &Cases) {
     }
 }
 
-/// The valid parameters with one invalid value: once the first parameter that can be invalid, once the
-/// last.
+/// Returns valid parameters with one invalid value: first in the first possible parameter, then in the last.
 fn wrong(
     run: &Run,
     create: &crate::adapter::Operation,

@@ -12,9 +12,9 @@ use crate::resources::{Resource, Role};
 use crate::run::Run;
 use crate::wording;
 
-/// Creates two items and reads the list before and after. The two items must have been added, and no other
-/// item may be missing. Two items and the comparison reveal a list of every second item and a list of the
-/// newest half.
+/// Creates two items and reads the list before and after. Exactly these two items must have been added.
+///
+/// Two items are needed to notice a list with only every second item, or with only the newest half.
 pub(super) async fn listed(run: &Run, cases: &Cases) {
     for (kind, create) in creatable(run, cases) {
         let Some(()) = run.permits(create, cases) else { continue };
@@ -63,8 +63,10 @@ async fn listed_of(run: &Run, kind: &Resource, list: &Operation, cases: &Cases) 
     is_listed_whole(run, &first, list, &items, cases).await;
 }
 
-/// Compares a created item in a list, which has all fields if the list can return them, with the item as it is read
-/// alone. A list without selectable fields may return fewer of them.
+/// Compares a created item in a list with the same item read alone.
+///
+/// The listed item must have all fields if the operation can return them. A list without selectable fields may return
+/// fewer.
 async fn is_listed_whole(
     run: &Run,
     thing: &CreatedItem<'_>,

@@ -33,7 +33,7 @@ pub(super) const CHECKS: &[Check] = checks![
         "A rejected CREATE call creates nothing";
 ];
 
-/// The resources that can be created, each with its CREATE operation.
+/// Returns the resources with a CREATE operation, each with this operation.
 fn creatable<'r>(
     run: &'r Run,
     cases: &Cases,

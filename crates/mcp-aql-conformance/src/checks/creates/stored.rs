@@ -22,7 +22,7 @@ pub(super) async fn read_back(run: &Run, cases: &Cases) {
     }
 }
 
-/// Whether a result shows the stored value. Each reply may order a set differently.
+/// Returns `true` if a result shows the stored value. Each reply may order a set differently.
 fn is_stored(reported: &Value, stored: &Value) -> bool {
     match (reported, stored) {
         (Value::Array(reported), Value::Array(stored)) if is_same_set(reported, stored) => true,
@@ -60,7 +60,7 @@ async fn compare(run: &Run, create: &Operation, thing: &CreatedItem<'_>, cases: 
         let Some(stored) = object.get(name) else {
             let is_field = match field {
                 Some(_) => Some(true),
-                // A type documents the fields of the item, so that other parameters are not part of it.
+                // The type documents all fields of the item, so other parameters are not part of it.
                 None if !returned.is_empty() || !is_data(parameter) => Some(false),
                 None => has_field(run, thing, name, cases).await.then_some(true),
             };
@@ -82,7 +82,7 @@ async fn compare(run: &Run, create: &Operation, thing: &CreatedItem<'_>, cases: 
     }
 }
 
-/// Whether an item that no type documents has a field: other replies or the documented changes show it.
+/// Returns `true` if an item without a documented type has a field. Other replies or the documented changes show it.
 async fn has_field(run: &Run, thing: &CreatedItem<'_>, name: &str, cases: &Cases) -> bool {
     let kind = thing.resource;
     let made = thing.made.data().and_then(|data| kind.object(data));
@@ -98,7 +98,7 @@ const FIX: &str = "store the submitted value, and return it under the name of th
                    meant to trim a text, to change its case or its spaces, or to store a list as a set, say so in \
                    the description of the parameter";
 
-/// Whether a parameter holds data of the item, instead of controlling the call like a flag.
+/// Returns `true` if a parameter holds data of the item. Other parameters, such as flags, control the call.
 fn is_data(parameter: Option<&Parameter>) -> bool {
     parameter.is_some_and(|parameter| {
         parameter.kind != "boolean"
@@ -108,8 +108,10 @@ fn is_data(parameter: Option<&Parameter>) -> bool {
     })
 }
 
-/// A value that adapters often alter: a text with capitals, spaces and characters beyond ASCII, or an unsorted list.
-/// The duplicate in the list shows whether the adapter stores lists or sets.
+/// Returns a value that adapters often alter: a string with capitals, spaces and characters beyond ASCII, or an
+/// unsorted list.
+///
+/// The list contains a duplicate that shows whether the adapter stores lists or sets.
 fn hard(run: &Run, parameter: &Parameter) -> Option<Value> {
     let shape = Shape::of(&run.adapter, parameter);
     let is_plain = !resources::is_control(&parameter.name)
@@ -193,13 +195,13 @@ pub(in crate::checks) fn agrees(
     });
 }
 
-/// The fields of the type of an item: that of the operation that read it, or of the one that created it.
+/// Returns the fields of the item's type: the type of the operation that read it, else of the one that created it.
 fn item_type<'r>(run: &'r Run, looked: &Exchange, create: &Operation) -> Vec<items::Field<'r>> {
     let fields = looked_type(run, looked.operation());
     if fields.is_empty() { looked_type(run, &create.name) } else { fields }
 }
 
-/// The fields of the type that an operation returns.
+/// Returns the fields of the type that an operation returns.
 fn looked_type<'r>(run: &'r Run, operation: &str) -> Vec<items::Field<'r>> {
     let operation = run.adapter.operation(operation);
     let name =

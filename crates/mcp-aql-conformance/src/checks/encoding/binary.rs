@@ -1,4 +1,4 @@
-//! Checks of bytes in results.
+//! Checks of binary data in results.
 
 use serde_json::Value;
 
@@ -6,7 +6,11 @@ use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::run::Run;
 
-/// Collects the members with an `…_encoding`: the name, the encoded value and its MIME type.
+/// Collects the members with an encoding: their name, the encoded value and its MIME type.
+///
+/// ```json
+/// { "photo": "aGk=", "photo_encoding": "base64", "photo_mime_type": "image/png" }
+/// ```
 fn bytes_in<'a>(
     value: &'a Value,
     found: &mut Vec<(&'a str, Option<&'a Value>, Option<&'a Value>)>,
@@ -27,7 +31,7 @@ fn bytes_in<'a>(
     }
 }
 
-/// Whether a text is padded base64 (RFC 4648).
+/// Returns `true` if a string is padded base64 (RFC 4648).
 pub(super) fn is_base64(text: &str) -> bool {
     let bare = text.trim_end_matches('=');
     text.len().is_multiple_of(4)

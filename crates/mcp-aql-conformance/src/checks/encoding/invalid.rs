@@ -1,4 +1,4 @@
-//! Checks that invalid text is rejected.
+//! Checks that requests with invalid character encoding are rejected.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub(super) async fn nul(run: &Run, cases: &Cases) {
             )
         });
     };
-    // Every adapter has this operation.
+    // Every adapter has `introspect`.
     let query = json!({ "query": "operations", "name": "a\u{0}b" });
     if let Some(exchange) = run.introspect(query, cases).await {
         refuses(&exchange, "name");
@@ -39,10 +39,10 @@ pub(super) async fn nul(run: &Run, cases: &Cases) {
     }
 }
 
-/// Bytes that are not valid text, and a description of them.
+/// Bytes of invalid UTF-8 or JSON, and a description of them.
 type InvalidText = (&'static [u8], &'static str);
 
-/// The part of a message that is replaced by invalid text.
+/// Marks the position of the invalid bytes in a request. They replace this string.
 const PLACE: &str = "conformance-probe";
 const EXPECTED: &str =
     "a failure VALIDATION_INVALID_ENCODING, or a JSON-RPC error if the transport cannot decode it";
@@ -56,7 +56,7 @@ const SURROGATE_FIX: &str = "reject an escape such as \\ud800 without its other 
     as UTF-8. The JSON parsers of JavaScript and of Python's `json` accept such an escape, so look for code units \
     from U+D800 to U+DFFF in all parsed texts";
 
-/// The time for the reply to an invalid request after the next request was answered.
+/// Time to wait for the reply to an invalid request after the next request was answered.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
 
 const NO_UTF8: [InvalidText; 5] = [
@@ -81,7 +81,7 @@ pub(super) async fn lone_surrogate(run: &Run, cases: &Cases) {
     send_all_invalid(run, &SURROGATES, SURROGATE_FIX, cases).await;
 }
 
-/// Sends requests that must not succeed, each on a connection of its own.
+/// Sends invalid requests on a spare connection, because the adapter may close it.
 async fn send_all_invalid(run: &Run, all: &[InvalidText], fix: &str, cases: &Cases) {
     match run.spare().await {
         Ok(connection) => {
@@ -94,7 +94,7 @@ async fn send_all_invalid(run: &Run, all: &[InvalidText], fix: &str, cases: &Cas
     }
 }
 
-/// Sends one invalid request, and expects a rejection.
+/// Sends one invalid request and expects a rejection.
 async fn send_invalid(
     run: &Run,
     connection: &Connection,
@@ -110,7 +110,7 @@ async fn send_invalid(
             run.note_unreadable(&sent(bytes, what), false);
             return cases.block(wire::UNREADABLE, wire::NO_REPLY);
         }
-        // An HTTP server may reject the request before it parses it.
+        // An HTTP server may reject the request before it parses the body.
         Ok(Some(Reply::NoResponse(NoResponse::Status(400..=499)))) => {
             run.note_unreadable(&sent(bytes, what), true);
             return cases.pass();
@@ -128,9 +128,15 @@ async fn send_invalid(
     });
 }
 
-/// Sends a call with these bytes instead of `PLACE`, and a valid call after it, until no rate limit rejects it.
-/// Returns the reply to the first one, which may be an error without an id if the adapter cannot read the id,
-/// `None` if only the second one is answered, or the reason why none is answered.
+/// Sends a call with `bytes` instead of `PLACE`, followed by a valid call. Repeats both while a rate limit rejects
+/// them.
+///
+/// Returns the reply to the first call. It may be an error without an id, because the adapter may be unable to read the
+/// id. Returns `None` if only the second call is answered.
+///
+/// # Errors
+///
+/// Returns the reason if neither call is answered.
 async fn reply_to_invalid(
     run: &Run,
     connection: &Connection,
@@ -184,7 +190,7 @@ async fn send_both(
     }
 }
 
-/// The sent request, in the form that findings report.
+/// Describes the sent request for findings.
 fn sent(bytes: &[u8], what: &str) -> String {
     format!("introspect, with {what} in `name`: {}", bytes.escape_ascii())
 }

@@ -1,4 +1,4 @@
-//! Checks of text encoding: invalid text is rejected, and valid text is stored unchanged.
+//! Checks of character encoding: invalid strings are rejected, and valid ones are stored unchanged.
 
 mod binary;
 mod invalid;
@@ -24,12 +24,12 @@ pub(super) const CHECKS: &[Check] = checks![
         "Bytes in results are padded base64 with a MIME type";
 ];
 
-/// Whether a parameter accepts any text.
+/// Returns `true` if a parameter accepts any string.
 pub(super) fn is_free(run: &Run, parameter: &Parameter) -> bool {
     parameter.kind == "string" && Shape::of(&run.adapter, parameter).is_free_text()
 }
 
-/// The free-text parameters of operations that change nothing.
+/// Returns the free-form string parameters of operations that change nothing.
 fn free_texts(run: &Run) -> impl Iterator<Item = (&Operation, &Parameter)> {
     let parameters = |operation| {
         let operation: &Operation = operation;

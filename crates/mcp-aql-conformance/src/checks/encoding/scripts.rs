@@ -1,4 +1,4 @@
-//! Checks that text of every script is accepted and stored unchanged.
+//! Checks that strings in every script are accepted and stored unchanged.
 
 use serde_json::{Map, Value, json};
 
@@ -15,7 +15,7 @@ use crate::resources::{RESERVED, is_control};
 use crate::run::Run;
 use crate::shape::Shape;
 
-/// Texts that programs often reject, truncate or normalize.
+/// Strings that programs often reject, truncate or normalize, each with a description.
 const TEXTS: [(&str, &str); 6] = [
     ("letters of many scripts", "Ελληνικά кириллица 漢字かな 한국어 ไทย हिन्दी"),
     ("right to left", "שלום عليكم \u{200f}(mixed) abc"),
@@ -36,7 +36,7 @@ pub(super) async fn unicode(run: &Run, cases: &Cases) {
         }
     }
     for (place, (operation, parameter)) in free_texts(run).enumerate() {
-        // Every text is tried in some parameter, and every parameter gets one text.
+        // Together the parameters cover all strings. Each parameter gets one of them.
         let Some((what, text)) = TEXTS.get(place % TEXTS.len()) else { return };
         let Some(params) = with_text(run, operation, parameter, text, cases) else { continue };
         if let Some(exchange) = run.call(operation, params, cases).await {
@@ -45,12 +45,12 @@ pub(super) async fn unicode(run: &Run, cases: &Cases) {
     }
 }
 
-/// The first characters of a text without trailing spaces, which an adapter may trim.
+/// Returns the first characters of a string, without trailing spaces because an adapter may trim them.
 pub(super) fn beginning(text: &str, most: usize) -> String {
     text.chars().take(most).collect::<String>().trim_end().to_owned()
 }
 
-/// Valid parameters with a text in one of them, if that parameter accepts the text.
+/// Returns valid parameters with this string in one of them. Skips the case if the parameter does not accept it.
 fn with_text(
     run: &Run,
     operation: &Operation,
@@ -64,13 +64,13 @@ fn with_text(
     if !shape.accepts(&text) {
         return None;
     }
-    // The named item does not need to exist.
+    // The named item need not exist.
     let mut params = valid_or_missing(run, operation, cases)?;
     params.insert(parameter.name.clone(), text);
     Some(params)
 }
 
-/// Whether a call failed because of the text in it.
+/// Returns `true` if a call failed because of a string in it.
 fn is_text_refused(exchange: &Exchange) -> bool {
     let code = exchange.code();
     code == Some("VALIDATION_INVALID_ENCODING")
@@ -78,7 +78,7 @@ fn is_text_refused(exchange: &Exchange) -> bool {
         || matches!(exchange.reply, Reply::Protocol { .. })
 }
 
-/// Reports text that introspection rejects. The named operation does not need to exist.
+/// Reports a string that should be accepted according to introspection. The named item need not exist.
 fn is_taken(exchange: &Exchange, parameter: &str, what: &str, cases: &Cases) {
     cases.expect(!is_text_refused(exchange), || {
         Finding::of(
@@ -90,9 +90,9 @@ fn is_taken(exchange: &Exchange, parameter: &str, what: &str, cases: &Cases) {
     });
 }
 
-/// Compares text in created items with the submitted text.
+/// Compares strings in created items with the submitted ones.
 pub(super) async fn round_trip(run: &Run, cases: &Cases) {
-    // Operations of the protocol do more than store their parameters.
+    // The protocol's own operations do more than store their parameters.
     let operations = run
         .adapter
         .of(Category::Create)
@@ -111,7 +111,7 @@ pub(super) async fn round_trip(run: &Run, cases: &Cases) {
             if created.is_some() || parameters.len() == 1 {
                 continue;
             }
-            // A rule that introspection cannot express may apply to one of the parameters.
+            // Introspection cannot express every rule. Find the parameters that accept their string one by one.
             let mut accepted = Vec::new();
             for parameter in parameters {
                 if create_with(run, operation, &[parameter], turn, cases).await.is_some() {
@@ -130,7 +130,7 @@ pub(super) async fn round_trip(run: &Run, cases: &Cases) {
     }
 }
 
-/// Whether a parameter holds free text of the item.
+/// Returns `true` if a parameter accepts a free-form string for a field of the item.
 fn is_stored_text(run: &Run, parameter: &Parameter) -> bool {
     is_free(run, parameter)
         && !is_identifier(&parameter.name)
@@ -138,8 +138,10 @@ fn is_stored_text(run: &Run, parameter: &Parameter) -> bool {
         && parameter.member("sensitive") != Some(&Value::Bool(true))
 }
 
-/// Creates an item with a text in each of these parameters, each with another one, so that every parameter gets
-/// every text in turn. Returns `None` if nothing was created.
+/// Creates an item with a different string in each of these parameters and compares the stored strings.
+///
+/// `turn` shifts the assignment, so in the end every parameter gets every string. Returns `None` if nothing was
+/// created.
 async fn create_with(
     run: &Run,
     operation: &Operation,
@@ -154,7 +156,7 @@ async fn create_with(
         let with_text = with_text(run, operation, parameter, text, cases);
         let Some(mut with_text) = with_text else { continue };
         let Some(sent) = with_text.remove(&parameter.name) else { continue };
-        // Texts of earlier parameters stay.
+        // Keep the strings of earlier parameters.
         with_text.append(&mut params);
         params = with_text;
         params.insert(parameter.name.clone(), sent);
@@ -200,15 +202,16 @@ async fn create_with(
     Some(())
 }
 
-/// A field of the created item in `data`. The item may be in a member of the same name as the field: `{"tag":
-/// {"tag": "red"}}`.
+/// Returns a field of the created item in `data`.
+///
+/// The item may be in a member with the name of the field: `{"tag": {"tag": "red"}}`.
 fn shown<'v>(run: &Run, operation: &Operation, data: &'v Value, name: &str) -> Option<&'v Value> {
     let kind = run.resources().of_operation(&operation.name);
     let item = kind.and_then(|kind| kind.object(data));
     item.and_then(|item| item.get(name)).or_else(|| find(data, name))
 }
 
-/// Finds a member of this name at any depth, except one that contains a member of the same name.
+/// Finds a member with this name at any depth. Prefers the inner one of two nested members with the same name.
 fn find<'a>(data: &'a Value, name: &str) -> Option<&'a Value> {
     let members = data.as_object()?;
     let inside = members.values().find_map(|member| find(member, name));

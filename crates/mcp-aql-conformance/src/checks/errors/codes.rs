@@ -1,4 +1,4 @@
-//! Checks of the form of failures, of their codes and details.
+//! Checks of the form, the codes and the details of failures.
 
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ pub(super) fn form(_: &Run, exchange: &Exchange, cases: &Cases) {
     }
 }
 
-/// The prefixes of codes by category.
+/// The prefixes of error codes by category.
 const CATEGORIES: [&str; 8] = [
     "VALIDATION_",
     "NOT_FOUND_",
@@ -35,7 +35,8 @@ const CATEGORIES: [&str; 8] = [
     "INTERNAL_",
 ];
 
-/// Codes of the protocol without a category's prefix: of batches, gates, introspection and plugins.
+/// Error codes of the protocol without the prefix of a category, for batches, gates, introspection and plugins.
+/// You need not list codes that start with one of [`CATEGORIES`].
 const OTHERS: [&str; 16] = [
     "BATCH_VALIDATION_ERROR",
     "CONFIRMATION_REQUIRED",
@@ -55,7 +56,7 @@ const OTHERS: [&str; 16] = [
     "AUTH_CREDENTIAL_MISSING",
 ];
 
-/// Former codes and their replacements.
+/// Former error codes and their replacements.
 const SUPERSEDED: [(&str, &str); 3] = [
     ("VALIDATION_UNKNOWN_OPERATION", "NOT_FOUND_OPERATION"),
     ("VALIDATION_ERROR", "the code that says which rule was broken"),
@@ -91,7 +92,13 @@ pub(super) fn registry(_: &Run, exchange: &Exchange, cases: &Cases) {
     }
 }
 
-/// The required form of `details` by code.
+/// The required form of `details` by error code.
+///
+/// If you add a code with required details, add their form here.
+///
+/// ```json
+/// { "code": "VALIDATION_MISSING_PARAM", "message": "…", "details": { "param_name": "bed_id" } }
+/// ```
 pub(in crate::checks) const DETAILS: [(&str, Form); 15] = [
     ("VALIDATION_MISSING_PARAM", Form::Open(&[must("param_name", Form::Word)])),
     (
@@ -149,7 +156,7 @@ pub(in crate::checks) const DETAILS: [(&str, Form); 15] = [
     (
         "RATE_LIMIT_EXCEEDED",
         Form::Open(&[
-            // Null if no time window applies, or only another system knows it.
+            // Null means that no time window applies, or that only another system knows it.
             must("limit", Form::Either(&[Form::Number, Form::Null])),
             must("remaining", Form::Number),
             must("window", Form::Either(&[Form::Word, Form::Number, Form::Null])),

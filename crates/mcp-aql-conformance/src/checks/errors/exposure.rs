@@ -27,7 +27,7 @@ pub(super) fn no_internals(run: &Run, cases: &Cases) {
     });
 }
 
-/// The patterns that the protocol's own runner rejects in messages.
+/// Patterns that the protocol's own runner rejects in error messages.
 static OFFICIAL: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
     RegexSet::new([
         r"(?i)(?:type|reference|syntax)error",
@@ -40,7 +40,7 @@ static OFFICIAL: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
 
 pub(super) fn official_patterns(_: &Run, exchange: &Exchange, cases: &Cases) {
     for (_, error) in errors(exchange) {
-        // The check `errors.form` reports an error that is a text.
+        // A string as the error is a mistake of its own, reported by the check `errors.form`.
         let message = error.as_str().unwrap_or_else(|| text(error, "message"));
         let is_hit = OFFICIAL.as_ref().is_some_and(|official| official.is_match(message));
         cases.expect(!is_hit, || {
@@ -56,7 +56,7 @@ pub(super) fn official_patterns(_: &Run, exchange: &Exchange, cases: &Cases) {
     }
 }
 
-/// A distinctive value.
+/// A distinctive value that must not appear in an error message.
 const SECRET: &str = "Conformance-Secret-7141";
 
 pub(super) async fn echo(run: &Run, cases: &Cases) {

@@ -1,4 +1,4 @@
-//! Checks of the messages of failures.
+//! Checks of error messages.
 
 use serde_json::Value;
 
@@ -9,12 +9,12 @@ use crate::checks::refusals::has_word;
 use crate::checks::shapes::subject;
 use crate::run::Run;
 
-/// Removes the quotes from a message.
+/// Removes the quotes from a message and converts it to lowercase.
 fn unquoted(message: &str) -> String {
     message.replace(['\'', '"', '`'], "").to_lowercase()
 }
 
-/// The possible beginnings of a code's message, filled with the values of its details.
+/// Returns the possible beginnings of the message for an error code, with values from its details.
 fn beginnings(code: &str, details: &Value) -> Vec<String> {
     let detail = |name: &str| match details.get(name) {
         Some(Value::String(text)) => Some(text.clone()),
@@ -26,7 +26,7 @@ fn beginnings(code: &str, details: &Value) -> Vec<String> {
         let mut text = String::new();
         for part in parts {
             match part.strip_prefix('$') {
-                // The comparison ignores quotes, but the finding shows them.
+                // Comparisons ignore quotes, but findings show them.
                 Some(name) if slots.contains(&name) => {
                     text.push_str(&format!("'{}'", detail(name)?));
                 }
@@ -75,7 +75,7 @@ fn beginnings(code: &str, details: &Value) -> Vec<String> {
     templates.iter().filter_map(|parts| filled(parts)).collect()
 }
 
-/// Whether the failure concerns a combination of paging parameters, which has no template.
+/// Returns `true` if the failure concerns a combination of paging parameters. No template exists for that.
 fn is_about_many(error: &Value) -> bool {
     error.pointer("/details/param_name").is_some_and(|name| name == "pagination")
 }
@@ -92,7 +92,7 @@ pub(super) fn template(run: &Run, exchange: &Exchange, cases: &Cases) {
         let follows =
             beginnings.iter().any(|beginning| unquoted(message).starts_with(&unquoted(beginning)));
         cases.expect(follows, || {
-            // The operation of a probe may be a random name; the code is the subject then.
+            // A probe may call an operation with a random name. Then the code alone is the subject.
             let known = run.adapter.operation(exchange.operation());
             let subject = known.map_or(code.to_owned(), |known| format!("{}: {code}", known.name));
             Finding::of(
@@ -105,7 +105,7 @@ pub(super) fn template(run: &Run, exchange: &Exchange, cases: &Cases) {
     }
 }
 
-/// The slots of templates that hold values of the request.
+/// Placeholders in the message templates for values of the request, by error code.
 const SLOTS: [(&str, &[&str]); 6] = [
     ("VALIDATION_MISSING_PARAM", &["param_name"]),
     ("VALIDATION_INVALID_TYPE", &["param_name", "expected_type", "actual_type"]),

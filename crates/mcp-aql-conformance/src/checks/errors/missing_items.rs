@@ -1,4 +1,4 @@
-//! Checks of the failures of reading missing items.
+//! Checks of failures to read items that do not exist.
 
 use crate::adapter::{Operation, Parameter};
 use crate::cases::{Cases, Finding};
@@ -22,7 +22,7 @@ pub(super) async fn not_found(run: &Run, cases: &Cases) {
 }
 
 async fn read_missing_item(run: &Run, operation: &Operation, parameter: &Parameter, cases: &Cases) {
-    // Only this parameter names a missing item, so the failure concerns it.
+    // Only this parameter names a missing item, so the failure must concern it.
     let Some(mut params) = valid_or_missing(run, operation, cases) else { return };
     let Some(value) = values::missing_id(run, operation, parameter) else {
         return cases.skip_without(format!(

@@ -39,7 +39,7 @@ pub(super) const CHECKS: &[Check] = checks![
         "Messages do not repeat the values of sensitive parameters";
 ];
 
-/// The failures in a reply, each with its operation.
+/// Returns the failures in a reply, each with its operation.
 fn errors(exchange: &Exchange) -> impl Iterator<Item = (&str, &Value)> {
     let failures = results(exchange).into_iter();
     failures

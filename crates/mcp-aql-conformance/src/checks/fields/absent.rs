@@ -10,7 +10,7 @@ use crate::pages;
 use crate::run::{Run, do_all};
 use crate::values;
 
-/// The maximum number of items that are searched for one without some field.
+/// Maximum number of items to search for one without some field.
 const MAX_TRIED_ITEMS: usize = 6;
 
 pub(super) async fn absent_skipped(run: &Run, cases: &Cases) {
@@ -38,8 +38,10 @@ pub(super) async fn absent_skipped(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
-/// Returns parameters with which an operation returns an item that lacks optional fields, and these fields.
-/// Skips the case if there is none.
+/// Finds parameters for which an operation returns an item without some optional fields. Returns them with these
+/// fields.
+///
+/// Skips the case if there is no such item.
 async fn lacking<'a>(
     run: &'a Run,
     operation: &'a Operation,
@@ -81,7 +83,7 @@ async fn lacking<'a>(
         shows_any |= !shown.is_empty();
     }
     if shows_nulls {
-        // The null states that the field is missing.
+        // A null states that the item does not have the field.
         cases.not_applicable("items show null for a field that they do not have");
         return None;
     }

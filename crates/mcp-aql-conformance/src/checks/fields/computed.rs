@@ -8,7 +8,7 @@ use crate::cases::{Cases, Finding};
 use crate::checks::calls::{is_refused, refused_with};
 use crate::run::{Run, do_all};
 
-/// The computed fields that the details of an operation document.
+/// Returns the computed fields documented in the details of an operation.
 fn declared(operation: &Operation) -> impl Iterator<Item = &Value> {
     operation.details().get("computed_fields").and_then(Value::as_array).into_iter().flatten()
 }
@@ -20,7 +20,7 @@ fn with_computed<'a>(run: &'a Run, cases: &Cases) -> Vec<&'a Operation> {
     )
 }
 
-/// The values of a computed field in all items.
+/// Returns the values of a computed field in all items.
 fn computed_in<'a>(data: &'a Value, name: &str) -> Vec<&'a Value> {
     let within = |thing: &&'a Map<String, Value>| thing.get("_computed")?.get(name);
     things(data).iter().filter_map(within).collect()

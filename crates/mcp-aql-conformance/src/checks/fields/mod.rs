@@ -1,4 +1,4 @@
-//! Checks of `fields`, presets and computed fields.
+//! Checks of the parameter `fields`, of presets and of computed fields.
 
 mod absent;
 mod computed;
@@ -50,13 +50,13 @@ pub(super) const CHECKS: &[Check] = checks![
         "Without `fields`, single items have all fields and search results the minimal ones";
 ];
 
-/// The items whose fields are selected: those of a page, or the single one in `data`.
+/// Returns the items whose fields are selected: those of a page, or the single item in `data`.
 fn things(data: &Value) -> Vec<&Map<String, Value>> {
     if let Some(items) = pages::items(data) {
         return items.into_iter().filter_map(Value::as_object).collect();
     }
     let Some(members) = data.as_object() else { return Vec::new() };
-    // `{"task": {…}}`, or the item itself.
+    // The item may be wrapped, as in `{"task": {…}}`.
     let mut inner = members.values();
     match (inner.next(), inner.next()) {
         (Some(Value::Object(thing)), None) => vec![thing],
@@ -64,7 +64,7 @@ fn things(data: &Value) -> Vec<&Map<String, Value>> {
     }
 }
 
-/// The names of all fields of all items.
+/// Returns the names of all fields of all items.
 fn names(data: &Value) -> BTreeSet<&str> {
     things(data).into_iter().flat_map(Map::keys).map(String::as_str).collect()
 }
@@ -100,13 +100,13 @@ fn about(operation: &Operation) -> String {
     format!("{}: fields", operation.name)
 }
 
-/// Whether a name may be part of a path.
+/// Returns `true` if a name may be a segment of a field path.
 fn is_path(name: &str) -> bool {
     name.starts_with(|letter: char| letter.is_ascii_lowercase())
         && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'))
 }
 
-/// The fields of an operation's item type, as introspection documents them.
+/// Returns the documented fields of the items that an operation returns.
 pub(super) fn fields_of_type<'a>(run: &'a Run, operation: &'a Operation) -> Vec<Shape<'a>> {
     let returned = operation.details().pointer("/returns/name").and_then(Value::as_str);
     let fields = |name: &str| -> Vec<&'a Value> {

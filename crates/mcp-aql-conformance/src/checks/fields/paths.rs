@@ -1,4 +1,4 @@
-//! Checks of paths to nested fields and beyond values without fields.
+//! Checks of field paths to nested fields, and of paths beyond values without fields.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use crate::resources::Role;
 use crate::run::{Run, do_all};
 use crate::shape::Shape;
 
-/// An object field and a field of it.
+/// Returns an object field and the name of a field in it.
 pub(super) fn path(things: &[&Map<String, Value>]) -> Option<(String, String)> {
     things.iter().flat_map(|thing| thing.iter()).find_map(|(name, value)| {
         let inner = value.as_object()?.keys().find(|inner| is_path(inner))?;
@@ -19,6 +19,12 @@ pub(super) fn path(things: &[&Map<String, Value>]) -> Option<(String, String)> {
     })
 }
 
+/// Selects one nested field, and expects it without its neighbors:
+///
+/// ```json
+/// { "fields": ["climate.humidity"] }
+/// { "climate": { "humidity": 60 } }
+/// ```
 pub(super) async fn nested(run: &Run, cases: &Cases) {
     let jobs = having(run, "fields", cases).into_iter().map(|operation| async move {
         let Some(all) = full(run, operation, cases).await else { return };
@@ -53,7 +59,7 @@ pub(super) async fn nested(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
-/// The missing data, and how to provide it.
+/// Describes the missing data and how to provide it.
 fn without_nested(run: &Run, operation: &Operation) -> String {
     let name = &operation.name;
     let mut kinds = run.resources().kinds().iter();
@@ -72,10 +78,10 @@ fn without_nested(run: &Run, operation: &Operation) -> String {
     }
 }
 
-/// A name of no field.
+/// A field name that no item has.
 const PROBE: &str = "conformance_probe";
 
-/// Whether a value certainly has no fields: a scalar, or a list of scalars.
+/// Returns `true` if a value certainly has no fields: a scalar or a list of scalars.
 fn is_end(value: &Value) -> bool {
     match value {
         Value::Array(items) => {
@@ -86,7 +92,7 @@ fn is_end(value: &Value) -> bool {
     }
 }
 
-/// Paths to values without fields: one scalar and one list of the top level, and one value in each object
+/// Returns paths to values without fields: one scalar and one list at the top level, and one value in each object
 /// field.
 fn ends(things: &[&Map<String, Value>]) -> Vec<Vec<String>> {
     let mut found: Vec<Vec<String>> = Vec::new();
@@ -111,8 +117,9 @@ fn ends(things: &[&Map<String, Value>]) -> Vec<Vec<String>> {
     found
 }
 
-/// Calls every operation with `fields` with paths beyond values without fields. Passes the path of the
-/// value and the exchange to `look`.
+/// Calls every operation with `fields` that contain paths beyond values without fields.
+///
+/// Passes the path of the value and the exchange to `look`.
 async fn each_path_beyond(
     run: &Run,
     cases: &Cases,
@@ -132,7 +139,7 @@ async fn each_path_beyond(
     do_all(jobs).await;
 }
 
-/// Whether the item contains only empty objects along the path.
+/// Returns `true` if the item contains only empty values along the path.
 fn is_empty_along(thing: &Map<String, Value>, path: &[String]) -> bool {
     let Some((name, rest)) = path.split_first() else { return thing.is_empty() };
     let shown = thing.iter().filter(|(name, _)| !name.starts_with('_'));
@@ -167,7 +174,7 @@ pub(super) async fn path_stops(run: &Run, cases: &Cases) {
     .await;
 }
 
-/// Whether introspection documents that the value at this path has no fields.
+/// Returns `true` if introspection documents that the value at this path has no fields.
 fn is_known_end(run: &Run, operation: &Operation, path: &[String]) -> bool {
     let mut fields = fields_of_type(run, operation);
     for (at, name) in path.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Checks of presets and of the fields that a request selects.
+//! Checks of presets, and of the fields that a request selects.
 
 use std::collections::BTreeSet;
 
@@ -51,7 +51,7 @@ pub(super) async fn subset(run: &Run, cases: &Cases) {
             let is_subset = !things.is_empty()
                 && things.iter().all(|thing| {
                     thing.keys().all(|name| {
-                        // Members that the protocol adds, such as `_version`, are not fields of the item.
+                        // The protocol adds members such as `_version`. They are not fields of the item.
                         name.starts_with('_') || wanted.contains(&name.as_str())
                     })
                 })
@@ -98,7 +98,7 @@ pub(super) async fn page_untouched(run: &Run, cases: &Cases) {
         };
         let chosen = choose(run, operation, Some(json!([name])), cases).await;
         let Some(exchange) = chosen else { return };
-        // The booleans and counts of `pageInfo`. Cursors may differ between calls.
+        // Compare only booleans and counts in `pageInfo`, because cursors may differ between calls.
         let info = |exchange: &Exchange| {
             let mut info = exchange.data().and_then(pages::info).cloned()?;
             info.retain(|_, value| value.is_boolean() || value.is_number());

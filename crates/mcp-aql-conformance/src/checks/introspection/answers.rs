@@ -1,4 +1,4 @@
-//! Checks of `introspect` replies beyond those that learning reads.
+//! Checks of `introspect` replies that the learning phase does not read.
 
 use serde_json::{Value, json};
 
@@ -96,8 +96,8 @@ pub(super) async fn stable(run: &Run, cases: &Cases) {
     run.give_back(other);
 }
 
-/// Removes the parts of a reply that belong to one session or to one request: the id of the session, and `_meta`,
-/// which holds ids, times and durations of the request.
+/// Removes the parts of a reply that belong to one session or request: the session id, and `_meta` with ids, times and
+/// durations.
 fn lasting(reply: &Value) -> Value {
     let mut reply = reply.clone();
     if let Some(Value::Object(protocol)) = reply.pointer_mut("/data/_protocol") {
@@ -111,7 +111,7 @@ fn lasting(reply: &Value) -> Value {
     reply
 }
 
-/// Whether a member belongs to one request, in any spelling: `requestId`, `request_id`, `durationMs`.
+/// Returns `true` if a member belongs to one request, in any spelling: `requestId`, `request_id`, `durationMs`.
 fn is_of_request(name: &str) -> bool {
     let plain: String =
         name.chars().filter(|letter| *letter != '_').flat_map(char::to_lowercase).collect();

@@ -1,4 +1,4 @@
-//! Checks of the content of lists and details, compared with each other.
+//! Checks that the lists and the details of introspection agree with each other.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,11 @@ use crate::cases::{Cases, Finding};
 use crate::run::Run;
 use crate::shape::Shape;
 
-/// The types of JSON, which need not be listed.
+/// JSON types. They need not be in the list of types.
 const PLAIN: [&str; 8] =
     ["string", "integer", "number", "boolean", "array", "object", "null", "any"];
 
-/// The types of the protocol.
+/// The types defined by the protocol.
 const STANDARD_PARAMETERS: [&str; 6] = [
     "SemanticCategory",
     "OperationInput",
@@ -24,7 +24,7 @@ const STANDARD_PARAMETERS: [&str; 6] = [
     "EndpointPermissions",
 ];
 
-/// The limits with their minimum and maximum.
+/// The limits of the protocol, each with its minimum and maximum.
 const LIMITS: [(&str, u64, u64); 5] = [
     ("max_request_size", 64 << 10, 10 << 20),
     ("max_response_size", 1 << 20, 100 << 20),
@@ -33,13 +33,13 @@ const LIMITS: [(&str, u64, u64); 5] = [
     ("max_nesting_depth", 8, 64),
 ];
 
-/// The categories of concurrency.
+/// The concurrency categories.
 const CONCURRENCY: [&str; 4] =
     ["serialized", "read-concurrent", "fully-concurrent", "resource-locked"];
 
 pub(super) fn introspect_listed(run: &Run, cases: &Cases) {
     if run.adapter.operations.is_empty() {
-        // `introspection.list_form` reports why.
+        // The check `introspection.list_form` reports the reason.
         return cases.skip_without("the list of operations has no entry that could be read");
     }
     cases.expect(run.adapter.operation("introspect").is_some(), || {
@@ -56,8 +56,12 @@ pub(super) fn introspect_listed(run: &Run, cases: &Cases) {
     });
 }
 
-/// The names of types in a text such as `Task`, `Page<Task>` or `string or Task`: words that start with a
-/// capital letter.
+/// Returns the type names in a type expression: words that start with a capital letter.
+///
+/// ```text
+/// Page<Task>      →  Page, Task
+/// string or Task  →  Task
+/// ```
 fn named(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_alphanumeric() || c == '_'))
         .filter(|word| word.starts_with(|first: char| first.is_ascii_uppercase()))
@@ -71,7 +75,7 @@ pub(super) fn types_resolve(run: &Run, cases: &Cases) {
             Finding::shown(
                 subject,
                 text,
-                // In quotes, so that all missing types are one cause.
+                // Quoted names are ignored when causes are compared, so all missing types are one cause.
                 format!("only types in the list of types, not \"{}\"", unknown.join("\", \"")),
                 "list the type, or use the name that the list has",
             )
@@ -122,13 +126,15 @@ pub(super) fn standard_types(run: &Run, cases: &Cases) {
     }
 }
 
-/// The examples of an operation.
+/// Returns the examples of an operation.
 fn shown(operation: &Operation) -> impl Iterator<Item = &Value> {
     operation.details().get("examples").and_then(Value::as_array).into_iter().flatten()
 }
 
-/// Whether the list of parameters shows what a valid call looks like: all required values are plain, or lists of plain
-/// values. The check `introspection.object_members` judges whether the members of `input` are shown.
+/// Returns `true` if the list of parameters alone shows how to write a valid call: all required values are plain values
+/// or lists of them.
+///
+/// The check `introspection.object_members` judges whether the members of `input` are shown.
 fn is_plain_call(run: &Run, operation: &Operation) -> bool {
     let is_plain =
         |shape: Shape<'_>| shape.is_plain() || shape.items().is_some_and(Shape::is_plain);
@@ -191,7 +197,7 @@ pub(super) fn examples_fit(run: &Run, cases: &Cases) {
     }
 }
 
-/// The expectation that an example violates, if any.
+/// Returns the expectation that an example violates, if any.
 fn unfit(run: &Run, operation: &Operation, request: &Map<String, Value>) -> Option<String> {
     if request.get("operation").and_then(Value::as_str) != Some(&operation.name) {
         return Some(format!("`operation` is `{}`", operation.name));
@@ -211,7 +217,7 @@ fn unfit(run: &Run, operation: &Operation, request: &Map<String, Value>) -> Opti
     None
 }
 
-/// A required parameter that an example omits.
+/// Returns a required parameter that an example omits.
 fn lacking<'a>(operation: &'a Operation, example: &Value) -> Option<&'a Parameter> {
     let request = example.get("request")?.as_object()?;
     let nested = request.get("params").and_then(Value::as_object);
@@ -221,8 +227,10 @@ fn lacking<'a>(operation: &'a Operation, example: &Value) -> Option<&'a Paramete
     })
 }
 
-/// Whether an example's value is valid for the parameter. For objects of named types, only the names of the
-/// members are checked: prose may allow more values, for instance operators of a filter.
+/// Returns `true` if the value in an example is valid for the parameter.
+///
+/// For objects of named types, only the member names are checked: prose may allow more values, for example operators of
+/// a filter.
 fn fits(run: &Run, parameter: &Parameter, value: &Value) -> bool {
     let fields = run.adapter.types.iter().find(|known| known.name == parameter.kind);
     let fields = fields.and_then(|known| known.details().get("fields")?.as_array());
@@ -234,7 +242,7 @@ fn fits(run: &Run, parameter: &Parameter, value: &Value) -> bool {
     }
 }
 
-/// The parameter as introspection documents it, without its description.
+/// Returns the definition of the parameter without its description.
 fn definition(parameter: &Parameter) -> Value {
     let mut raw = parameter.raw.clone();
     raw.remove("description");
@@ -270,7 +278,7 @@ pub(super) fn defaults_fit(run: &Run, cases: &Cases) {
     });
     let defaults = cases.some_or_not_applicable(defaults, "no parameter documents a default");
     for (operation, parameter, default) in defaults {
-        // A default of null stands for a missing default.
+        // A null stands for a missing default.
         let fits = Shape::of(&run.adapter, parameter).accepts(default) || default.is_null();
         cases.expect(fits && !parameter.required, || {
             Finding::shown(

@@ -1,4 +1,4 @@
-//! Checks of the form of lists and details.
+//! Checks of the form of lists and details in introspection.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -12,13 +12,13 @@ use crate::forms::{self, Form, is_snake_case};
 use crate::run::Run;
 use crate::wording::listed;
 
-/// The list of this name in a reply, or an empty list.
+/// Returns the list with this name in a reply, or an empty list.
 fn list<'a>(reply: &'a Value, name: &str) -> &'a [Value] {
     let list = reply.pointer("/data").and_then(|data| data.get(name)?.as_array());
     list.map_or(&[], Vec::as_slice)
 }
 
-/// The name of an entry, or its index.
+/// Returns the name of an entry, or its index.
 fn entry(index: usize, value: &Value) -> String {
     match value.get("name").and_then(Value::as_str) {
         Some(name) => name.to_owned(),
@@ -26,7 +26,7 @@ fn entry(index: usize, value: &Value) -> String {
     }
 }
 
-/// The replies with details: subject, kind and reply.
+/// Returns the replies with details: name, kind and reply.
 fn details(run: &Run) -> impl Iterator<Item = (&str, &str, &Value)> {
     let operations =
         run.adapter.operations.iter().map(|it| (it.name.as_str(), "operation", &it.reply));
@@ -147,7 +147,7 @@ pub(super) fn protocol_stated(run: &Run, cases: &Cases) {
     }
 }
 
-/// The members of `_protocol` with fixed values.
+/// The members of `_protocol` with a fixed set of values.
 const WORDS: [(&str, &[&str]); 2] =
     [("conformance", &["level-1", "level-2"]), ("mode", &["semantic", "single", "all"])];
 
@@ -173,7 +173,7 @@ pub(super) fn no_protocol_elsewhere(run: &Run, cases: &Cases) {
     }
 }
 
-/// The members of the details of an operation, in a sentence.
+/// Suggestion for findings: the members that the details of an operation must have.
 static DETAILS_FIX: LazyLock<String> = LazyLock::new(|| {
     let (required, optional) = forms::OPERATION.members();
     format!(
@@ -254,7 +254,7 @@ pub(super) fn lifecycle_form(run: &Run, cases: &Cases) {
     feature(run, cases, "lifecycle", forms::LIFECYCLE);
 }
 
-/// Checks a member that only some operations have.
+/// Checks the form of a member that only some operations have.
 fn feature(run: &Run, cases: &Cases, member: &str, form: Form) {
     let with = |operation: &&Operation| operation.details().get(member).is_some();
     for operation in run.adapter.operations.iter().filter(with) {
@@ -322,7 +322,7 @@ pub(super) fn type_details_form(run: &Run, cases: &Cases) {
     }
 }
 
-/// The names that the protocol itself writes in another form: parameters of steps (§8.6.3), members of directives and
+/// Names for which the protocol itself does not use snake_case: parameters of steps (§8.6.3), members of directives and
 /// notifications (§8.7.1 and 8.7.3), settings of the evaluation (§8.7.4), and the input of aggregators.
 const NAMED_BY_THE_PROTOCOL: [&str; 10] = [
     "stepDescription",

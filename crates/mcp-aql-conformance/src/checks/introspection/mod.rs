@@ -1,4 +1,4 @@
-//! Checks of `introspect`: form, content and stability of its replies.
+//! Checks of `introspect`: the form, the content and the stability of its replies.
 
 mod answers;
 mod content;

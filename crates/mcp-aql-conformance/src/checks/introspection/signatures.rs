@@ -1,4 +1,4 @@
-//! Checks that a caller can form a valid call from introspection alone.
+//! Checks that introspection alone suffices to form a valid call.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,8 @@ use crate::checks::refusals::has_word;
 use crate::run::Run;
 use crate::wording::listed;
 
-/// Words of types that need no entry in the list of types: the types of JSON, common names of their values,
-/// and words that combine types.
+/// Words in type expressions that need no entry in the list of types: JSON types, common names of their values, and
+/// words that combine types.
 const UNDERSTOOD: &[&str] = &[
     "string",
     "str",
@@ -74,11 +74,12 @@ const UNDERSTOOD: &[&str] = &[
     "f",
 ];
 
-/// The maximum depth of fields inside fields.
+/// Maximum depth of nested fields.
 const MAX_DEPTH: usize = 4;
 
-/// The words in the text of a type that are neither listed types nor generally understood. Capitalized
-/// words are left to the check `introspection.types_resolve`.
+/// Returns the words in a type expression without a generally understood meaning or a listed type.
+///
+/// Capitalized words are left to the check `introspection.types_resolve`.
 fn unexplained<'a>(text: &'a str, types: &[Type]) -> Vec<&'a str> {
     let is_listed = |name: &str| types.iter().any(|known| known.name == name);
     if is_listed(text) {
@@ -87,7 +88,7 @@ fn unexplained<'a>(text: &'a str, types: &[Type]) -> Vec<&'a str> {
     text.split(|letter: char| !(letter.is_alphanumeric() || letter == '_'))
         .filter(|word| word.starts_with(|first: char| first.is_ascii_lowercase()))
         .filter(|word| {
-            // `int32` and `float64` have the number of their bits.
+            // `int32` and `float64` end with their size in bits.
             let stem = word.trim_end_matches(|letter: char| letter.is_ascii_digit());
             let one = stem.strip_suffix('s').unwrap_or(stem);
             !UNDERSTOOD.contains(word) && !UNDERSTOOD.contains(&one) && !is_listed(word)
@@ -95,14 +96,14 @@ fn unexplained<'a>(text: &'a str, types: &[Type]) -> Vec<&'a str> {
         .collect()
 }
 
-/// The text of the type of a parameter or field, and of its items. The values of an `enum` explain any type.
+/// Returns the type expressions of a parameter or field and of its items. Those with an `enum` need no explanation.
 fn types_in(raw: &Map<String, Value>) -> impl Iterator<Item = &str> {
     let items = raw.get("items").and_then(Value::as_object);
     let raws = std::iter::once(raw).chain(items);
     raws.filter(|raw| !raw.contains_key("enum")).filter_map(|raw| raw.get("type")?.as_str())
 }
 
-/// The fields of a type.
+/// Returns the fields of a type.
 fn fields_in(of: &Type) -> impl Iterator<Item = &Map<String, Value>> {
     let fields = of.details().get("fields").and_then(Value::as_array);
     fields.into_iter().flatten().filter_map(Value::as_object)
@@ -130,7 +131,7 @@ pub(super) fn type_names(run: &Run, cases: &Cases) {
             let subject = format!("{}: {}", operation.name, parameter.name);
             types_in(&parameter.raw).for_each(|text| explain(subject.clone(), text));
         }
-        // Several words are a sentence about the result instead of a type.
+        // Several words are a sentence about the result, not a type.
         let returned = operation.details().pointer("/returns/name").and_then(Value::as_str);
         if let Some(returned) = returned.filter(|returned| !returned.trim().contains(' ')) {
             explain(format!("{}: returns", operation.name), returned);
@@ -147,17 +148,19 @@ pub(super) fn type_names(run: &Run, cases: &Cases) {
     }
 }
 
-/// An object whose members no type documents: the place of the object in a parameter, and its definition.
+/// An object whose members no type documents, with its path inside the parameter and its definition.
 struct UntypedObject<'a> {
     path: Vec<&'a str>,
     raw: &'a Map<String, Value>,
 }
 
-/// The place of the items of a list in a path.
+/// The path segment for the items of a list.
 const ITEM: &str = "[]";
 
-/// Collects the untyped objects that every call must have: the value itself, its items, and the required
-/// fields of its type. A map documents the type of its values instead of names.
+/// Collects the untyped objects that every call must have: the value itself, its items, and the required fields of its
+/// type.
+///
+/// A map is not collected: it documents the type of its values instead of member names.
 fn collect_untyped<'a>(
     raw: &'a Map<String, Value>,
     types: &'a [Type],
@@ -186,7 +189,7 @@ fn collect_untyped<'a>(
     }
 }
 
-/// Whether a value has an object with members at this place.
+/// Returns `true` if a value has an object with members at this path.
 fn shows_members(value: &Value, path: &[&str]) -> bool {
     match (path, value) {
         ([], Value::Object(members)) => !members.is_empty(),
@@ -200,30 +203,32 @@ fn shows_members(value: &Value, path: &[&str]) -> bool {
     }
 }
 
-/// Words in descriptions of objects whose members the caller chooses.
+/// Words that describe objects whose members the caller chooses.
 const FREE: [&str; 10] =
     ["any", "free", "arbitrary", "custom", "own", "open", "key", "keys", "map", "mapping"];
 
-/// Whether a description names members of an object, shows its form, or lets the caller choose the members.
+/// Returns `true` if a description names members of an object, shows its form, or lets the caller choose the members.
 fn describes_members(text: &str, names: &BTreeSet<&str>) -> bool {
     let lower = text.to_lowercase();
     text.contains(['`', '{', '"', ':', '_'])
-        // A single one is an apostrophe.
+        // A single one may be an apostrophe.
         || text.matches('\'').nth(1).is_some()
         || ["such as", "e.g", "for example", "see "].iter().any(|words| lower.contains(words))
         || FREE.iter().any(|word| has_word(&lower, word))
         || names.iter().any(|name| has_word(text, name))
 }
 
-/// Whether a sentence about a parameter names several members, or shows the form of an object.
+/// Returns `true` if a sentence about a parameter names several members, or shows the form of an object.
 fn sentence_names_members(text: &str, parameter: &str, names: &BTreeSet<&str>) -> bool {
     text.split(['.', '\n']).filter(|sentence| has_word(sentence, parameter)).any(|sentence| {
         sentence.contains('{') || names.iter().filter(|name| has_word(sentence, name)).count() > 1
     })
 }
 
-/// The names that may be members: those of parameters, of the types that operations return, and of the
-/// fields of these types. Names with a meaning in the protocol occur in every description.
+/// Returns names that may be members of objects: those of parameters, of types that operations return, and of the
+/// fields of these types.
+///
+/// Names with a meaning in the protocol are left out, because every description contains them.
 fn known_names(adapter: &Adapter) -> BTreeSet<&str> {
     let operations = adapter.operations.iter().filter(|operation| operation.name != "introspect");
     let mut names = BTreeSet::new();
@@ -240,7 +245,7 @@ fn known_names(adapter: &Adapter) -> BTreeSet<&str> {
     names
 }
 
-/// Whether a caller can find the members of an object in the details of its operation.
+/// Returns `true` if a caller can find the members of an object in the details of its operation.
 fn is_found(
     operation: &Operation,
     parameter: &Parameter,
@@ -249,7 +254,7 @@ fn is_found(
 ) -> bool {
     let examples = operation.details().get("examples").and_then(Value::as_array);
     let beside = examples.into_iter().flatten().filter_map(|example| {
-        // Parameters may also be beside `operation`.
+        // Parameters may also be next to `operation`.
         example.get("request")?.get(&parameter.name)
     });
     let inside = operation.examples_of(&parameter.name);

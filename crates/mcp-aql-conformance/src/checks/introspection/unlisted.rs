@@ -11,21 +11,27 @@ use crate::nouns::singular;
 use crate::run::{Run, do_all};
 use crate::verbs::{is_reading, starts_with_verb};
 
-/// The maximum number of names that are looked up.
+/// Maximum number of names to look up.
 const MAX_CANDIDATES: usize = 600;
-/// The verbs that usually come with the same noun.
+/// Verbs that usually come with the same noun: next to `create_bed`, expect `get_bed`.
 const VERBS: [&str; 6] = ["create", "get", "list", "search", "update", "delete"];
 /// Operations that usually accompany those with a `lifecycle`.
 const EXECUTIONS: [&str; 4] =
     ["get_execution", "list_executions", "cancel_execution", "retry_execution"];
 
-/// The words of a text that may be names of operations.
+/// Returns the words of a string in the form of operation names, for example `create_bed`.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'))
         .filter(|word| word.contains('_') && is_snake_case(word) && starts_with_verb(word))
 }
 
-/// The words of all texts in a value.
+/// Collects these words from all strings in a value.
+///
+/// ```json
+/// { "note": "Follow `get_bed`, then call delete_bed(…)", "list": [{ "operation": "search_beds" }, "bed_id"] }
+/// ```
+///
+/// In this value, it finds `delete_bed`, `get_bed` and `search_beds`.
 fn words_in<'v>(value: &'v Value, found: &mut BTreeSet<&'v str>) {
     match value {
         Value::String(text) => found.extend(words(text)),
@@ -35,7 +41,7 @@ fn words_in<'v>(value: &'v Value, found: &mut BTreeSet<&'v str>) {
     }
 }
 
-/// The usual forms of a noun in names: `bed`, `beds`.
+/// Returns the usual forms of a noun in names, for example `bed` and `beds`.
 fn noun_forms(noun: &str) -> [String; 4] {
     let one = singular(noun);
     let plural = match one.strip_suffix('y') {
@@ -45,8 +51,8 @@ fn noun_forms(noun: &str) -> [String; 4] {
     [noun.to_owned(), format!("{one}es"), plural, one]
 }
 
-/// Names of possibly unlisted operations: those that tools, descriptions, examples and types mention, and
-/// those that usually accompany the listed ones.
+/// Returns names of possibly unlisted operations: names mentioned in tools, descriptions, examples and types, and names
+/// that usually accompany the listed operations.
 fn candidates(run: &Run, refusal: &Value) -> BTreeSet<String> {
     let adapter = &run.adapter;
     let mut mentioned = BTreeSet::new();
@@ -84,6 +90,11 @@ pub(super) async fn list_complete(run: &Run, cases: &Cases) {
 }
 
 /// Looks up a name in introspection and calls it as an operation of the READ tool.
+///
+/// ```json
+/// { "operation": "introspect", "params": { "query": "operations", "name": "get_bed" } }
+/// { "operation": "get_bed", "params": { "conformance_probe": true } }
+/// ```
 async fn look_up(run: &Run, name: String, cases: &Cases) {
     let query = json!({ "query": "operations", "name": name });
     let Some(exchange) = run.introspect(query, cases).await else { return };
@@ -102,8 +113,8 @@ async fn look_up(run: &Run, name: String, cases: &Cases) {
     if is_described {
         return cases.fail(finding(&exchange));
     }
-    // The call has an invalid parameter and must fail. In case an adapter runs it, it must be a READ
-    // operation unless the run may change anything.
+    // The call has an invalid parameter and must fail. An adapter may run it nevertheless, so its name must read,
+    // unless the run may change anything.
     let may_run = Category::ALL.into_iter().all(|category| run.may(category));
     if !is_reading(&name, &run.settings.file.reading_verbs) && !may_run {
         return cases.pass();

@@ -1,4 +1,4 @@
-//! Executions that checks start, and the operations on them.
+//! Executions started by checks, and the operations on them.
 
 use std::time::Duration;
 
@@ -11,18 +11,18 @@ use crate::cases::Cases;
 use crate::category::Category;
 use crate::run::Run;
 
-/// The states of the protocol.
+/// The execution states of the protocol.
 pub(super) const CORE: [&str; 5] = ["pending", "running", "completed", "failed", "cancelled"];
 
 const FINAL: [&str; 3] = ["completed", "failed", "cancelled"];
 
-/// The interval between two state queries.
+/// Interval between two state queries.
 const STATE_QUERY_INTERVAL: Duration = Duration::from_millis(10);
 
-/// The maximum number of state queries.
+/// Maximum number of state queries for one execution.
 const MAX_STATE_QUERIES: usize = 400;
 
-/// An operation that starts executions, and the operations on these.
+/// An operation that starts executions, with the operations on these.
 #[derive(Clone, Copy)]
 pub(super) struct Starter<'a> {
     pub(super) operation: &'a Operation,
@@ -37,7 +37,7 @@ pub(super) struct Steering<'a> {
     pub(super) retry: Option<&'a Operation>,
 }
 
-/// Whether an operation acts on an existing execution.
+/// Returns `true` if an operation acts on an existing execution.
 pub(super) fn is_on_one(operation: &Operation) -> bool {
     operation.parameter("execution_id").is_some_and(|id| id.required)
 }
@@ -66,7 +66,7 @@ pub(super) fn supports(operation: &Operation, what: &str) -> bool {
     lifecycle(operation).and_then(|lifecycle| lifecycle.get(what)) == Some(&Value::Bool(true))
 }
 
-/// The operations that document a lifecycle.
+/// Returns the operations that document a lifecycle.
 pub(super) fn starters<'r>(run: &'r Run, cases: &Cases) -> Vec<Starter<'r>> {
     let steering = steering(run);
     let with_lifecycle = run.adapter.operations.iter().filter(|operation| {
@@ -78,7 +78,7 @@ pub(super) fn starters<'r>(run: &'r Run, cases: &Cases) -> Vec<Starter<'r>> {
     )
 }
 
-/// The operations that document a lifecycle with this feature.
+/// Returns the operations that document a lifecycle with this feature.
 pub(super) fn supporting<'r>(run: &'r Run, feature: &str, cases: &Cases) -> Vec<Starter<'r>> {
     let starters = starters(run, cases).into_iter();
     cases.some_or_not_applicable(
@@ -91,7 +91,7 @@ pub(super) fn member<'v>(exchange: &'v Exchange, name: &str) -> Option<&'v str> 
     exchange.data()?.get(name)?.as_str()
 }
 
-/// An execution that a check started.
+/// An execution started by a check.
 pub(super) struct Execution<'a> {
     pub(super) starter: Starter<'a>,
     pub(super) id: String,
@@ -104,7 +104,7 @@ impl<'a> Starter<'a> {
         run.permits(self.operation, cases)?;
         let params = run.to_run(self.operation, cases).await?;
         let mut begun = run.act(self.operation, params.clone(), cases).await?;
-        // The reply may show an existing execution, unless two calls return two executions.
+        // The reply may show an existing execution. A second call decides whether the operation starts new ones.
         let is_own = |begun: &Exchange| {
             let id = begun.data().and_then(|data| data.get("execution_id"));
             id.is_none_or(|id| run.resources().has_started(id))
@@ -146,7 +146,7 @@ impl Execution<'_> {
         self.call(run, read, cases).await
     }
 
-    /// Queries the state until it is final or time runs out, and returns all replies.
+    /// Queries the state until it is final or time runs out. Returns all replies.
     pub(super) async fn follow(&self, run: &Run, cases: &Cases) -> Option<Vec<Exchange>> {
         let mut seen = vec![self.begun.clone()];
         let until = Instant::now() + run.settings.limits.request;
@@ -163,7 +163,7 @@ impl Execution<'_> {
         Some(seen)
     }
 
-    /// Queries the state until it is final, and returns the last reply. Skips the case if time runs out.
+    /// Queries the state until it is final. Returns the last reply, or skips the case if time runs out.
     pub(super) async fn end(&self, run: &Run, cases: &Cases) -> Option<Exchange> {
         let last = self.follow(run, cases).await?.pop()?;
         if member(&last, "status").is_some_and(is_final) {

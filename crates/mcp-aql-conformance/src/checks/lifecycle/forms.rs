@@ -17,7 +17,7 @@ const STATE: Form = Form::Open(&[
     may("finished_at", Form::Either(&[INSTANT, Form::Null])),
 ]);
 
-/// The execution state in a reply of an operation that starts executions or acts on them.
+/// Returns the execution state in the reply of an operation that starts executions or acts on them.
 fn state<'v>(run: &Run, exchange: &'v Exchange, cases: &Cases) -> Option<&'v Value> {
     let has_any = |operation: &Operation| lifecycle(operation).is_some();
     if !run.adapter.operations.iter().any(has_any) {

@@ -1,4 +1,4 @@
-//! Checks of executions: operations that continue after their call returns.
+//! Checks of executions, operations that continue after their call returned.
 
 mod execution;
 mod forms;
@@ -42,7 +42,7 @@ pub(super) const CHECKS: &[Check] = checks![
         "Progress notifications have the token of the call and MCP's form, and never decrease";
 ];
 
-/// Starts an execution if possible, so that there is one to list.
+/// Starts an execution if possible, so there is one to list.
 pub(super) async fn begin_any(run: &Run) {
     let unheard = Cases::default();
     for starter in starters(run, &unheard) {

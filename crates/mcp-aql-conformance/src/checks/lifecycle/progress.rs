@@ -12,7 +12,7 @@ const TOKEN: &str = "conformance-progress";
 pub(super) async fn progress(run: &Run, cases: &Cases) {
     for starter in supporting(run, "progress_reporting", cases) {
         let Some(arguments) = permitted(run, starter.operation, cases).await else { continue };
-        // Adapters in memory may not know items of other sessions, so the check uses this one.
+        // Adapters in memory may not know items of other sessions, so the check uses the connection of the run.
         let connection = match run.connection().await {
             Ok(connection) => connection,
             Err(lost) => return cases.skip(Skip::CutShort(lost.to_string())),
@@ -55,7 +55,7 @@ pub(super) async fn progress(run: &Run, cases: &Cases) {
     }
 }
 
-/// The arguments of a call that starts an execution. Skips the case if the call is not allowed.
+/// Returns the arguments of a call that starts an execution. Skips the case if the call is not allowed.
 async fn permitted(run: &Run, operation: &Operation, cases: &Cases) -> Option<Value> {
     run.permits(operation, cases)?;
     let arguments = arguments(&operation.name, run.to_run(operation, cases).await?);
@@ -66,7 +66,7 @@ async fn permitted(run: &Run, operation: &Operation, cases: &Cases) -> Option<Va
     Some(arguments)
 }
 
-/// Whether a notification has the token of the call and the form of MCP.
+/// Returns `true` if a notification has the token of the call and the form required by MCP.
 fn is_progress(message: &Value) -> bool {
     let is = |name: &str, holds: fn(&Value) -> bool| {
         message.pointer("/params").and_then(|params| params.get(name)).is_some_and(holds)

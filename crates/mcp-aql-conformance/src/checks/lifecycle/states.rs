@@ -8,8 +8,7 @@ use crate::cases::{Cases, Finding};
 use crate::pages;
 use crate::run::Run;
 
-/// The number of executions that are started until one is seen in two states: a short one may end before its first
-/// reply.
+/// Maximum number of executions started until one is seen in two states. A short one may end before its first reply.
 const MAX_EXECUTIONS: usize = 5;
 
 pub(super) async fn states(run: &Run, cases: &Cases) {
@@ -25,7 +24,7 @@ pub(super) async fn states(run: &Run, cases: &Cases) {
         let Some(execution) = starter.begin(run, cases).await else { continue };
         for seen in execution.follow(run, cases).await.unwrap_or_default() {
             let Some(status) = member(&seen, "status") else { continue };
-            // The states of the protocol are always known.
+            // The states of the protocol need not be documented.
             cases.expect(documented.contains(&status) || CORE.contains(&status), || {
                 Finding::of(
                     &seen,
@@ -83,10 +82,10 @@ pub(super) async fn listed(run: &Run, cases: &Cases) {
     }
 }
 
-/// Whether an execution may get from one state to another, possibly through others.
+/// Returns `true` if an execution may get from one state to another, possibly through others.
 fn may_become(from: &str, to: &str, is_retried: bool) -> bool {
     match (from, to) {
-        // Custom states may change to any state, but final states may not.
+        // Custom states may change to any state. Final states may not change.
         (from, to) if from == to => true,
         ("failed", to) if is_retried => to != "pending",
         (from, _) if is_final(from) => false,
@@ -117,7 +116,7 @@ pub(super) async fn transitions(run: &Run, cases: &Cases) {
 async fn transitions_of(starter: Starter<'_>, run: &Run, cases: &Cases) -> Option<bool> {
     let execution = starter.begin(run, cases).await?;
     let mut seen = execution.follow(run, cases).await?;
-    // One more query finds executions that leave a final state.
+    // One more query detects executions that leave a final state.
     seen.extend(execution.look(run, cases).await);
     let states: Vec<_> = seen.iter().filter_map(|seen| member(seen, "status")).collect();
     let is_retried = supports(starter.operation, "supports_retry");
@@ -152,7 +151,7 @@ pub(super) async fn terminal(run: &Run, cases: &Cases) {
         };
         let Some(after) = execution.look(run, cases).await else { continue };
         let status = |exchange: &Exchange| member(exchange, "status").map(str::to_owned);
-        // Cancelling a finished execution may return its final state or fail.
+        // Canceling a finished execution may return its final state or fail.
         let is_reported =
             tried.as_ref().is_none_or(|tried| !tried.succeeded() || status(tried) == status(&end));
         cases.expect(status(&after) == status(&end) && is_reported, || Finding {

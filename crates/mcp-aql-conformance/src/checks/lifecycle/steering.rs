@@ -1,4 +1,4 @@
-//! Checks of cancelling and retrying executions, and of the documented support for both.
+//! Checks of canceling and retrying executions, and of the documented support for both.
 
 use serde_json::json;
 
@@ -22,12 +22,12 @@ pub(super) async fn cancel(run: &Run, cases: &Cases) {
             continue;
         };
         let status = member(&end, "status").unwrap_or_default();
-        // The execution may have finished before it was cancelled.
+        // The execution may have finished before it was canceled.
         let was_over = cancelled.failure().is_some()
             || member(&cancelled, "status")
                 .is_some_and(|reported| reported == status && is_final(reported));
         if cancelled.succeeded() && !is_final(status) {
-            // Cancelling may take some time in a custom state.
+            // Cancellation may take some time in a custom state.
             cases.skip_without(format!(
                 "an execution of `{}` that stops in time after cancelling",
                 starter.operation.name
@@ -70,7 +70,7 @@ pub(super) async fn claims(run: &Run, cases: &Cases) {
         let Some(execution) = starter.begin(run, cases).await else { continue };
         let Some(tried) = execution.call(run, cancel, cases).await else { continue };
         let Some(looked) = execution.look(run, cases).await else { continue };
-        // A finished execution does not show whether cancelling works.
+        // A finished execution does not show whether cancellation works.
         let is_running = member(&looked, "status").is_some_and(|status| !is_final(status));
         let was_cancelled =
             tried.succeeded() && (is_running || member(&looked, "status") == Some("cancelled"));

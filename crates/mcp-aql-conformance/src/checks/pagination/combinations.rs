@@ -9,7 +9,7 @@ use crate::cases::{Cases, Finding};
 use crate::checks::calls::{is_refused, refused_with};
 use crate::run::{Run, do_all};
 
-/// The contradictory combinations of parameters that an operation has.
+/// Returns the contradictory combinations that the parameters of an operation allow.
 fn contradictions(operation: &Operation) -> Vec<Map<String, Value>> {
     [
         json!({ "first": 1, "last": 1 }),
@@ -71,6 +71,12 @@ pub(super) async fn combinations(run: &Run, cases: &Cases) {
     .await;
 }
 
+/// Expects details such as these for `{ "first": 1, "last": 1 }`:
+///
+/// ```json
+/// { "param_name": "pagination", "expected_type": "'first' or 'last'", "actual_type": "first+last",
+///   "provided": ["first", "last"], "hint": "ask for the first rows or for the last, not both" }
+/// ```
 pub(super) async fn combination_details(run: &Run, cases: &Cases) {
     each_contradiction(run, cases, |operation, given, exchange| {
         let Some(failure) = exchange.failure() else { return };

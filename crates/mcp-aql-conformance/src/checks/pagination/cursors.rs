@@ -34,7 +34,7 @@ async fn with_cursor(
     do_all(jobs).await;
 }
 
-/// Calls each list with these cursors, even if it is empty, and expects a failure.
+/// Calls each list with these cursors and expects a failure, even if the list is empty.
 async fn refuses_cursors(
     run: &Run,
     cases: &Cases,
@@ -57,6 +57,11 @@ async fn refuses_cursors(
     do_all(jobs).await;
 }
 
+/// Calls each list with cursors that cannot be decoded:
+///
+/// ```json
+/// { "first": 1, "after": "no cursor" }
+/// ```
 pub(super) async fn bad_cursor(run: &Run, cases: &Cases) {
     let cursors = ["no cursor", "%%%%"].map(|cursor| (None, cursor.to_owned()));
     let reported = (
@@ -66,12 +71,13 @@ pub(super) async fn bad_cursor(run: &Run, cases: &Cases) {
     refuses_cursors(run, cases, &cursors, reported).await;
 }
 
-/// Text in the usual encodings of cursors that no adapter with opaque cursors has issued: `1`, `no`,
-/// `{"offset":0}` and 24 zero bytes.
+/// Forged cursors in the usual encodings: `1`, `no`, `{"offset":0}` and 24 zero bytes. No adapter with opaque cursors
+/// issues them.
+/// If you know another usual encoding, add a cursor in it.
 const FORGED: [&str; 4] = ["MQ", "bm8", "eyJvZmZzZXQiOjB9", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"];
 
 pub(super) async fn forged_cursor(run: &Run, cases: &Cases) {
-    // Lists of executions have cursors once there is an execution.
+    // Lists of executions only have cursors once there is an execution.
     crate::checks::lifecycle::begin_any(run).await;
     let mut cursors: Vec<_> = FORGED.iter().map(|cursor| (None, (*cursor).to_owned())).collect();
     for operation in paged(run, cases) {
@@ -90,7 +96,7 @@ pub(super) async fn forged_cursor(run: &Run, cases: &Cases) {
 }
 
 pub(super) async fn tampered_cursor(run: &Run, cases: &Cases) {
-    // Changes a character in the middle: the last ones of base64 may carry no information.
+    // Change a character in the middle, because the last characters of base64 may carry no information.
     let change = |cursor: &str| {
         let middle = cursor.chars().count() / 2;
         let letters = cursor.chars().enumerate().map(|(at, letter)| match letter {

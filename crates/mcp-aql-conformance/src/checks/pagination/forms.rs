@@ -11,10 +11,10 @@ use crate::pages::{self, CURSORS};
 use crate::run::{Run, do_all};
 use crate::wording::listed;
 
-/// The parameters of numbered paging. A `limit` alone selects no page.
+/// The parameters of page-number pagination. A `limit` alone selects no page.
 const NUMBERED: [&str; 2] = ["offset", "page"];
 
-/// Reads the first page of this size of every operation with cursors, and passes the pages to `look`.
+/// Reads the first page of this size of every operation with cursors. Passes the pages to `look`.
 async fn each_page(
     run: &Run,
     cases: &Cases,

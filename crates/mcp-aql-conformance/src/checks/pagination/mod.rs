@@ -12,7 +12,7 @@ use crate::cases::Cases;
 use crate::pages;
 use crate::run::Run;
 
-/// The page size of walks. It is small to get several pages.
+/// Page size for reading whole lists. It is small to get several pages.
 const SMALL_PAGE_SIZE: usize = 2;
 
 pub(super) const CHECKS: &[Check] = checks![
@@ -55,7 +55,7 @@ pub(super) const CHECKS: &[Check] = checks![
         "Pages by number or offset have `pagination`";
 ];
 
-/// The operations with cursors, except those that walk graphs, whose pages have no items.
+/// Returns the operations with cursors. Those that traverse graphs are left out, because their pages have no items.
 fn paged<'a>(run: &'a Run, cases: &Cases) -> Vec<&'a Operation> {
     let paged = run.adapter.reads().filter(|operation| {
         pages::is_paged(operation) && operation.name != super::relationships::OPERATION

@@ -8,12 +8,12 @@ use crate::checks::calls::{call_with, expect_refused, is_refused};
 use crate::pages;
 use crate::run::{Run, do_all};
 
-/// A number above every page size.
+/// A number above every maximum page size.
 const HUGE_PAGE_SIZE: u64 = 1_000_000;
 
 pub(super) async fn clamp(run: &Run, cases: &Cases) {
     let jobs = paged(run, cases).into_iter().map(|operation| async move {
-        // A documented `maximum` requires a rejection (REQ-RQ-07), which this requirement advises against.
+        // A documented `maximum` requires a rejection (REQ-RQ-07). This requirement advises against that.
         let first = operation.parameter("first");
         let maximum = first.filter(|first| first.member("maximum").is_some());
         if let Some(first) = maximum {

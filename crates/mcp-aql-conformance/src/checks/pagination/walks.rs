@@ -11,15 +11,15 @@ use crate::pages::{self, Direction, Walk, WalkError};
 use crate::resources::Role;
 use crate::run::{Run, do_all};
 
-/// The maximum number of items of a list that is walked to its end. Of a longer list, the beginning in the direction of
-/// the walk is compared.
+/// Maximum number of items to read from a list. Longer lists are only compared at their beginning, as seen in the
+/// direction of reading.
 const MAX_ITEMS: usize = 200;
-/// The size of large pages.
+/// Size of large pages.
 const LARGE_PAGE_SIZE: usize = 100;
-/// The number of small pages of a longer list.
+/// Number of small pages read from a longer list.
 const PAGES_OF_LONG_LIST: usize = 10;
 
-/// Reads a list as pages of the maximum size and as small pages in this direction.
+/// Reads a list in this direction twice: in pages of the maximum size and in small pages.
 async fn both_walks<'r>(
     run: &'r Run,
     operation: &Operation,
@@ -65,8 +65,9 @@ async fn both_walks<'r>(
     Some((big, small))
 }
 
-/// Whether these are the same items in the same order. If the items have identifiers, only these are
-/// compared because other fields may change.
+/// Returns `true` if these are the same items in the same order.
+///
+/// Only identifiers are compared if the items have some, because other fields may change.
 fn same_items(run: &Run, operation: &Operation, one: &[Value], other: &[Value]) -> bool {
     let kind = run.resources().kinds().iter().find(|kind| {
         kind.operation(&run.adapter, Role::List).is_some_and(|list| list.name == operation.name)
@@ -98,7 +99,7 @@ async fn walks(run: &Run, cases: &Cases, way: Direction) {
         let walks = both_walks(run, operation, way, cases).await;
         let Some((mut big, mut small)) = walks else { return };
         if small.broken.is_none() && !same_items(run, operation, &small.items, &big.items) {
-            // Items may have been created or deleted between the walks.
+            // Read again after a difference, because items may have been created or deleted in between.
             let walks = both_walks(run, operation, way, cases).await;
             let Some(again) = walks else { return };
             (big, small) = again;

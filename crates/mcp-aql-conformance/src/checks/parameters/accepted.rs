@@ -1,4 +1,4 @@
-//! Checks of values that must be accepted.
+//! Checks that adapters accept all values allowed by introspection.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::run::{Run, do_all};
 use crate::shape::Shape;
 use crate::values;
 
-/// Whether a failure concerns this parameter.
+/// Returns `true` if a failure concerns this parameter.
 fn blames(exchange: &Exchange, parameter: &str) -> bool {
     exchange.failure().is_some_and(|failure| {
         let among_unknown = failure
@@ -26,7 +26,7 @@ fn blames(exchange: &Exchange, parameter: &str) -> bool {
     })
 }
 
-/// A text of the same characters as the one at the bound, with a length far from both bounds.
+/// Returns a string of the same characters as the one at the bound, with a length far from both bounds.
 fn amid(parameter: &Parameter, edge: &Value) -> Option<Value> {
     let edge = edge.as_str().filter(|_| parameter.member("enum").is_none())?;
     let letter = edge.chars().next()?;
@@ -87,7 +87,7 @@ pub(super) async fn boundaries(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
-/// Whether introspection documents all rules for a parameter's values.
+/// Returns `true` if introspection documents all rules for the values of a parameter.
 fn is_fully_documented(parameter: &Parameter) -> bool {
     let is_simple = ["string", "integer", "number", "boolean", "array"]
         .iter()
@@ -119,7 +119,7 @@ async fn as_named(run: &Run, operation: &Operation, params: Map<String, Value>, 
     }
 }
 
-/// A value in the documented form of a parameter: that of the call, or another one.
+/// Returns a value in the documented form of a parameter: the one in the call, or another one.
 fn value_of(
     run: &Run,
     operation: &Operation,
@@ -222,7 +222,7 @@ pub(super) async fn default_effect(run: &Run, cases: &Cases) {
                 };
                 let mut is_same = third.data() == first.data();
                 if !is_same {
-                    // The data may have changed between the calls, so both are repeated.
+                    // The data may have changed between the calls, so repeat both.
                     let Some(without) = run.call(operation, bare.clone(), cases).await else {
                         return;
                     };
@@ -294,7 +294,7 @@ pub(super) fn shared_agree(run: &Run, cases: &Cases) {
     }
 }
 
-/// The reason not to call an operation that might change data with any parameters.
+/// Returns the reason not to call an operation that might change data with any parameters.
 fn without_values(operation: &Operation) -> Skip {
     let name = &operation.name;
     if operation.lacks_reading_name() {

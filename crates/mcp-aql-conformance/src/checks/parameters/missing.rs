@@ -1,4 +1,4 @@
-//! Checks of missing parameters and of the order in which faults are reported.
+//! Checks of missing parameters, and of the order in which mistakes are reported.
 
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ use crate::run::{Run, arguments, do_all};
 use crate::shape::Fault;
 use crate::values;
 
-/// Calls every operation without one of its required parameters at a time.
+/// Calls every operation several times, each time without one of its required parameters.
 async fn without_each(run: &Run, cases: &Cases, look: impl Fn(&Operation, &Parameter, &Exchange)) {
     let look = &look;
     let calls = all(run, cases).into_iter().flat_map(|(operation, params)| {
@@ -87,8 +87,10 @@ pub(super) async fn missing_text(run: &Run, cases: &Cases) {
     .await;
 }
 
-/// The first sentence of a description up to its first punctuation, shortened to whole words of a short
-/// message.
+/// Returns the start of a description: its first sentence up to the first punctuation, shortened to whole words within
+/// the limit.
+///
+/// Error messages that quote the description are expected to contain this part.
 fn beginning(description: &str) -> &str {
     const MAX_BYTES: usize = 40;
     let line = description.trim().lines().next().unwrap_or_default();
@@ -128,15 +130,16 @@ pub(super) async fn missing_description(run: &Run, cases: &Cases) {
     .await;
 }
 
-/// The parameter that a call is reported to lack although introspection shows it as optional.
+/// Returns the parameter that a failure reports as missing although introspection documents it as optional.
 pub(super) fn optional<'a>(operation: &'a Operation, exchange: &Exchange) -> Option<&'a str> {
     let failure = exchange.failure().filter(|it| it.code == "VALIDATION_MISSING_PARAM")?;
     let missed = operation.parameter(failure.details.get("param_name")?.as_str()?)?;
     (!missed.required).then_some(missed.name.as_str())
 }
 
-/// Examines calls with exactly the required parameters. Introspection cannot express that an optional
-/// parameter requires another one.
+/// Examines calls with exactly the required parameters.
+///
+/// Introspection cannot express that one optional parameter requires another one.
 pub(super) fn required_agree(run: &Run, exchange: &Exchange, cases: &Cases) {
     let params = exchange.arguments.get("params").and_then(Value::as_object);
     let Some((operation, params)) = run.adapter.operation(exchange.operation()).zip(params) else {
@@ -170,7 +173,7 @@ pub(super) async fn null_required(run: &Run, cases: &Cases) {
         })
     });
     let jobs = calls
-        // The type of a nullable parameter says so.
+        // A nullable parameter states this in its type.
         .filter(|(_, parameter, _)| !parameter.kind.contains("null") && parameter.kind != "any")
         .map(|(operation, parameter, params)| async move {
             let sent = arguments(&operation.name, params);
@@ -232,7 +235,7 @@ pub(super) async fn order(run: &Run, cases: &Cases) {
             let sent = arguments(&operation.name, params);
             let Some(exchange) = refused(run, operation, sent, cases).await else { return };
             if exchange.succeeded() {
-                // A call without any failure shows no order.
+                // A call that does not fail shows no order.
                 return cases.block(reporter(code), "the faults of the call were not rejected");
             }
             cases.expect(exchange.code() == Some(code), || {
@@ -248,7 +251,7 @@ pub(super) async fn order(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
-/// The check that reports calls that succeed instead of failing with this code.
+/// Returns the check that reports calls that succeed instead of failing with this code.
 fn reporter(code: &str) -> &'static str {
     match code {
         "VALIDATION_MISSING_PARAM" => "parameters.missing_required",
@@ -257,7 +260,7 @@ fn reporter(code: &str) -> &'static str {
     }
 }
 
-/// Parameters with two faults each, the code of the fault to report, and a description.
+/// Returns parameters with two mistakes each, the error code of the mistake to report, and a description.
 fn mixtures(
     run: &Run,
     operation: &Operation,

@@ -1,6 +1,6 @@
 //! Checks of parameters: accepted, missing, unknown and invalid ones.
 //!
-//! Calls that must be rejected name missing items, so that they change nothing if they run.
+//! Invalid calls use identifiers of missing items, so they change nothing even if the adapter runs them.
 
 mod accepted;
 mod missing;
@@ -111,7 +111,7 @@ pub(super) const CHECKS: &[Check] = checks![
         "camelCase spellings are accepted or rejected, never ignored";
 ];
 
-/// All operations with well-formed parameters, except `introspect`, which has its own checks.
+/// Returns all operations with well-formed parameters except `introspect`. That one has its own checks.
 fn all<'a>(run: &'a Run, cases: &Cases) -> Vec<(&'a Operation, Map<String, Value>)> {
     run.adapter
         .exercised()
@@ -122,7 +122,7 @@ fn all<'a>(run: &'a Run, cases: &Cases) -> Vec<(&'a Operation, Map<String, Value
         .collect()
 }
 
-/// The parameters with one more, and with others that it depends on.
+/// Returns the parameters extended by this one and by others that it depends on.
 fn with(
     params: &Map<String, Value>,
     operation: &Operation,
@@ -144,8 +144,8 @@ fn with(
     params
 }
 
-/// Sends a call that must fail. Skips the case if the reply concerns something other than parameters, which
-/// other checks report.
+/// Sends a call that must fail. Skips the case if the reply concerns something other than parameters, because other
+/// checks report that.
 async fn refused(
     run: &Run,
     operation: &Operation,
@@ -169,18 +169,18 @@ async fn refused(
     None
 }
 
-/// Whether a call failed with an error without a readable code, which is the finding of another check.
+/// Returns `true` if a call failed without a readable error code. Another check reports that.
 fn is_unread_failure(exchange: &Exchange) -> bool {
     exchange.failure().is_some_and(|failure| failure.code.is_empty())
 }
 
-/// Whether a call failed with such an error, and its message names the parameter.
+/// Returns `true` if a call failed without a readable error code and its message names the parameter.
 fn is_unread_failure_about(exchange: &Exchange, parameter: &str) -> bool {
     is_unread_failure(exchange)
         && exchange.failure().is_some_and(|failure| failure.message.contains(parameter))
 }
 
-/// Whether a failure has one of these codes and names the parameter in its details or its message.
+/// Returns `true` if a failure has one of these codes and names the parameter in its details or its message.
 fn refuses(exchange: &Exchange, codes: &[&str], parameter: &str) -> bool {
     is_unread_failure(exchange)
         || exchange.failure().is_some_and(|failure| {
@@ -189,14 +189,14 @@ fn refuses(exchange: &Exchange, codes: &[&str], parameter: &str) -> bool {
         })
 }
 
-/// Whether the details of a failure name the parameter or a part of it: `tags[0]` of `tags`.
+/// Returns `true` if the details of a failure name the parameter or a part of it, for example `tags[0]` of `tags`.
 fn is_named(failure: &Failure<'_>, parameter: &str) -> bool {
     let name = failure.details.get("param_name").and_then(Value::as_str);
     let rest = name.and_then(|name| name.strip_prefix(parameter));
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-/// Whether a successful call is harmless: it names a missing item, or it only creates or reads.
+/// Returns `true` if a successful call is harmless: it identifies a missing item, or it only creates or reads.
 fn is_harmless(operation: &Operation) -> bool {
     match operation.category {
         Some(Category::Create) => true,
@@ -205,7 +205,7 @@ fn is_harmless(operation: &Operation) -> bool {
     }
 }
 
-/// The reason to skip a generated value that was rejected for rules that introspection cannot express.
+/// Returns the reason to skip a rejected generated value. The adapter may have rules beyond introspection.
 fn unfit(operation: &Operation) -> Skip {
     Skip::NoFixture(format!(
         "values that `{name}` accepts: generated ones were rejected, add some under [params.{name}]",
@@ -213,7 +213,7 @@ fn unfit(operation: &Operation) -> Skip {
     ))
 }
 
-/// The subject of a finding: an operation and one of its parameters.
+/// Returns the subject of a finding: an operation and one of its parameters.
 fn subject(operation: &Operation, parameter: &Parameter) -> String {
     format!("{}: {}", operation.name, parameter.name)
 }

@@ -10,10 +10,10 @@ use crate::cases::{Cases, Finding, Skip};
 use crate::run::{Run, arguments, do_all};
 use crate::shape::{Fault, Shape};
 
-/// Further names with a common meaning.
+/// Further parameter names with a common meaning.
 const USUAL: [&str; 3] = ["page", "page_size", "dry_run"];
 
-/// Whether a failure reports these names as unknown. Of an error without a code, the message is enough.
+/// Returns `true` if a failure reports these names as unknown. If the error has no code, the message is sufficient.
 fn tells_unknown(exchange: &Exchange, names: &[&str]) -> bool {
     exchange.failure().is_some_and(|failure| {
         let reported = failure.details.get("unknown_params").and_then(Value::as_array);
@@ -76,7 +76,7 @@ pub(super) async fn unknown_all_named(run: &Run, cases: &Cases) {
         if !cases.is_readable(&exchange) {
             return;
         }
-        // The check above reports replies without any name.
+        // The check `parameters.unknown_nested` reports replies without any name.
         if exchange.code() != Some("VALIDATION_UNKNOWN_PARAM") {
             return;
         }
@@ -119,8 +119,9 @@ pub(super) async fn reserved_prefix(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
-/// Whether the operation ignores a name that nobody documents. Then it ignores every unknown name, which is the
-/// finding of `parameters.unknown_nested`.
+/// Returns `true` if the operation ignores a name that no adapter documents.
+///
+/// Such an operation ignores every unknown name, and `parameters.unknown_nested` reports that.
 async fn ignores_unknown(run: &Run, operation: &Operation, params: &Map<String, Value>) -> bool {
     let unheard = Cases::default();
     let mut params = params.clone();
@@ -149,7 +150,7 @@ pub(super) async fn undocumented(run: &Run, cases: &Cases) {
         if exchange.succeeded() && ignores_unknown(run, operation, &params).await {
             return block(cases);
         }
-        // One call tests all names if the reply names all; otherwise each name needs its own call.
+        // One call tests all names if the reply reports all of them. Otherwise each name needs its own call.
         for name in names {
             if tells_unknown(&exchange, &[name]) {
                 cases.pass();
@@ -175,7 +176,7 @@ pub(super) async fn undocumented(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
-/// A value that an operation with this parameter would accept.
+/// Returns a value that an operation with this parameter would accept.
 fn plausible(name: &str) -> Value {
     match name {
         "filter" => json!({}),
@@ -197,7 +198,7 @@ pub(super) async fn camel_case(run: &Run, cases: &Cases) {
             let wrong = Shape::of(&run.adapter, parameter).wrong();
             let wrong = wrong.into_iter().find(|wrong| wrong.fault == Fault::Type);
             let Some(wrong) = wrong else { continue };
-            // Configured parameters are not omitted because the default could affect more data.
+            // Keep configured parameters, because the default could affect more data.
             let is_named = params.contains_key(&parameter.name);
             let mut params = if is_named {
                 params.clone()
@@ -245,7 +246,9 @@ pub(super) async fn camel_case(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
-/// The camelCase spelling of a name, unless it equals the name or is a parameter itself.
+/// Returns the camelCase spelling of a name, for example `bedId` for `bed_id`.
+///
+/// Returns `None` if it equals the name or is a parameter itself.
 fn camel(operation: &Operation, name: &str) -> Option<String> {
     let mut words = name.split('_').filter(|word| !word.is_empty());
     let mut camel = words.next()?.to_owned();

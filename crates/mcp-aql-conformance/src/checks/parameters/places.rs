@@ -1,4 +1,4 @@
-//! Checks of the places where parameters are accepted.
+//! Checks of where parameters are accepted: in `params`, and next to `operation`.
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,8 @@ use crate::run::{Run, arguments, do_all};
 use crate::shape::{Fault, Shape};
 use crate::values;
 
-/// The fix with both texts of the protocol, because adapters that reject names beside `operation` refer to the second.
+/// Suggestion with both passages of the protocol, because adapters that reject names next to `operation` cite the
+/// second one.
 const RESOLUTION_FIX: &str = "look for a parameter in `params`, and then beside `operation`, and prefer the value in `params` if there are two. \
      Section 4.2 says \"Parameters MAY appear at multiple levels. Resolution follows this precedence\", which is a \
      permission for clients; section 4.6.1 checks unknown names beside `operation` \"when parameter resolution is \
@@ -58,7 +59,7 @@ async fn nested_in_introspect(run: &Run, cases: &Cases) {
     });
 }
 
-/// Whether one of these values was generated.
+/// Returns `true` if one of these values was generated.
 fn has_made_up(run: &Run, operation: &Operation, params: &Map<String, Value>) -> bool {
     operation.parameters.iter().any(|parameter| {
         params
@@ -67,7 +68,7 @@ fn has_made_up(run: &Run, operation: &Operation, params: &Map<String, Value>) ->
     })
 }
 
-/// A parameter with a value of a wrong type. A rejection shows that the value was read.
+/// Returns a parameter with a value of a wrong type. A rejection shows that the adapter read the value.
 fn marked<'a>(run: &'a Run, operation: &'a Operation) -> Option<(&'a Parameter, Value)> {
     operation.parameters.iter().find_map(|parameter| {
         let wrong = values::wrong(run, operation, parameter);
@@ -76,7 +77,11 @@ fn marked<'a>(run: &'a Run, operation: &'a Operation) -> Option<(&'a Parameter, 
     })
 }
 
-/// Arguments with the parameters beside `operation`.
+/// Returns arguments with the parameters next to `operation`.
+///
+/// ```json
+/// { "operation": "list_beds", "size": 2 }
+/// ```
 fn flat(operation: &str, params: Map<String, Value>) -> Map<String, Value> {
     let mut arguments = params;
     arguments.insert("operation".to_owned(), json!(operation));
@@ -85,8 +90,9 @@ fn flat(operation: &str, params: Map<String, Value>) -> Map<String, Value> {
 
 const TYPES: [&str; 2] = ["VALIDATION_INVALID_TYPE", "VALIDATION_INVALID_VALUE"];
 
-/// Whether the operation rejects the wrong value in `params`. Otherwise the place of a wrong value cannot be
-/// seen from the reply, and the case is blocked.
+/// Returns `true` if the operation rejects the wrong value in `params`.
+///
+/// Otherwise replies do not show which value was used, and the case is blocked.
 async fn rejects_nested(
     run: &Run,
     operation: &Operation,

@@ -1,4 +1,4 @@
-//! Checks of values that must be rejected.
+//! Checks that adapters reject values forbidden by introspection.
 
 use serde_json::Value;
 
@@ -11,11 +11,11 @@ use crate::run::{Run, arguments, do_all};
 use crate::shape::{Fault, InvalidValue, Shape};
 use crate::values;
 
-/// The codes for a value of the right type that violates a constraint. The protocol's list of codes has the
-/// first one, an accompanying document the second one.
+/// Error codes for a value of the right type that violates a constraint. The protocol's list of codes has the first, an
+/// accompanying document has the second.
 const CONSTRAINT: [&str; 2] = ["VALIDATION_INVALID_TYPE", "VALIDATION_INVALID_VALUE"];
 
-/// The values of a parameter with one of these faults.
+/// Returns invalid values of a parameter with one of these defects.
 fn all_wrong(
     run: &Run,
     operation: &Operation,
@@ -26,7 +26,7 @@ fn all_wrong(
     if !values::is_aim(operation, parameter) {
         wrong.extend(undocumented_words(run, operation, parameter));
     }
-    // Adapters may accept operators besides plain values for the keys of a filter.
+    // Adapters may accept operators in addition to plain values for the keys of a filter.
     wrong.retain(|wrong| {
         faults.contains(&wrong.fault)
             && (wrong.fault != Fault::Member || parameter.name != "filter")
@@ -34,8 +34,8 @@ fn all_wrong(
     wrong
 }
 
-/// The values of the field with the parameter's name in the documented result type that the `enum` of the
-/// parameter does not have.
+/// Returns values that the documented result type lists for the field with the parameter's name, but the `enum` of the
+/// parameter does not.
 fn undocumented_words(
     run: &Run,
     operation: &Operation,
@@ -54,7 +54,7 @@ fn undocumented_words(
         .collect()
 }
 
-/// Sends every value with one of these faults for every parameter.
+/// Sends every value with one of these defects for every parameter.
 async fn each(
     run: &Run,
     cases: &Cases,
@@ -97,7 +97,7 @@ async fn each(
 
 pub(super) async fn wrong_type(run: &Run, cases: &Cases) {
     each(run, cases, &[Fault::Type], |operation, parameter, _, exchange| {
-        // The content of a named type may be checked first.
+        // The adapter may check the content of a named type first.
         let is_plain = parameter
             .kind
             .split(" or ")
@@ -123,12 +123,12 @@ pub(super) async fn wrong_type(run: &Run, cases: &Cases) {
     .await;
 }
 
-/// Checks that values with these faults are rejected.
+/// Checks that values with these defects are rejected.
 async fn constrained(run: &Run, cases: &Cases, faults: &[Fault], constraint: &str) {
     each(run, cases, faults, |operation, parameter, wrong, exchange| {
         let is_inside = faults.contains(&Fault::Member) || faults.contains(&Fault::Item);
         let codes: &[&str] = if is_inside {
-            // The fault may be a missing or an unknown field.
+            // The defect may be a missing or an unknown field.
             &[CONSTRAINT[0], CONSTRAINT[1], "VALIDATION_MISSING_PARAM", "VALIDATION_UNKNOWN_FIELD"]
         } else {
             &CONSTRAINT
@@ -198,7 +198,7 @@ pub(super) async fn details_names(run: &Run, cases: &Cases) {
         Fault::Item,
     ];
     each(run, cases, &faults, |operation, parameter, _, exchange| {
-        // The checks above report values that are accepted.
+        // The checks above report accepted values.
         let Some(failure) = exchange.failure() else { return };
         if failure.code != "VALIDATION_INVALID_VALUE" {
             return;

@@ -1,7 +1,6 @@
-//! Checks that the refusal of a mistaken call lets the caller send the right call next.
+//! Checks that the rejection of a mistaken call suffices to send the right call next.
 //!
-//! Other checks report mistakes that are not rejected, and rejections with a wrong code or without the name
-//! of the parameter.
+//! Other checks report accepted mistakes, and rejections with a wrong code or without the name of the parameter.
 
 use serde_json::{Map, Value, json};
 
@@ -19,12 +18,12 @@ use crate::values;
 struct Mistake<'a> {
     operation: &'a Operation,
     parameter: &'a Parameter,
-    /// The misspelt name, or the invalid value.
+    /// The misspelled name or the invalid value.
     wrong: Value,
     params: Map<String, Value>,
 }
 
-/// Sends calls with one mistake each, and passes the refusals on.
+/// Sends calls with one mistake each and passes the rejections to `look`.
 async fn each(
     run: &Run,
     cases: &Cases,
@@ -37,14 +36,16 @@ async fn each(
         let Some(exchange) = refused(run, mistake.operation, sent, cases).await else { return };
         match Refusal::of(&exchange) {
             Some(refusal) => look(&mistake, &exchange, &refusal),
-            // A call that is accepted needs no repair. Other checks report it if it must be rejected.
+            // An accepted call needs no repair. Other checks report it if it must be rejected.
             None => cases.pass(),
         }
     });
     do_all(jobs).await;
 }
 
-/// Calls with one mistake in every parameter, which a function returns: its value, and other parameters.
+/// Builds calls with one mistake each.
+///
+/// `make` returns the mistakes for one parameter: the wrong name or value, and the parameters of the call.
 fn mistakes<'a>(
     run: &'a Run,
     cases: &Cases,
@@ -66,7 +67,7 @@ fn mistakes<'a>(
     mistakes
 }
 
-/// Whether the description calls the parameter deprecated. A refusal may advise another one instead.
+/// Returns `true` if the description calls the parameter deprecated. A rejection may advise another one instead.
 fn is_deprecated(parameter: &Parameter) -> bool {
     let text = parameter.member("description").and_then(Value::as_str).unwrap_or_default();
     let text = text.to_lowercase();
@@ -82,7 +83,7 @@ pub(super) async fn misspelt_name(run: &Run, cases: &Cases) {
         return cases.not_applicable("no parameter has a name that is long enough to be misspelt");
     }
     let mistakes = mistakes(run, cases, |operation, parameter, params| {
-        // An adapter that corrects misspellings runs the operation.
+        // An adapter that corrects misspellings runs the operation, so the operation must be permitted.
         if let Some(why) = run.forbids(operation) {
             cases.skip(why);
             return Vec::new();
@@ -106,7 +107,7 @@ pub(super) async fn misspelt_name(run: &Run, cases: &Cases) {
         if is_missing && refusal.mentions(name) {
             return cases.pass();
         }
-        // Another check reports missing parameters that are not named. Other refusals concern the values.
+        // Another check reports missing parameters without a name. Other rejections concern the values.
         if is_missing || !(is_unknown || refusal.mentions(wrong)) {
             return;
         }
@@ -122,7 +123,7 @@ pub(super) async fn misspelt_name(run: &Run, cases: &Cases) {
     .await;
 }
 
-/// The allowed values of a parameter or of the items of a list, with an invalid value.
+/// Returns the allowed values of a parameter or of the items of a list, and an invalid value.
 fn not_allowed<'a>(
     run: &'a Run,
     operation: &Operation,
@@ -161,7 +162,7 @@ pub(super) async fn allowed_values(run: &Run, cases: &Cases) {
     each(run, cases, mistakes, |mistake, exchange, refusal| {
         let (operation, parameter) = (mistake.operation, mistake.parameter);
         let Some((words, _)) = not_allowed(run, operation, parameter) else { return };
-        // Another check reports refusals that do not name the parameter.
+        // Another check reports rejections that do not name the parameter.
         if !refusal.mentions(&parameter.name) || refusal.is_about_other(&parameter.name) {
             return;
         }
@@ -203,7 +204,7 @@ pub(super) async fn expected_type(run: &Run, cases: &Cases) {
     each(run, cases, mistakes, |mistake, exchange, refusal| {
         let parameter = mistake.parameter;
         let detail = |name: &str| refusal.failure.details.get(name).and_then(Value::as_str);
-        // The parts of a value (`tags[0]`) have types of their own. Another check reports missing details.
+        // Parts of a value such as `tags[0]` have types of their own. Another check reports missing details.
         let Some(stated) = detail("expected_type") else { return };
         if detail("param_name") != Some(&parameter.name) {
             return;
@@ -221,7 +222,7 @@ pub(super) async fn expected_type(run: &Run, cases: &Cases) {
     .await;
 }
 
-/// A valid object or list of a parameter that does not accept text.
+/// Returns a valid object or list for a parameter that does not accept strings.
 fn structured(run: &Run, operation: &Operation, parameter: &Parameter) -> Option<Value> {
     let shape = Shape::of(&run.adapter, parameter);
     let is_structured = |value: &Value| value.is_object() || value.is_array();
@@ -232,7 +233,7 @@ fn structured(run: &Run, operation: &Operation, parameter: &Parameter) -> Option
 pub(super) async fn json_text(run: &Run, cases: &Cases) {
     let mistakes = mistakes(run, cases, |operation, parameter, params| {
         let value = structured(run, operation, parameter);
-        // The text of an identifier might select an item.
+        // A string might select an item if the parameter is an identifier.
         let value = value.filter(|_| !values::is_aim(operation, parameter));
         let call = |value: Value| {
             let text = json!(value.to_string());
@@ -242,7 +243,7 @@ pub(super) async fn json_text(run: &Run, cases: &Cases) {
     });
     each(run, cases, mistakes, |mistake, exchange, refusal| {
         let parameter = mistake.parameter;
-        // Another check reports documented parameters that are unknown.
+        // Another check reports documented parameters rejected as unknown.
         let is_unknown = refusal.failure.code == "VALIDATION_UNKNOWN_PARAM";
         if is_unknown || refusal.is_about_other(&parameter.name) {
             return;
@@ -264,8 +265,11 @@ pub(super) async fn json_text(run: &Run, cases: &Cases) {
     params_as_text(run, cases).await;
 }
 
-/// Sends all parameters of READ operations as the text of an object. Other operations might run if they
-/// accept that.
+/// Sends all parameters of READ operations as one string of JSON. Other operations might run if they accept that.
+///
+/// ```json
+/// { "operation": "get_bed", "params": "{\"bed_id\": \"7\"}" }
+/// ```
 async fn params_as_text(run: &Run, cases: &Cases) {
     let jobs = run.adapter.reads().map(|operation| async move {
         let Some(params) = valid(run, operation, cases) else { return };

@@ -1,4 +1,4 @@
-//! The check of texts with a closed set of values that introspection does not list.
+//! The check of string parameters with a closed set of values that introspection does not list.
 
 use serde_json::{Value, json};
 
@@ -13,15 +13,15 @@ use crate::shape::Shape;
 use crate::values;
 use crate::wording::listed;
 
-/// The number of values above which a set may depend on data.
+/// Maximum size of a set of values. A larger set may depend on the stored data.
 const MAX_VALUES: usize = 20;
-/// The maximum length of a value in a message, in bytes.
+/// Maximum length of a value in a message, in bytes.
 const MAX_VALUE_BYTES: usize = 40;
 
-/// Members of items that identify them. Their values change with the data.
+/// Members that identify an item. Their values change with the data.
 const IDENTITIES: [&str; 6] = ["id", "name", "title", "key", "slug", "path"];
 
-/// Words in messages before a list of allowed values.
+/// Phrases in error messages before a list of allowed values.
 const INTRODUCTIONS: [&str; 8] = [
     "one of",
     "allowed values",
@@ -33,16 +33,16 @@ const INTRODUCTIONS: [&str; 8] = [
     "choose from",
 ];
 
-/// Texts that are not a word of any set of values.
+/// Strings that belong to no usual set of values.
 const PROBES: [&str; 2] = ["conformance_probe", "conf"];
 
-/// A text that no set of values has, and that the documented lengths allow.
+/// Returns a string that no set of values contains and that the documented lengths allow.
 fn probe(run: &Run, parameter: &Parameter) -> Option<Value> {
     let shape = Shape::of(&run.adapter, parameter);
     PROBES.into_iter().map(Value::from).find(|probe| shape.accepts(probe))
 }
 
-/// Whether a text parameter of this name may have a closed set of values.
+/// Returns `true` if a string parameter with this name may have a closed set of values.
 fn may_be_closed(run: &Run, parameter: &Parameter) -> bool {
     let name = parameter.name.as_str();
     is_free(run, parameter)
@@ -52,10 +52,10 @@ fn may_be_closed(run: &Run, parameter: &Parameter) -> bool {
         && parameter.member("sensitive") != Some(&Value::Bool(true))
 }
 
-/// The allowed values in the details of a refusal: a list of texts.
+/// Returns the allowed values in the details of a rejection: a list of strings.
 fn values_in_details(details: &Value) -> Vec<String> {
     let lists = details.as_object().into_iter().flatten().filter(|(name, _)| {
-        // These lists have the names of parameters.
+        // Lists in these members contain names of parameters.
         !name.contains("param") && !name.contains("field")
     });
     let texts = |list: &Value| -> Option<Vec<String>> {
@@ -64,12 +64,16 @@ fn values_in_details(details: &Value) -> Vec<String> {
     lists.filter_map(|(_, list)| texts(list)).next().unwrap_or_default()
 }
 
-/// The allowed values in a message: words after an introduction such as "one of", separated by commas.
+/// Returns the allowed values in a message: words after a phrase such as "one of", separated by commas.
+///
+/// ```text
+/// `status` must be one of: open, done or archived  →  open, done, archived
+/// ```
 fn values_in_message(message: &str) -> Vec<String> {
     let lower = message.to_lowercase();
     let start =
         INTRODUCTIONS.iter().filter_map(|words| Some(lower.find(words)? + words.len())).min();
-    // Some letters have another length in lower case.
+    // Some letters change their length in lowercase, so the index may be off.
     let Some(list) = start.and_then(|start| message.get(start..)) else { return Vec::new() };
     let list = list.trim_start_matches([':', ' ', '[', '(']);
     let list = list.split([';', '\n', ')', ']']).next().unwrap_or_default();
@@ -83,7 +87,7 @@ fn values_in_message(message: &str) -> Vec<String> {
     if parts.iter().all(is_value) { parts } else { Vec::new() }
 }
 
-/// The allowed values that a refusal lists; none if it lists names of stored items, or too many values.
+/// Returns the allowed values listed by a rejection. Returns `None` for names of stored items and for too many values.
 fn closed_set(run: &Run, refusal: &Refusal<'_>) -> Option<Vec<String>> {
     let mut values = values_in_details(refusal.failure.details);
     if values.len() < 2 {
@@ -100,7 +104,7 @@ fn closed_set(run: &Run, refusal: &Refusal<'_>) -> Option<Vec<String>> {
     is_closed.then_some(values)
 }
 
-/// Whether the description lists the values, or says where to find them.
+/// Returns `true` if the description lists the values or says where to find them.
 fn is_described(
     run: &Run,
     operation: &Operation,

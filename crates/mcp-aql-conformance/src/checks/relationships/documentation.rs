@@ -12,7 +12,7 @@ pub(super) fn parameters(run: &Run, cases: &Cases) {
         [("root", true), ("direction", true), ("depth", false), ("relationship", false)]
     {
         let parameter = operation.parameter(name);
-        // Options need not be supported.
+        // Optional parameters need not be supported.
         let holds = parameter.map_or(!is_required, |parameter| parameter.required == is_required);
         cases.expect(holds, || {
             Finding::shown(

@@ -15,10 +15,10 @@ use crate::values;
 /// The operation that follows relationships.
 pub(super) const OPERATION: &str = "query_relationships";
 
-/// The maximum number of elements that are searched for one with relationships.
+/// Maximum number of elements searched for one with relationships.
 const MAX_ROOTS: usize = 24;
 
-/// The maximum number of records that are read one by one.
+/// Maximum number of records to read one by one.
 const MAX_RECORDS: usize = 100;
 
 pub(super) const CHECKS: &[Check] = checks![
@@ -61,7 +61,7 @@ fn documented_support(operation: &Operation) -> &Value {
     operation.details().get("relationship_capabilities").unwrap_or(&Value::Null)
 }
 
-/// The maximum depth of a walk.
+/// Returns the maximum depth of a traversal.
 fn furthest(operation: &Operation) -> u64 {
     let reported = documented_support(operation).get("max_depth").and_then(Value::as_u64);
     let maximum = operation.parameter("depth").and_then(|depth| depth.member("maximum")?.as_u64());
@@ -95,8 +95,8 @@ async fn ask(
     run.call(operation, params, cases).await
 }
 
-/// Returns an element with relationships, and all of them up to the maximum depth. Skips the case if there
-/// is none.
+/// Returns an element with relationships, and all of them up to the maximum depth. Skips the case if no element has
+/// some.
 async fn root<'a>(run: &'a Run, cases: &Cases) -> Option<(&'a Operation, Value, Exchange)> {
     let operation = operation(run, cases)?;
     let parameter = operation.parameter("root")?;

@@ -16,7 +16,7 @@ fn is_text(value: &Value, path: &str) -> bool {
     value.pointer(path).is_some_and(Value::is_string)
 }
 
-/// Whether the graph has an edge of the record's type to or from its target, according to its direction.
+/// Returns `true` if the graph has an edge that matches the type, the target and the direction of a record.
 fn has_edge(record: &Value, nodes: &[&Value], edges: &[&Value]) -> bool {
     let target = record.get("target").unwrap_or(&Value::Null);
     let names = ["element_type", "element_name"];
@@ -70,7 +70,7 @@ pub(super) async fn form(run: &Run, cases: &Cases) {
     }
 }
 
-/// The records of one direction as comparable text.
+/// Returns the records of one direction as comparable strings.
 async fn seen(
     run: &Run,
     operation: &Operation,
@@ -147,7 +147,7 @@ pub(super) async fn include(run: &Run, cases: &Cases) {
     }
     const SECTIONS: [&str; 3] = ["relationships", "graph.nodes", "graph.edges"];
     for section in SECTIONS {
-        // The section `root` is always returned, and some graph forms require it.
+        // The section `root` is always returned, and some forms of the graph require it.
         let more = json!({ "include": ["root", section] });
         let asked = ask(run, operation, (&root, "both"), more, cases).await;
         let Some(exchange) = asked else { return };

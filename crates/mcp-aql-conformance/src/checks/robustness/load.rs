@@ -45,8 +45,8 @@ pub(super) async fn pipelined(run: &Run, cases: &Cases) {
 pub(super) async fn large_request(run: &Run, cases: &Cases) {
     let mut probe = Probe::new(run, cases);
     let Some(connection) = probe.connection().await else { return };
-    // The whole request stays below 64 KB, the minimum limit. No operation has such a long name, and
-    // adapters may limit the length of names.
+    // The whole request stays below 64 KB, the smallest limit of the protocol. No operation has a name of this length,
+    // and adapters may limit the length of names.
     let params = json!({ "query": "operations", "name": "x".repeat(60_000) });
     let arguments = json!({ "operation": "introspect", "params": params });
     let call = json!({ "name": run.adapter.introspect, "arguments": arguments });

@@ -8,7 +8,7 @@ use crate::checks::data;
 use crate::run::Run;
 use crate::wire::Answer;
 
-/// Sends the messages of a check. The adapter must reject the requests among them, and answer the next call.
+/// Sends the messages of a check. The adapter must reject the requests among them and answer the next call.
 async fn send_all(run: &Run, check: &str, cases: &Cases) {
     let mut probe = Probe::new(run, cases);
     for case in data::messages(check) {

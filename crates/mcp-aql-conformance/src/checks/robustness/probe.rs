@@ -1,4 +1,4 @@
-//! A connection for invalid messages, which is replaced when it breaks.
+//! A connection for invalid messages. It is replaced when it breaks.
 
 use std::time::Duration;
 
@@ -9,15 +9,15 @@ use crate::cases::{Cases, Finding, Skip};
 use crate::run::{Run, SpareConnection};
 use crate::wire::{Answer, Connection, NoResponse};
 
-/// The time limit of a reply to an invalid message.
+/// Time limit for the reply to an invalid message.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// A connection of the check that is replaced when it breaks.
+/// Sends the messages of a check on its own connection, and replaces the connection when it breaks.
 pub(super) struct Probe<'a> {
     pub(super) run: &'a Run,
     pub(super) cases: &'a Cases,
     pub(super) connection: Option<SpareConnection>,
-    /// The check that reports why the adapter does not reject the requests, and what it found.
+    /// The check that reports why the adapter does not reject the requests, with its reason.
     pub(super) known: Option<(&'static str, &'static str)>,
 }
 
@@ -26,7 +26,7 @@ impl<'a> Probe<'a> {
         Self { run, cases, connection: None, known: None }
     }
 
-    /// Returns the connection. Skips the case if it cannot be opened.
+    /// Returns the connection. Skips the case if none can be opened.
     pub(super) async fn connection(&mut self) -> Option<&Connection> {
         let is_over = self.connection.as_ref().is_none_or(|it| it.ended().is_some());
         if is_over {
@@ -45,8 +45,9 @@ impl<'a> Probe<'a> {
         REPLY_TIMEOUT.min(self.run.settings.limits.request)
     }
 
-    /// Checks that the connection still answers an ordinary call. Otherwise reports a finding and lets the
-    /// next case open a new connection.
+    /// Checks that the connection still answers an ordinary call.
+    ///
+    /// Otherwise reports a finding and drops the connection, so the next case opens a new one.
     pub(super) async fn survives(&mut self, sent: &str, fix: &str) {
         let Some(connection) = &self.connection else { return };
         let params = json!({ "operation": "introspect", "params": { "query": "types" } });
@@ -71,14 +72,13 @@ impl<'a> Probe<'a> {
         }
     }
 
-    /// Sends a request that must be rejected: by a JSON-RPC error, by a result with `isError`, or by a
-    /// failure.
+    /// Sends a request that must be rejected: by a JSON-RPC error, by a result with `isError`, or by a failure.
     pub(super) async fn refuses(&mut self, method: &str, params: &str, what: &str, fix: &str) {
         let Some((message, answer)) = self.send(method, params).await else { return };
         self.judge(&message, &answer, what, fix).await;
     }
 
-    /// Sends a request, and returns it with the answer.
+    /// Sends a request. Returns it with the answer.
     async fn send(&mut self, method: &str, params: &str) -> Option<(String, Answer)> {
         let (patience, pacer) = (self.patience(), &self.run.pacer);
         let connection = self.connection().await?;
@@ -95,7 +95,7 @@ impl<'a> Probe<'a> {
     /// Expects that a request was rejected and that the connection still answers.
     async fn judge(&mut self, message: &str, answer: &Answer, what: &str, fix: &str) {
         let is_refused = match answer {
-            // An HTTP server may reject the request before it parses it.
+            // An HTTP server may reject the request before it parses the body.
             Answer::NoResponse(lost) => matches!(lost, NoResponse::Status(400..=499)),
             Answer::Error { .. } | Answer::Result(_) => Reply::from(answer.clone()).is_rejection(),
         };
@@ -115,7 +115,7 @@ impl<'a> Probe<'a> {
         self.survives(message, fix).await;
     }
 
-    /// Keeps the connection for other checks.
+    /// Returns the connection to the run for other checks.
     pub(super) fn close(self) {
         if let Some(connection) = self.connection {
             self.run.give_back(connection);
@@ -123,7 +123,7 @@ impl<'a> Probe<'a> {
     }
 }
 
-/// A message shortened for the report.
+/// Shortens a message for the report.
 fn shortened(message: &str) -> String {
     let mut text: String = message.chars().take(200).collect();
     if text.len() < message.len() {
@@ -132,7 +132,7 @@ fn shortened(message: &str) -> String {
     text
 }
 
-/// The reply in the form of reports.
+/// Returns the reply in the form used by reports.
 pub(super) fn reply_value(answer: &Answer) -> Value {
     match answer {
         Answer::Result(result) => result.clone(),

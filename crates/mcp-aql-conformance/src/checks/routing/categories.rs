@@ -6,7 +6,7 @@ use crate::category::{Category, Mode};
 use crate::forms::is_snake_case;
 use crate::run::Run;
 
-/// The reserved names with their categories.
+/// The reserved operation names with their categories.
 const RESERVED: [(&str, Category); 7] = [
     ("introspect", Category::Read),
     ("execute_agent", Category::Execute),

@@ -8,8 +8,9 @@ use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::run::Run;
 
-/// The operations that belong to one tool. Other tools may offer `introspect` as well because all
-/// descriptions show how to call it.
+/// Returns the operations that belong to one tool.
+///
+/// Other tools may offer `introspect` as well, because every tool description shows how to call it.
 fn routed(run: &Run) -> impl Iterator<Item = &Operation> {
     let is_registered =
         |name: &str| run.adapter.endpoints.iter().any(|endpoint| endpoint.name == name);
@@ -18,8 +19,9 @@ fn routed(run: &Run) -> impl Iterator<Item = &Operation> {
         .filter(move |operation| operation.name != "introspect" && is_registered(&operation.tool))
 }
 
-/// Sends an operation to another tool with an unknown parameter, so that the call fails even if the tool is
-/// not checked or the parameters are checked first.
+/// Sends an operation to another tool with an unknown parameter.
+///
+/// The call fails even if the adapter does not check the tool or checks the parameters first.
 async fn misrouted(
     run: &Run,
     operation: &Operation,
@@ -57,7 +59,7 @@ pub(super) async fn wrong_endpoint(run: &Run, cases: &Cases) {
     .await;
 }
 
-/// The words of a message without punctuation.
+/// Returns the words of a message without punctuation.
 fn words_of(message: &str) -> impl Iterator<Item = &str> {
     message.split(|c: char| !(c.is_alphanumeric() || c == '_'))
 }
@@ -95,8 +97,8 @@ pub(super) async fn wrong_endpoint_code(run: &Run, cases: &Cases) {
     .await;
 }
 
-/// Calls an operation through its own tool with an unknown parameter, and returns whether the tool knows
-/// the operation.
+/// Calls an operation through its own tool with an unknown parameter. Returns the exchange, and `true` if the tool
+/// knows the operation.
 pub(in crate::checks) async fn recognised(
     run: &Run,
     operation: &Operation,

@@ -1,4 +1,4 @@
-//! Checks of calls with unknown and malformed names of operations.
+//! Checks of calls with unknown and malformed operation names.
 
 use futures_util::future::join_all;
 use serde_json::json;

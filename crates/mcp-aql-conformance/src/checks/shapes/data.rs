@@ -1,4 +1,4 @@
-//! Checks of the form of `data`.
+//! Checks of the member `data` of results.
 
 use serde_json::{Map, Value};
 
@@ -11,7 +11,12 @@ use crate::nouns::{is_identifier, singular, thing_of};
 use crate::run::Run;
 use crate::values;
 
-/// The called operation if it is a READ operation whose name starts with one of these verbs.
+/// Returns the noun in the name of the called operation, if it is a READ operation and its name starts with one of
+/// these verbs.
+///
+/// ```text
+/// verbs ["get"]: get_bed  →  bed
+/// ```
 fn called<'a>(run: &'a Run, exchange: &'a Exchange, verbs: &[&str]) -> Option<&'a str> {
     let operation = run.adapter.operation(exchange.operation())?;
     let (verb, thing) = operation.name.split_once('_')?;
@@ -24,7 +29,7 @@ pub(super) fn collection_items(run: &Run, exchange: &Exchange, cases: &Cases) {
     if called(run, exchange, &["list", "search"]).is_none() || is_batch(exchange) {
         return;
     }
-    // A request may only ask for aggregations.
+    // A reply to a request for aggregations need not have items.
     let asks_for_sums = exchange.arguments.pointer("/params/aggregate").is_some();
     if data.get("aggregations").is_some() || asks_for_sums {
         return;
@@ -41,8 +46,10 @@ pub(super) fn collection_items(run: &Run, exchange: &Exchange, cases: &Cases) {
     });
 }
 
-/// Whether an operation returns one item: it requires an identifier, or other operations or a listed type are
-/// named after the same resource. `get_capabilities` and `get_build_info` are reports.
+/// Returns `true` if an operation returns one item.
+///
+/// Such an operation requires an identifier, or other operations or a listed type are named after the same resource. In
+/// contrast, `get_capabilities` and `get_build_info` return reports.
 fn reads_one(run: &Run, operation: &str, thing: &str) -> bool {
     let operations = &run.adapter.operations;
     let is_named_alike = || {
@@ -64,12 +71,12 @@ pub(super) fn single_wrapped(run: &Run, exchange: &Exchange, cases: &Cases) {
     if !reads_one(run, exchange.operation(), thing) {
         return;
     }
-    // The protocol defines another form for executions.
+    // Executions have a form of their own in the protocol.
     if data.contains_key("execution_id") && data.contains_key("status") {
         return;
     }
     const NEUTRAL: [&str; 6] = ["result", "results", "response", "value", "item", "object"];
-    // The normative example of §5.2 has the fields of the item in `data`.
+    // The fields of the item may also be in `data` itself, as in the normative example of §5.2.
     let is_hidden = NEUTRAL.iter().any(|name| data.get(*name).is_some_and(Value::is_object));
     cases.expect(!is_hidden || data.contains_key(thing), || {
         Finding::of(
@@ -81,7 +88,7 @@ pub(super) fn single_wrapped(run: &Run, exchange: &Exchange, cases: &Cases) {
     });
 }
 
-/// Removes members that are null, which may stand for absent fields.
+/// Removes members with the value null, because they may stand for absent fields.
 fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Object(members) => members
@@ -94,8 +101,9 @@ fn without_nulls(value: &Value) -> Value {
     }
 }
 
-/// The reason why an object does not have this type. `is_undocumented` decides about members that the type
-/// does not list.
+/// Returns the reason why an object does not have this type.
+///
+/// A member without a field in the type is only a mistake if `is_undocumented` returns `true` for its name.
 fn misfit(
     object: &Map<String, Value>,
     fields: &[Field<'_>],
@@ -125,7 +133,7 @@ fn misfit(
 pub(super) fn as_typed(run: &Run, exchange: &Exchange, cases: &Cases) {
     let Some(data) = of_success(exchange).and_then(|body| body.get("data")) else { return };
     let Some(operation) = run.adapter.operation(exchange.operation()) else { return };
-    // These parameters select the returned fields.
+    // A caller can choose the returned fields with these parameters, so a result may lack required fields.
     let is_chosen =
         ["fields", "preset", "aggregate"].iter().any(|name| operation.parameter(name).is_some());
     if is_batch(exchange) || is_chosen || operation.name == "introspect" {
@@ -137,8 +145,8 @@ pub(super) fn as_typed(run: &Run, exchange: &Exchange, cases: &Cases) {
     if fields.is_empty() {
         return;
     }
-    // A type cannot express that it also contains the entries of a map. The run knows the names of such
-    // entries only for items that it creates.
+    // A type cannot express that an object also contains the entries of a map. The run only knows the names of such
+    // entries for items that it creates.
     let is_new = operation.category == Some(Category::Create);
     let is_undocumented =
         |name: &str| is_new && !values::mentions(&exchange.arguments, &Value::from(name));
@@ -147,7 +155,7 @@ pub(super) fn as_typed(run: &Run, exchange: &Exchange, cases: &Cases) {
     let in_common = |object: &Map<String, Value>| {
         fields.iter().filter(|field| object.contains_key(field.name)).count()
     };
-    // The object that matches the type best, for the finding.
+    // The finding shows the object that matches the type best.
     let nearest = candidates.iter().max_by_key(|object| in_common(object));
     let most = nearest.map_or(0, |object| in_common(object));
     let fits = candidates

@@ -1,4 +1,4 @@
-//! Checks of the members of results beside `data`.
+//! Checks of the members of results next to `data`.
 
 use serde_json::Value;
 
@@ -8,10 +8,10 @@ use crate::cases::{Cases, Finding};
 use crate::forms::{self, Form, may, must};
 use crate::run::Run;
 
-/// The maximum number of warnings.
+/// Maximum number of warnings in a result.
 const MAX_WARNINGS: usize = 10;
 
-/// The result of a failure.
+/// Returns the result of a failed call.
 fn of_failure(exchange: &Exchange) -> Option<&Value> {
     exchange.body().filter(|body| body.get("success") == Some(&Value::Bool(false)))
 }

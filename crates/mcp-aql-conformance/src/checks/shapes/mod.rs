@@ -1,4 +1,4 @@
-//! Checks of the form of results of all operations.
+//! Checks of the form of results, for all operations.
 
 mod data;
 mod envelope;
@@ -39,13 +39,23 @@ pub(super) const CHECKS: &[Check] = checks![
         "`confirmation` of a failure, if present, agrees with its details";
 ];
 
-/// Whether a call is a batch.
+/// Returns `true` if a call is a batch.
 pub(super) fn is_batch(exchange: &Exchange) -> bool {
     exchange.arguments.get("operations").is_some()
 }
 
-/// The operation results in a reply with their operations: the reply's own one, and those of the items of a
-/// batch.
+/// Returns the operation results in a reply, each with the name of its operation.
+///
+/// The result of the call itself comes first. The results of batch items follow, including the item at which the batch
+/// halted:
+///
+/// ```json
+/// {
+///   "success": true,
+///   "results": [{ "operation": "get_task", "result": { "success": true, "data": {} } }],
+///   "halted_at": { "operation": "delete_task", "result": { "success": false, "error": {} } }
+/// }
+/// ```
 pub(super) fn results(exchange: &Exchange) -> Vec<(&str, &Value)> {
     let Some(body) = exchange.body() else { return Vec::new() };
     let items = body.get("results").filter(|_| is_batch(exchange)).and_then(Value::as_array);
@@ -57,7 +67,7 @@ pub(super) fn results(exchange: &Exchange) -> Vec<(&str, &Value)> {
     std::iter::once((exchange.operation(), body)).chain(items).collect()
 }
 
-/// The subject of a finding: the operation, or the tool if the call names none.
+/// Returns the subject of a finding: the operation, or the tool if the call names no operation.
 pub(super) fn subject(exchange: &Exchange) -> &str {
     match exchange.operation() {
         "" if is_batch(exchange) => "a batch",
@@ -66,7 +76,7 @@ pub(super) fn subject(exchange: &Exchange) -> &str {
     }
 }
 
-/// The result of a success.
+/// Returns the result of a successful call.
 fn of_success(exchange: &Exchange) -> Option<&Value> {
     exchange.body().filter(|_| exchange.succeeded())
 }

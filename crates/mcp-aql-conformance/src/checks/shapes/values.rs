@@ -1,4 +1,4 @@
-//! Checks of dates, instants and numbers in results.
+//! Checks of dates, timestamps and numbers in results.
 
 use serde_json::Value;
 
@@ -7,10 +7,10 @@ use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::run::Run;
 
-/// The largest integer that all JSON parsers represent exactly.
+/// Largest integer with an exact representation in all JSON parsers: 2^53 - 1.
 const MAX_EXACT_INTEGER: f64 = 9_007_199_254_740_991.0;
 
-/// Names of members with dates or instants.
+/// Verbs in the names of members with dates or timestamps, for example `created` in `created_at`.
 const WHEN: [&str; 15] = [
     "closed",
     "completed",
@@ -29,7 +29,7 @@ const WHEN: [&str; 15] = [
     "updated",
 ];
 
-/// Whether a member of this name holds a date or an instant.
+/// Returns `true` if a member with this name holds a date or a timestamp.
 fn tells_when(name: &str) -> bool {
     match name.strip_suffix("_at").or_else(|| name.strip_suffix("_date")) {
         Some(stem) => WHEN.contains(&stem) || stem == "due",
@@ -37,7 +37,7 @@ fn tells_when(name: &str) -> bool {
     }
 }
 
-/// Collects all values that are dates or instants by their names, at any depth.
+/// Collects all dates and timestamps at any depth. The name of a member shows that it holds one.
 fn whens<'a>(value: &'a Value, found: &mut Vec<(&'a str, &'a Value)>) {
     match value {
         Value::Object(members) => {
@@ -56,13 +56,14 @@ fn whens<'a>(value: &'a Value, found: &mut Vec<(&'a str, &'a Value)>) {
 
 const NO_DATES: &str = "no result has a member such as `created_at`";
 
-/// Parses an instant with its offset.
+/// Parses a timestamp with its offset.
 fn instant(text: &str) -> Option<chrono::DateTime<chrono::FixedOffset>> {
     chrono::DateTime::parse_from_rfc3339(text).ok()
 }
 
-/// The dates and instants in the data of a call. Details of failures and introspection are excluded because
-/// their members are named after parameters.
+/// Returns the dates and timestamps in the data of a call.
+///
+/// Details of failures and introspection are excluded, because their members are named after parameters.
 fn whens_of(exchange: &Exchange) -> Vec<(&str, &Value)> {
     let mut found = Vec::new();
     for (operation, result) in results(exchange) {
@@ -85,7 +86,7 @@ pub(super) fn dates(_: &Run, exchange: &Exchange, cases: &Cases) {
         let is_iso = value.as_str().is_some_and(|text| {
             instant(text).is_some() || text.parse::<chrono::NaiveDate>().is_ok()
         });
-        // Documented types and filters have members of the same names.
+        // In documented types and filters, a member with such a name may be an object or a list.
         !is_iso && !value.is_object() && !value.is_array()
     });
     cases.expect(wrong.is_none(), || {
@@ -119,6 +120,7 @@ pub(super) fn instants(_: &Run, exchange: &Exchange, cases: &Cases) {
     });
 }
 
+/// Returns the first number beyond `MAX_EXACT_INTEGER`, at any depth.
 fn is_big(value: &Value) -> Option<&Value> {
     match value {
         Value::Number(number) => {

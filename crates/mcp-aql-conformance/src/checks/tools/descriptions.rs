@@ -1,4 +1,4 @@
-//! Checks of tool descriptions, which models read.
+//! Checks of the tool descriptions that models read.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ pub(super) fn introspect_named(run: &Run, cases: &Cases) {
     }
 }
 
-/// The labels of the protocol's template for descriptions in their order, each with its alternatives.
+/// Returns the labels of the protocol's template for descriptions in their order, each with its alternatives.
 fn labels(mode: Mode) -> &'static [&'static [&'static str]] {
     match mode {
         Mode::Single => &[&["Supported operation categories:"], &["Quick start:"]],
@@ -44,7 +44,13 @@ fn labels(mode: Mode) -> &'static [&'static [&'static str]] {
     }
 }
 
-/// The place of a label in a description. Words may stand before its colon, such as the tool to use.
+/// Returns the byte offset of a label in a description.
+///
+/// More words may precede the colon of the label, for example the tool to use:
+///
+/// ```text
+/// Discover required parameters with the READ tool:
+/// ```
 fn place_of(label: &str, description: &str) -> Option<usize> {
     let words = label.trim_end_matches(':');
     let mut places = description.match_indices(words);
@@ -54,7 +60,11 @@ fn place_of(label: &str, description: &str) -> Option<usize> {
     })
 }
 
-/// A text without the parts in braces, which are examples of requests.
+/// Removes the parts in braces. They are examples of requests.
+///
+/// ```text
+/// Quick start: { "operation": "introspect" } first  →  Quick start:  first
+/// ```
 fn without_examples(text: &str) -> String {
     let mut depth = 0_usize;
     let mut kept = String::new();
@@ -69,20 +79,21 @@ fn without_examples(text: &str) -> String {
     kept
 }
 
-/// Whether a description names an operation of its tool beside `introspect` outside of the examples. The check
-/// `tools.description_current` compares the whole list.
+/// Returns `true` if a description names an operation of its tool other than `introspect`, outside of the examples.
+///
+/// The check `tools.description_current` compares the whole list.
 fn lists_operations(run: &Run, tool: &Tool) -> bool {
     let text = without_examples(&tool.description);
     let named: BTreeSet<_> = words(&text).collect();
     listable(run, tool).any(|operation| named.contains(operation.name.as_str()))
 }
 
-/// The operations of a tool that its description lists.
+/// Returns the operations of a tool that its description should list.
 fn listable<'r>(run: &'r Run, tool: &'r Tool) -> impl Iterator<Item = &'r Operation> {
     operations_of(&run.adapter, tool).filter(|operation| operation.name != "introspect")
 }
 
-/// Whether any operation is known. Otherwise the case is blocked.
+/// Returns `true` if any operation is known. Otherwise skips or blocks the case.
 fn knows_operations(run: &Run, cases: &Cases) -> bool {
     if let Some(gap) = run.adapter.unread() {
         cases.skip(gap.skip());
@@ -95,8 +106,10 @@ fn knows_operations(run: &Run, cases: &Cases) -> bool {
     is_known
 }
 
-/// The categories with operations that a description of the one tool does not mention. The template has a brief
-/// list for each category; the word may have another form, as in "updating".
+/// Returns the categories with operations that the description of the single tool does not mention.
+///
+/// The template has a brief list for each category, so its name is enough, also in another form such as "updating". The
+/// name of an operation in the category counts, too.
 fn unnamed_categories(run: &Run, tool: &Tool) -> Vec<Category> {
     let text = tool.description.to_lowercase();
     let is_named = |category: Category| {
@@ -137,7 +150,7 @@ pub(super) fn description_parts(run: &Run, cases: &Cases) {
             continue;
         }
         if listable(run, tool).next().is_none() {
-            // `tools.empty_families` judges tools without operations.
+            // The check `tools.empty_families` judges tools without operations.
             continue;
         }
         cases.expect(lists_operations(run, tool), || {
@@ -170,19 +183,25 @@ pub(super) fn description_labels(run: &Run, cases: &Cases) {
     }
 }
 
-/// The words of a text that may be names of operations.
+/// Splits a string into words of letters, digits and underscores, the characters of operation names.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
 }
 
-/// Whether a word is the name of an operation or has the form of one.
+/// Returns `true` if a word is the name of an operation or has the form of one.
 fn is_operation(run: &Run, word: &str) -> bool {
     run.adapter.operation(word).is_some()
         || (word.contains('_') && is_snake_case(word) && starts_with_verb(word))
 }
 
-/// The words of a list of operations that may be names. In a list with an operation per item, a colon
-/// separates the names from descriptions and parameters.
+/// Returns the possible operation names in a list of operations.
+///
+/// If the list has one operation per line, a colon separates the name from its description and parameters.
+///
+/// ```text
+/// - get_bed: returns a bed (bed_id)
+/// - list_beds
+/// ```
 fn listed_names(list: &str) -> BTreeSet<&str> {
     let is_itemized = list.trim_start().starts_with("- ");
     let names = list.lines().filter_map(|line| match is_itemized {
@@ -202,7 +221,7 @@ pub(super) fn description_current(run: &Run, cases: &Cases) {
         let named = listed_names(list);
         let own: BTreeSet<_> =
             operations_of(&run.adapter, tool).map(|operation| operation.name.as_str()).collect();
-        // A long list may be cut if it says so.
+        // A long list may be shortened if it says so, for example with "and 12 more".
         let is_cut = named.contains("more");
         let missing: Vec<_> = own.difference(&named).filter(|_| !is_cut).collect();
         let others: Vec<_> =
@@ -224,7 +243,7 @@ pub(super) fn description_current(run: &Run, cases: &Cases) {
 }
 
 pub(super) fn empty_families(run: &Run, cases: &Cases) {
-    // An operation without a known tool may belong to any of them.
+    // An operation without a known tool may belong to any tool, so no tool is certainly empty.
     let is_unknown = |operation: &Operation| {
         run.adapter.endpoints.iter().all(|tool| tool.name != operation.tool)
     };

@@ -43,7 +43,7 @@ pub(super) const CHECKS: &[Check] = checks![
         "Every operation that introspection lists can be called";
 ];
 
-/// The operations of this tool.
+/// Returns the operations of this tool.
 fn operations_of<'a>(adapter: &'a Adapter, tool: &'a Tool) -> impl Iterator<Item = &'a Operation> {
     adapter.operations.iter().filter(move |operation| operation.tool == tool.name)
 }

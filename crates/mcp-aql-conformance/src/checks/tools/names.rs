@@ -1,4 +1,4 @@
-//! Checks of the names of tools.
+//! Checks of tool names.
 
 use std::collections::BTreeSet;
 
@@ -7,17 +7,17 @@ use crate::cases::{Cases, Finding};
 use crate::category::{Category, Mode};
 use crate::run::Run;
 
-/// The family in a tool's name.
+/// Returns the family in the name of a tool, for example `read` for `mcp_aql_read`.
 pub(super) fn family(tool: &Tool) -> Option<&str> {
     tool_parts(&tool.name)?.1
 }
 
-/// The category of a family of the CRUDE profile.
+/// Returns the category of a family, or `None` if the family is not in the CRUDE profile.
 pub(super) fn category(family: &str) -> Option<Category> {
     Category::ALL.into_iter().find(|category| category.family() == family)
 }
 
-/// Tools whose names resemble those of MCP-AQL.
+/// Returns the tools whose names resemble those of MCP-AQL.
 fn alike(adapter: &Adapter) -> impl Iterator<Item = &Tool> {
     adapter.tools.iter().filter(|tool| tool.name.to_ascii_lowercase().contains("mcp_aql"))
 }

@@ -10,7 +10,7 @@ use crate::checks::routing::recognised;
 use crate::run::Run;
 use crate::wording::listed;
 
-/// The maximum number of reported names of tools.
+/// Maximum number of tool names in a finding.
 const MAX_NAMES: usize = 10;
 
 pub(super) fn endpoint(run: &Run, cases: &Cases) {
@@ -33,7 +33,8 @@ pub(super) fn endpoint(run: &Run, cases: &Cases) {
 
 pub(super) fn all_registered(run: &Run, cases: &Cases) {
     for operation in &run.adapter.operations {
-        // `Operation::tool` is registered if possible. A missing member is a finding about the details.
+        // Read the details, because `Operation::tool` already is a registered tool if possible. Other checks report a
+        // missing member.
         let Some(stated) = operation.details().get("mcpTool").and_then(Value::as_str) else {
             continue;
         };

@@ -38,7 +38,7 @@ pub(super) fn annotations(run: &Run, cases: &Cases) {
     }
 }
 
-/// Whether a schema accepts values of this type.
+/// Returns `true` if a schema accepts values of this JSON type, directly or in `anyOf` or `oneOf`.
 fn takes(schema: &Value, kind: &str) -> bool {
     let is_named = match schema.get("type") {
         Some(Value::Array(kinds)) => kinds.iter().any(|it| it == kind),
@@ -60,7 +60,7 @@ pub(super) fn input_schema(run: &Run, cases: &Cases) {
             .flatten()
             .filter_map(Value::as_str)
             .collect();
-        // A batch has `operations` instead of `operation`, so neither can be required.
+        // A batch has `operations` instead of `operation`, so a schema for batches need not require `operation`.
         let takes_batches = takes("/properties/operations", "array");
         let mut faults = Vec::new();
         if !takes("", "object") {

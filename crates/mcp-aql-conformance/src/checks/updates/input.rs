@@ -65,7 +65,7 @@ pub(super) async fn input_type(run: &Run, cases: &Cases) {
                 continue;
             };
             let code = exchange.code();
-            // A null may also count as absent.
+            // Adapters may treat null like an absent parameter.
             let holds = code == Some("VALIDATION_INVALID_TYPE")
                 || (input.is_null() && code == Some("VALIDATION_MISSING_PARAM"));
             cases.expect(holds, || {
@@ -80,6 +80,11 @@ pub(super) async fn input_type(run: &Run, cases: &Cases) {
     }
 }
 
+/// Sends the changed field next to `input`. The adapter must reject the call and keep the field:
+///
+/// ```json
+/// { "operation": "update_bed", "params": { "bed_id": "bed-7", "name": "By the door", "input": {} } }
+/// ```
 pub(super) async fn flat_refused(run: &Run, cases: &Cases) {
     for subject in subjects(run, cases).await {
         if subject.update.parameter("input").is_none() {
@@ -165,14 +170,14 @@ pub(super) async fn unknown_field(run: &Run, cases: &Cases) {
     }
 }
 
-/// Invalid values of a field, one for each fault.
+/// Returns invalid values of a field, one for each kind of defect.
 pub(super) fn wrongs(field: crate::items::Field<'_>) -> Vec<(Fault, Value)> {
     let mut faults = BTreeSet::new();
     field
         .shape
         .wrong()
         .into_iter()
-        // Updates may contain parts of objects, so missing members are valid.
+        // An update may contain a part of an object, so an object with missing members is valid.
         .filter(|wrong| {
             wrong.fault != Fault::Member && !(wrong.fault == Fault::Type && wrong.value.is_object())
         })
@@ -235,7 +240,7 @@ pub(super) async fn nothing_on_failure(run: &Run, cases: &Cases) {
             let Some(exchange) = subject.call(run, [("input", input)], cases).await else {
                 continue;
             };
-            // Other checks report the missing rejection.
+            // Other checks report that the rejection is missing.
             if exchange.failure().is_none() {
                 continue;
             }

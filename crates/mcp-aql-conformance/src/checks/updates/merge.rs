@@ -1,4 +1,4 @@
-//! Checks of how updates merge into stored items.
+//! Checks that updates change the fields in `input` and no others, and helpers for checks of merges.
 
 use serde_json::{Map, Value};
 
@@ -18,7 +18,7 @@ pub(super) fn member<'v>(object: &'v Value, name: &str) -> &'v Value {
 pub(super) async fn result_matches(run: &Run, cases: &Cases) {
     for subject in subjects(run, cases).await {
         let Some(now) = run.stored(&subject.thing, cases).await else { continue };
-        // A field with a value, because results may omit fields without one.
+        // Use a field with a value, because results may omit fields without one.
         let field = subject.thing.resource.changeable(run).into_iter().find_map(|field| {
             let value = now.get(field.name).filter(|value| !value.is_null())?;
             Some((field.name, field.other(run, value)?))
@@ -44,7 +44,7 @@ pub(super) async fn overwrites(run: &Run, cases: &Cases) {
         let plain = inputs_of(&shown, plain);
         let hard = inputs_of(&shown, hard);
         if plain.is_empty() {
-            // The call records the reason for the skip.
+            // Without a field to change, this call skips the case with the reason.
             subject.change(run, cases).await;
         }
         let mut all = plain.clone();
@@ -57,8 +57,7 @@ pub(super) async fn overwrites(run: &Run, cases: &Cases) {
         }
         let mut inputs = vec![all];
         if !tried.succeeded() {
-            // The values may violate a rule together, so each is tried on its own; texts that are rejected are replaced
-            // by plain ones.
+            // The values may violate a rule together, so try each on its own. Replace rejected strings by plain ones.
             inputs.clear();
             for (name, value) in plain {
                 let text = hard.get(&name).map(|text| only(&name, text.clone()));
@@ -77,7 +76,7 @@ pub(super) async fn overwrites(run: &Run, cases: &Cases) {
     }
 }
 
-/// The values of fields, by the name of the field.
+/// Returns an `input` with these fields. Fields for which `value` returns `None` are left out.
 fn inputs_of(
     fields: &[&Field<'_>],
     value: impl Fn(&Field<'_>) -> Option<Value>,
@@ -85,7 +84,7 @@ fn inputs_of(
     fields.iter().filter_map(|field| Some((field.name.to_owned(), value(field)?))).collect()
 }
 
-/// Sends an `input`, and compares its values with the item as read afterwards.
+/// Sends an `input` and compares its values with the item read afterwards.
 async fn are_stored(
     run: &Run,
     subject: &Subject<'_>,
@@ -110,7 +109,7 @@ async fn are_stored(
     }
 }
 
-/// The changes of stored values that the descriptions of a field state.
+/// Returns the changes to stored values that the descriptions of a field announce.
 fn stated_changes(
     run: &Run,
     subject: &Subject<'_>,
@@ -127,7 +126,7 @@ pub(super) async fn preserves(run: &Run, cases: &Cases) {
         let Some(mut now) = run.stored(&subject.thing, cases).await else { continue };
         let kind = subject.thing.resource;
         let watched = kind.settable(run);
-        // The time of creation does not change either.
+        // An update must not change the time of creation either, so watch it, too.
         let created = kind.unchangeable(run).into_iter().filter(|name| name.starts_with("created"));
         let watched: Vec<_> = watched.into_iter().chain(created).chain([kind.id.clone()]).collect();
         for field in kind.changeable(run) {
@@ -152,12 +151,12 @@ pub(super) async fn preserves(run: &Run, cases: &Cases) {
     }
 }
 
-/// A complete value for a field of an object.
+/// Generates a value of this shape with all its nested fields.
 pub(super) fn whole(shape: Shape<'_>) -> Option<Value> {
     whole_within(shape, 0)
 }
 
-/// Types may be recursive, so the depth is limited.
+/// Generates a value like `whole`, starting at this depth. The depth is limited, because types may be recursive.
 fn whole_within(shape: Shape<'_>, depth: usize) -> Option<Value> {
     const MAX_DEPTH: usize = 3;
     let fields = shape.fields();
@@ -173,7 +172,9 @@ fn whole_within(shape: Shape<'_>, depth: usize) -> Option<Value> {
     Some(Value::Object(members.collect())).filter(|made| shape.accepts(made))
 }
 
-/// Skips the check or marks it as not applicable if no suitable field is documented.
+/// Skips the check if a resource documents no changeable fields, or marks it as not applicable if no field suits it.
+///
+/// `what` completes the sentence about the fields, for example "is a list".
 pub(super) fn without(
     run: &Run,
     subjects: &[Subject<'_>],
@@ -195,7 +196,7 @@ pub(super) fn without(
     }
 }
 
-/// Reads an item, after storing an object in a field of it.
+/// Returns the item with a value in this field. Stores a value first if the field is empty.
 pub(super) async fn filled(
     run: &Run,
     subject: &Subject<'_>,
@@ -205,7 +206,7 @@ pub(super) async fn filled(
     let now = run.stored(&subject.thing, cases).await?;
     let is_filled = match member(&now, field.name) {
         Value::Null => false,
-        // A loss shows only beside another member.
+        // A merge test needs a second member, because only another member can get lost.
         Value::Object(members) => {
             members.values().filter(|value| !value.is_null()).count() > 1
                 || field.shape.fields().len() < 2
@@ -224,7 +225,7 @@ pub(super) async fn filled(
     }
 }
 
-/// The documented form of the values of a map.
+/// Returns the documented shape of the values of a map, or `None` if the field is not a map.
 pub(super) fn values_of(field: Field<'_>) -> Option<Shape<'_>> {
     field.shape.items().filter(|_| field.shape.word() == "object")
 }

@@ -1,4 +1,4 @@
-//! Checks of UPDATE operations: their input, changes and unchanged fields.
+//! Checks of UPDATE operations: their input, their changes and unchanged fields.
 
 mod input;
 mod merge;
@@ -69,13 +69,13 @@ pub(super) const CHECKS: &[Check] = checks![
         "Changeable items have a version that changes with them";
 ];
 
-/// An item that was created to be changed.
+/// An item created to be changed, with the operation that changes it.
 struct Subject<'a> {
     thing: CreatedItem<'a>,
     update: &'a Operation,
 }
 
-/// Creates one item of each resource that has an UPDATE operation.
+/// Creates one item of each resource with an UPDATE operation.
 async fn subjects<'r>(run: &'r Run, cases: &Cases) -> Vec<Subject<'r>> {
     let mut subjects = Vec::new();
     for kind in run.kinds(Role::Update, cases) {
@@ -89,7 +89,9 @@ async fn subjects<'r>(run: &'r Run, cases: &Cases) -> Vec<Subject<'r>> {
 }
 
 impl<'a> Subject<'a> {
-    /// A field, its current value, and another valid value of it.
+    /// Returns a field to change, another valid value for it, and the current item.
+    ///
+    /// Skips the case if no changeable field is known.
     async fn change(&self, run: &'a Run, cases: &Cases) -> Option<(&'a str, Value, Value)> {
         let now = run.stored(&self.thing, cases).await?;
         let found = self.thing.resource.changeable(run).into_iter().find_map(|field| {
@@ -104,7 +106,7 @@ impl<'a> Subject<'a> {
         found.map(|(name, value)| (name, value, now))
     }
 
-    /// Calls the operation with these parameters and the item's identifier.
+    /// Calls the operation with the identifier of the item and `more` parameters.
     async fn call(
         &self,
         run: &Run,
@@ -119,13 +121,13 @@ impl<'a> Subject<'a> {
         run.act(self.update, params, cases).await
     }
 
-    /// Changes the item and reads it. Skips the case if the change is rejected.
+    /// Changes the item and reads it afterwards. Skips the case if the adapter rejects the change.
     async fn changed(&self, run: &Run, input: Value, cases: &Cases) -> Option<(Exchange, Value)> {
         let names: Vec<_> =
             input.as_object().into_iter().flat_map(serde_json::Map::keys).cloned().collect();
         let exchange = self.call(run, [("input", input)], cases).await?;
         if !exchange.succeeded() {
-            // The item may have been removed with another one.
+            // Read the item first, because it may have been removed together with another one.
             run.stored(&self.thing, cases).await?;
             cases.skip_without(format!(
                 "a value of `{}` that `{}` accepts; it returned {}: name fields that no update may \
@@ -140,13 +142,13 @@ impl<'a> Subject<'a> {
         Some((exchange, run.stored(&self.thing, cases).await?))
     }
 
-    /// The subject of a finding: a field of the operation.
+    /// Returns the subject of a finding: a field of the operation.
     fn field(&self, name: &str) -> String {
         format!("{}, field `{name}`", self.update.name)
     }
 }
 
-/// An `input` with one field.
+/// Returns an `input` with one field.
 fn only(name: &str, value: Value) -> Value {
     json!({ name: value })
 }

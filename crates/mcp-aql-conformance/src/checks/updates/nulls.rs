@@ -1,4 +1,4 @@
-//! Checks that null removes fields.
+//! Checks that null in `input` removes fields, entries of maps and members of objects.
 
 use serde_json::{Value, json};
 
@@ -42,7 +42,11 @@ pub(super) async fn null_removes(run: &Run, cases: &Cases) {
     without(run, &subjects, has_any, "can be absent", cases);
 }
 
-/// Checks that null removes an optional field. Returns false if the field cannot be filled first.
+/// Checks that null removes an optional field. Returns `false` if the field cannot be filled first.
+///
+/// ```json
+/// { "operation": "update_bed", "params": { "bed_id": "bed-7", "input": { "note": null } } }
+/// ```
 async fn removes_field(
     run: &Run,
     subject: &Subject<'_>,
@@ -62,7 +66,7 @@ async fn removes_field(
     let Some(after) = run.stored(&subject.thing, cases).await else { return true };
     let is_gone = member(&after, field.name).is_null();
     if !is_gone && !subject.thing.resource.is_typed(run, field.name) {
-        // The field may be optional on creation only.
+        // Without a documented type, the field may be optional in the CREATE operation only.
         cases.skip_without(format!(
             "a field that may be absent: no type documents that for `{}`, and its null is rejected",
             field.name
@@ -90,7 +94,7 @@ async fn removes_field(
     true
 }
 
-/// Checks that null removes an optional field of an object. Returns false if the object has no such field.
+/// Checks that null removes an optional field of an object. Returns `false` if the field cannot be filled first.
 async fn removes_inside(
     run: &Run,
     subject: &Subject<'_>,
@@ -100,7 +104,7 @@ async fn removes_inside(
 ) -> bool {
     let Some((name, value)) = inner.name().zip(whole(inner)) else { return false };
     let Some(now) = run.stored(&subject.thing, cases).await else { return false };
-    // A missing object may not accept a single field.
+    // If the object is missing, the adapter may reject a single field of it.
     if !member(&now, outer).is_object() {
         return false;
     }
@@ -122,7 +126,7 @@ async fn removes_inside(
     true
 }
 
-/// Checks that null removes an entry of a map.
+/// Checks that null removes an entry of a map and keeps the others.
 async fn removes_entry(
     run: &Run,
     subject: &Subject<'_>,
@@ -151,7 +155,7 @@ async fn removes_entry(
     });
 }
 
-/// Checks that null removes a key of a free-form object.
+/// Checks that null removes a key of a free-form object, also inside a nested object.
 async fn removes_key(run: &Run, subject: &Subject<'_>, name: &str, cases: &Cases) {
     let first = only(name, json!({ "gone": { "inner": 1, "stays": 2 }, "stays": 1 }));
     if subject.changed(run, first, cases).await.is_none() {

@@ -1,4 +1,4 @@
-//! Checks that objects merge and lists do not.
+//! Checks that updates merge objects and replace lists.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,18 @@ use crate::items::{Field, other, same};
 use crate::run::Run;
 use crate::shape::Shape;
 
-/// A merge test of an object field: the value to store first, the value to merge, and the expected result.
+/// A merge test of an object field.
+///
+/// `first` is the `input` to send first, `merged` is the `input` to merge, and `expected` is the final value of the
+/// field:
+///
+/// ```text
+/// first:    { "limits": { "kept": 1, "changed": 1 } }
+/// merged:   { "limits": { "changed": 2 } }
+/// expected: { "kept": 1, "changed": 2 }
+/// ```
+///
+/// `first` is `None` if the stored value already suits the test.
 struct Merge<'a> {
     field: &'a str,
     first: Option<Value>,
@@ -17,7 +28,7 @@ struct Merge<'a> {
     expected: Value,
 }
 
-/// The merge test of a free-form object.
+/// Returns the merge test of a free-form object.
 fn free(field: &str) -> Merge<'_> {
     let whole = json!({ "probe": { "kept": 1, "list": [1, 2], "deep": { "kept": "x", "changed": "y" } }, "beside": true });
     let merged = json!({ "probe": { "list": [3], "deep": { "changed": "z" } } });
@@ -25,7 +36,7 @@ fn free(field: &str) -> Merge<'_> {
     Merge { field, first: Some(only(field, whole)), merged: only(field, merged), expected }
 }
 
-/// The merge test of a map with typed values: it replaces one entry.
+/// Returns the merge test of a map with typed values. It replaces one entry.
 fn map<'a>(field: Field<'a>, values: Shape<'_>) -> Option<Merge<'a>> {
     let value = |turn| whole(values).filter(|_| turn == 1).or_else(|| values.made(turn));
     let (first, other) = (value(1)?, values.made(2)?);
@@ -39,7 +50,7 @@ fn map<'a>(field: Field<'a>, values: Shape<'_>) -> Option<Merge<'a>> {
     })
 }
 
-/// The merge test of an object with documented fields: it changes one of them.
+/// Returns the merge test of an object with documented fields. It changes one of them.
 fn typed<'a>(field: Field<'a>, now: &Value) -> Option<Merge<'a>> {
     let there = now.as_object()?;
     let inner = field.shape.fields();
@@ -48,7 +59,7 @@ fn typed<'a>(field: Field<'a>, now: &Value) -> Option<Merge<'a>> {
         Some((name, other(*inner, there.get(name)?)?))
     })?;
     if there.values().filter(|value| !value.is_null()).count() < 2 {
-        // A second field must be present to detect its loss.
+        // The test needs a second field, because it detects the loss of fields that `merged` omits.
         let (beside, more) = inner.iter().find_map(|inner| {
             let beside = inner.name().filter(|beside| *beside != name)?;
             Some((beside, whole(*inner)?))

@@ -1,4 +1,4 @@
-//! Checks that the refusal of a mistaken `input` lets the caller send the right call next.
+//! Checks that the rejection of a mistaken `input` suffices to send the right call next.
 
 use serde_json::{Value, json};
 
@@ -10,13 +10,13 @@ use crate::items::Field;
 use crate::run::Run;
 use crate::shape::Fault;
 
-/// The maximum number of fields of each resource that are misspelt.
+/// Maximum number of misspelled fields per resource.
 const MAX_MISSPELT_FIELDS: usize = 3;
 
 pub(super) async fn flat_explained(run: &Run, cases: &Cases) {
     for subject in subjects(run, cases).await {
         let Some((name, value, _)) = subject.change(run, cases).await else { continue };
-        // Other checks report operations without `input`, and those that accept fields beside it.
+        // Other checks report operations without `input`, and those that accept fields next to it.
         if subject.update.parameter("input").is_none() || subject.update.parameter(name).is_some() {
             continue;
         }
@@ -36,7 +36,7 @@ pub(super) async fn flat_explained(run: &Run, cases: &Cases) {
     }
 }
 
-/// Misspells fields that the operation accepts.
+/// Misspells fields and expects the rejections to state the right names.
 async fn misspell(run: &Run, subject: &Subject<'_>, fields: &[Field<'_>], cases: &Cases) {
     let Some(now) = run.stored(&subject.thing, cases).await else { return };
     let is_field = |name: &str| fields.iter().any(|field| field.name == name);
@@ -46,7 +46,7 @@ async fn misspell(run: &Run, subject: &Subject<'_>, fields: &[Field<'_>], cases:
         Some((field.name, wrong, value))
     });
     for (name, wrong, value) in wrong.take(MAX_MISSPELT_FIELDS) {
-        // The documented fields may include some that no update may change.
+        // Some documented fields may not be changeable. Use only those that the operation accepts.
         let input = only(name, value.clone());
         let Some(control) = subject.call(run, [("input", input)], cases).await else { continue };
         if !control.succeeded() {
@@ -76,9 +76,9 @@ pub(super) async fn field_explained(run: &Run, cases: &Cases) {
                 let Some(exchange) = subject.call(run, [("input", input)], cases).await else {
                     continue;
                 };
-                // The check `updates.values_checked` reports values that are accepted.
+                // The check `updates.values_checked` reports accepted values.
                 let Some(refusal) = Refusal::of(&exchange) else { continue };
-                // The documented fields may include some that no update may change.
+                // Some documented fields may not be changeable. Their rejection need not list allowed values.
                 let is_unknown = refusal.failure.code.contains("UNKNOWN");
                 let words = field.shape.words().filter(|_| fault == Fault::Word && !is_unknown);
                 let says =

@@ -8,13 +8,14 @@ use crate::cases::{Cases, Finding};
 use crate::items::{fields_of, other, same};
 use crate::run::Run;
 
-/// The version in an object, with the name of its member.
+/// Returns the version of an object with the name of its member.
 fn version(object: &Value) -> Option<(&'static str, &Value)> {
     ["_version", "_etag"].into_iter().find_map(|name| Some((name, object.get(name)?)))
 }
 
-/// Tries to change each read-only field. Returns the field, the exchange, the submitted value, and the
-/// value after the call.
+/// Tries to change each read-only field.
+///
+/// Returns the subject of a finding, the exchange, the submitted value, and the value after the call.
 async fn trespass(run: &Run, cases: &Cases) -> Vec<(String, Exchange, Value, Value)> {
     let mut tried = Vec::new();
     let subjects = subjects(run, cases).await;
@@ -31,7 +32,7 @@ async fn trespass(run: &Run, cases: &Cases) -> Vec<(String, Exchange, Value, Val
             let shape = shapes.iter().find(|field| field.name == name).map(|field| field.shape);
             let fitting = shape.and_then(|shape| other(shape, current));
             let value = match current {
-                // A distant number, because counters may reach the next one by themselves.
+                // Use a distant number, because counters may reach the next one by themselves.
                 Value::Number(_) => json!(987_654_321),
                 Value::Bool(flag) => json!(!flag),
                 _ => fitting.unwrap_or_else(|| json!("conformance")),
@@ -128,7 +129,7 @@ pub(super) async fn append_only(run: &Run, cases: &Cases) {
     }
 }
 
-/// The items with an UPDATE operation that supports `if_match`.
+/// Creates items of the resources whose UPDATE operation supports `if_match`.
 async fn conditional<'r>(run: &'r Run, cases: &Cases) -> Vec<Subject<'r>> {
     let mut subjects = subjects(run, cases).await;
     let had_subjects = !subjects.is_empty();
@@ -195,7 +196,12 @@ pub(super) async fn if_match_null(run: &Run, cases: &Cases) {
     }
 }
 
-/// A different version of the same form.
+/// Returns a different version of the same form.
+///
+/// ```text
+/// 3        →  1003
+/// W/"ab7"  →  W/"ab3"
+/// ```
 fn another(version: &Value) -> Value {
     match version {
         Value::Number(number) => json!(number.as_i64().unwrap_or_default().wrapping_add(1000)),

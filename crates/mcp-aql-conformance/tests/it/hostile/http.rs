@@ -48,7 +48,7 @@ fn run(case: &Case) -> Ran {
     super::run(case, "[headers]\nX-Config = 'yes'", &["--header", "X-Test: yes", "--url", &url])
 }
 
-/// Reads a request: method, headers in lower case, message.
+/// Reads a request: method, headers in lowercase, message.
 fn request(stream: &mut TcpStream) -> Option<(String, String, Value)> {
     let mut bytes = Vec::new();
     let mut part = [0; 4096];
@@ -173,7 +173,7 @@ fn answer(
         "http_accepts_and_says_nothing" => return reply(stream, "202 Accepted", "", ""),
         _ => {}
     }
-    // A working server that checks the client's headers.
+    // A working server that checks the headers of the client.
     let id = &message["id"];
     if method == "delete" {
         return reply(stream, "200 OK", "", "");

@@ -1,7 +1,8 @@
-//! Runs the command against servers that die, hang, flood or send garbage. It must end with a clear verdict
-//! and the right exit code, in bounded time and memory.
+//! Runs the command against servers that exit, hang, flood or send garbage.
+//!
+//! The command must end with a clear verdict and the right exit code, in bounded time and memory.
 
-/// Defines a test for each server: its name, and texts that the report must contain.
+/// Defines a test for each server: its name, and strings that the report must contain.
 macro_rules! servers {
     ($($(#[$attribute:meta])* $name:ident => [$($told:expr),+ $(,)?]),+ $(,)?) => { $(
         $(#[$attribute])*
@@ -20,24 +21,25 @@ mod stdio;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The time limit of a run of a debug build on a busy machine.
+/// Time limit for a run of a debug build on a busy machine.
 const RUN_TIMEOUT: Duration = Duration::from_secs(60);
-/// The memory limit of the command.
+/// Memory limit for the command.
 const MAX_MEMORY_KIB: u64 = 96 << 10;
 
-/// A server and the expected texts of the report.
+/// A server and the strings expected in the report.
 struct Case {
     name: &'static str,
-    /// Texts that the report must contain.
+    /// Strings that the report must contain.
     told: &'static [&'static str],
 }
 
-/// The message about a server that does not answer the first request, with the short time limit of [`Case::patience`].
+/// The message about a server that does not answer the first request within [`Case::patience`].
 const NO_START: &str = "no answer to `initialize` within 1200 ms";
 
 impl Case {
-    /// The time limit of a request: short for servers that never respond, and long enough for a busy
-    /// machine otherwise.
+    /// Returns the time limit of a request, in seconds.
+    ///
+    /// The limit is short for servers that never respond. For the others it is long enough for a busy machine.
     fn patience(&self) -> &'static str {
         if self.told.iter().any(|told| told.starts_with("no answer ")) { "0.4" } else { "10" }
     }
@@ -137,7 +139,7 @@ fn read(mut from: impl std::io::Read + Send + 'static) -> std::thread::JoinHandl
     })
 }
 
-/// The peak memory of a process, if the system reports it.
+/// Returns the peak memory of a process in KiB, or 0 if the system does not report it.
 fn peak_of(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,5 +1,4 @@
-//! A small adapter in this process that answers from a script: a list of beds in memory, whose replies a test
-//! changes before they are sent.
+//! A small scripted adapter in this process. It has a list of beds in memory, and tests change its replies.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,13 +6,13 @@ use mcp_aql_conformance::MemoryTarget;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
 
-/// A change of a response. It gets the request and the response.
+/// Changes a response. The arguments are the request and the response.
 pub(crate) type Change = fn(&Value, &mut Value);
 
-/// The names of the tools that were called.
+/// The names of the called tools.
 pub(crate) type Called = Arc<Mutex<Vec<String>>>;
 
-/// The adapter as a target that serves one mode, and the tools that a run calls.
+/// Returns a target for the adapter in one mode, and the tools that a run calls.
 pub(crate) fn target(change: Change) -> (MemoryTarget, Called) {
     let called = Called::default();
     let calls = Arc::clone(&called);
@@ -56,7 +55,7 @@ async fn serve(stream: DuplexStream, change: Change, called: Called) {
     }
 }
 
-/// Changes the operation's result in the text of a tool result.
+/// Changes the operation result inside a tool result.
 pub(crate) fn change_body(response: &mut Value, change: impl FnOnce(&mut Value)) {
     let Some(Value::String(text)) = response.pointer_mut("/result/content/0/text") else { return };
     let mut body = serde_json::from_str(text).expect("the adapter sends JSON");
@@ -64,7 +63,7 @@ pub(crate) fn change_body(response: &mut Value, change: impl FnOnce(&mut Value))
     *text = body.to_string();
 }
 
-/// Whether the request calls this operation.
+/// Returns `true` if the request calls this operation.
 pub(crate) fn calls(request: &Value, operation: &str) -> bool {
     request["params"]["arguments"]["operation"] == operation
 }
@@ -250,7 +249,7 @@ fn operate(family: &str, arguments: &Value) -> Value {
     }
 }
 
-/// The parameters in `params` and beside `operation`.
+/// Returns the parameters in `params` and next to `operation`.
 fn params_of(arguments: &Value) -> Option<Value> {
     let mut params = arguments.get("params").cloned().unwrap_or_else(|| json!({}));
     let inside = params.as_object_mut()?;
@@ -263,7 +262,7 @@ fn params_of(arguments: &Value) -> Option<Value> {
     Some(params)
 }
 
-/// The failure of a call with wrong parameters.
+/// Returns the failure of a call with wrong parameters.
 fn rejection(operation: &str, params: &Value, documented: &[&Value]) -> Option<Value> {
     for parameter in documented {
         let name = parameter["name"].as_str().unwrap_or_default();

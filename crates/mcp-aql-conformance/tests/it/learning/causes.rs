@@ -1,4 +1,4 @@
-//! One cause is one finding: the checks that would only find it again are blocked.
+//! Tests that one cause is one finding: checks that would only find it again are blocked.
 
 use mcp_aql_conformance::Verdict;
 use serde_json::json;

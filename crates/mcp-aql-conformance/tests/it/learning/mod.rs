@@ -1,5 +1,6 @@
-//! How the runner learns adapters that others wrote: what deviates in form is read leniently and reported once,
-//! and what cannot be read blocks the checks that depend on it.
+//! Tests how the runner learns adapters with unusual introspection.
+//!
+//! Deviations in form are read leniently and reported once. Unreadable parts block the checks that depend on them.
 
 mod adapter;
 mod causes;
@@ -18,7 +19,9 @@ async fn run(change: Change) -> Report {
     Runner::new(target(change).0, settings()).run().await
 }
 
-/// The checks of level 1: the adapter rejects no request for its size or depth, which level 2 would wait for.
+/// Returns settings for the checks of level 1.
+///
+/// The adapter rejects no request for its size or depth. Level 2 would wait for such rejections.
 fn settings() -> Settings {
     Settings::default().level(1)
 }
@@ -39,7 +42,9 @@ fn blocked(report: &Report) -> BTreeSet<&str> {
     blocked.map(|check| check.id.as_str()).collect()
 }
 
-/// The checks that find something because of this change, besides those that the adapter fails anyway.
+/// Returns the report, and the checks with findings because of this change.
+///
+/// Checks that the unchanged adapter fails as well are left out.
 async fn caused(change: Change) -> (Report, BTreeSet<String>) {
     let usual = run(faultless).await;
     let report = run(change).await;
@@ -62,7 +67,7 @@ fn change_details(request: &Value, response: &mut Value, change: impl Fn(&mut Va
     }
 }
 
-/// Changes the replies of `introspect` with the list of operations.
+/// Changes the entries of the list of operations in replies of `introspect`.
 fn change_list(request: &Value, response: &mut Value, change: impl Fn(&mut Value)) {
     if calls(request, "introspect") {
         change_body(response, |body| {
@@ -72,7 +77,7 @@ fn change_list(request: &Value, response: &mut Value, change: impl Fn(&mut Value
     }
 }
 
-/// Renames the member `name` in all objects, as an adapter with a vocabulary of its own does.
+/// Renames the member `name` in all objects, like an adapter with its own vocabulary.
 fn rename(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -194,7 +199,7 @@ async fn unread_details_block_what_depends_on_them() {
             check(&report, id)
         );
     }
-    // Nothing is said to be missing, and no permission is asked for: there is no EXECUTE operation.
+    // The reports must not ask for a permission: the adapter has no EXECUTE operation.
     for check in report.checks() {
         let said = check.skipped.keys().chain(&check.not_applicable);
         for said in said.map(String::as_str) {
@@ -226,7 +231,7 @@ async fn an_error_that_is_a_text_is_one_finding() {
     ] {
         assert_eq!(check(&report, id).verdict, Verdict::Pass, "{id}: {:#?}", check(&report, id));
     }
-    // These expect a certain code, or that there is one.
+    // These checks expect a certain code, or any code at all.
     for id in ["errors.registry", "introspection.bad_query", "routing.unknown_operation"] {
         assert_eq!(check(&report, id).verdict, Verdict::Blocked, "{id}: {:#?}", check(&report, id));
     }

@@ -1,5 +1,7 @@
-//! MCP libraries reject requests that violate the schema of a tool, in forms of their own. No check judges these
-//! forms, so that they neither are findings nor block anything.
+//! Tests rejections by MCP libraries of requests that violate the schema of a tool.
+//!
+//! Each library has its own form for them. No check judges these forms, so they are neither findings nor block
+//! anything.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +11,7 @@ use serde_json::{Value, json};
 use super::adapter::Change;
 use super::{blocked, caused, check, faultless, run};
 
-/// Whether the arguments of a call violate the schema of the tools.
+/// Returns `true` if the arguments of a call violate the schema of the tools.
 fn is_invalid(request: &Value) -> bool {
     let arguments = &request["params"]["arguments"];
     request["method"] == "tools/call"

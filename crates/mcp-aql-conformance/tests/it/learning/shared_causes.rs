@@ -1,4 +1,4 @@
-//! Findings of several checks about one deviation have one cause, so that a report shows the deviation once.
+//! Tests that findings of several checks about one deviation have one cause, so a report shows the deviation once.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::adapter::{Change, calls, change_body, target};
 use super::{caused, change_details, change_list, check, found, ids, rename, run};
 
-/// The causes of all findings of these checks.
+/// Returns the causes of all findings of these checks.
 fn causes<'a>(report: &'a Report, ids: &BTreeSet<String>) -> BTreeSet<&'a str> {
     let checks = report.checks().filter(|check| ids.contains(&check.id));
     checks.flat_map(|check| &check.findings).map(|finding| finding.cause.as_str()).collect()

@@ -1,10 +1,10 @@
-//! The scripts for CI systems, with stand-ins for the programs that they install.
+//! Tests the scripts for CI systems, with stand-ins for the programs that they install.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
-/// The runner's stand-in writes a report and runs the command after `--`.
+/// Stand-in for the runner. It writes a report and runs the command after `--`.
 const RUNNER: &str = r#"#!/bin/sh
 [ "$1" = test ] || exit 0
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
@@ -14,7 +14,7 @@ done
 [ $# = 0 ] || shift
 "$@"
 "#;
-/// Installs the stand-in of the runner.
+/// Stand-in for npm. It installs the stand-in for the runner.
 const NPM: &str = "#!/bin/sh\nmkdir -p \"$3/node_modules/.bin\"\n\
                    cp \"$STAND_IN\" \"$3/node_modules/.bin/mcp-aql-conformance\"\n";
 
@@ -24,7 +24,7 @@ fn program(folder: &Path, name: &str, text: &str) {
     std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// The multi-line script of the job.
+/// Returns the multi-line script of the job.
 fn gitlab_script(job: &str) -> String {
     let lines = job.lines().skip_while(|line| *line != "    - |").skip(1);
     let lines = lines.take_while(|line| line.starts_with("      "));

@@ -1,4 +1,4 @@
-//! Signals to a run that has created items.
+//! Tests signals to a run after it has created items.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -12,7 +12,7 @@ use super::{command, file};
 
 const NOTICE: &str = "interrupted; removing what the run created; a second signal ends it at once";
 
-/// A run that has created items.
+/// A run with created items, ready to be interrupted.
 struct Started {
     child: Child,
     folder: TempDir,
@@ -25,8 +25,8 @@ impl Started {
         Self::until("create_bed", "text", allowed, faults)
     }
 
-    /// Starts a run with this format of its report, or the collection of `evidence`, and waits until this
-    /// operation has succeeded.
+    /// Starts a run and waits until this operation has succeeded. `format` is the format of its report, or `evidence`
+    /// to collect the evidence.
     fn until(operation: &str, format: &str, allowed: &str, faults: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let beds = folder.path().join("beds");
@@ -61,7 +61,7 @@ impl Started {
         started
     }
 
-    /// The number of items in the adapter.
+    /// Returns the number of items in the adapter.
     fn beds(&self) -> usize {
         std::fs::read_dir(self.folder.path().join("beds")).unwrap().count()
     }
@@ -72,14 +72,14 @@ impl Started {
         assert!(sent.unwrap().success());
     }
 
-    /// The next line on standard error.
+    /// Reads the next line on standard error.
     fn line(&mut self) -> String {
         let mut line = String::new();
         self.stderr.read_line(&mut line).unwrap();
         line.trim_end().to_owned()
     }
 
-    /// Waits for the end of the run. Returns what it said after the notice, and the report.
+    /// Waits for the end of the run. Returns the lines after the notice, and the report.
     fn end(&mut self) -> (Vec<String>, Option<String>) {
         let rest = self.stderr.by_ref().lines().map(Result::unwrap).collect();
         assert_eq!(self.child.wait().unwrap().code(), Some(130), "{rest:?}");
@@ -104,7 +104,7 @@ fn interrupted_run_removes_its_items() {
     }
 }
 
-/// The checks of a report that have findings.
+/// Returns the checks with findings in a report.
 fn found(report: &Value) -> BTreeSet<&str> {
     let checks = super::checks(report).into_iter();
     let found = checks.filter(|check| check["verdict"] == "fail" || check["verdict"] == "warn");
@@ -124,12 +124,12 @@ fn interrupted_run_reports_what_was_done() {
     let verdicts: BTreeSet<_> =
         super::checks(&interrupted).iter().map(|it| it["verdict"].as_str().unwrap()).collect();
     assert!(verdicts.contains("pass") && verdicts.contains("skip"), "{verdicts:?}");
-    // Calls that the interruption prevented are no findings.
+    // Calls prevented by the interruption are not findings.
     let (_, whole) = super::report(&["--allow", "create,delete"], &["garden", "bad-query"]);
     let (found, known) = (found(&interrupted), found(&whole));
     assert!(found.is_subset(&known), "{found:?} {known:?}");
     assert!(found.contains("introspection.bad_query"), "{found:?}");
-    // Every format of the report says it.
+    // Every format of the report states the interruption.
     let path = run.folder.path().join("report");
     for (format, part) in [
         ("text", "Interrupted, no level granted"),
@@ -152,7 +152,7 @@ fn interrupted_run_reports_what_stays_behind() {
     let (said, report) = run.end();
     assert_eq!(said[0], "left behind:");
     assert!(run.beds() > 0);
-    // Without permission for more than CREATE, the run does not find out what existed before.
+    // With permission only for CREATE, the run does not find out which items existed before.
     let reason = ": it may have existed before the call of `create_bed`";
     assert!(said[1].contains("bed b") && said[1].ends_with(reason), "{said:?}");
     let report = report.unwrap();
@@ -193,7 +193,7 @@ fn interrupted_evidence_removes_its_items() {
     let (said, evidence) = run.end();
     assert_eq!((said, evidence), (vec![], None));
     assert_eq!(run.beds(), 0);
-    // Without permission to delete, it says what stays behind.
+    // Without permission to delete, it lists the items left behind.
     let mut run = Started::until("create_bed", "evidence", "create", &[]);
     run.signal("TERM");
     assert_eq!(run.line(), NOTICE);

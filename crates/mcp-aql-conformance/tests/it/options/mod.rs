@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::support::fixture;
 
-/// Runs the command. The adapter, with these faults, is the target of `test`.
+/// Runs the command. The target of `test` is the adapter with these mistakes.
 fn run(arguments: &[&str], faults: &[&str]) -> Output {
     command(arguments, faults).output().unwrap()
 }
@@ -32,7 +32,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Runs `test` and returns the exit code and the report.
+/// Runs `test`. Returns the exit code and the report.
 fn report(arguments: &[&str], faults: &[&str]) -> (i32, Value) {
     let arguments = [&["test", "--format", "json"], arguments].concat();
     let output = run(&arguments, faults);
@@ -41,7 +41,7 @@ fn report(arguments: &[&str], faults: &[&str]) -> (i32, Value) {
     (output.status.code().unwrap(), report)
 }
 
-/// The results of all checks of a report.
+/// Returns the results of all checks in a report.
 fn checks(report: &Value) -> Vec<&Value> {
     let categories = report["categories"].as_array().unwrap().iter();
     categories.flat_map(|category| category["checks"].as_array().unwrap()).collect()
@@ -73,7 +73,7 @@ fn selected_checks_decide_the_exit_code() {
     let ids: Vec<_> = checks(&both).iter().map(|check| check["id"].as_str().unwrap()).collect();
     assert!(ids.contains(&"wire.only_messages") && ids.contains(&"introspection.bad_query"));
     assert!(ids.iter().all(|id| id.starts_with("wire.") || id.starts_with("introspection.")));
-    // A check that found nothing to test has not passed.
+    // A check without anything to test has not passed.
     let output = run(&["test", "--check", "batch.claimed"], &[]);
     assert!(matches!(output.status.code(), Some(0..=2)));
 }
@@ -95,7 +95,7 @@ fn findings_contain_the_command_that_repeats_them() {
         fixture().display()
     );
     assert_eq!(repeat, expected);
-    // The command has the same finding.
+    // Running this command reproduces the finding.
     let words: Vec<_> = repeat.split(' ').skip(1).take_while(|word| *word != "--").collect();
     let output = run(&words, &["entries"]);
     assert_eq!(output.status.code(), Some(1));
@@ -144,7 +144,7 @@ fn failed_checks_are_run_again() {
     let output = run(&["test", "--rerun-failed", &clean], &[]);
     assert_eq!(output.status.code(), Some(0));
     assert!(text(&output.stderr).contains("there is nothing to run"));
-    // If nothing could be tested, everything is run, or what had been selected.
+    // If nothing could be tested, the earlier selection is run again, or everything without a selection.
     let (path, unreached) = file(&folder, "unreached.json");
     for selected in [&BAD_QUERY[..], &["--category", "wire"]] {
         let (_, report) = report(selected, &["no-answer"]);
@@ -223,7 +223,7 @@ fn baseline_accepts_findings() {
     assert!(said.contains("Accepted by the baseline\n"), "{said}");
     let accepted = said.lines().find(|line| line.starts_with("  introspection.bad_query  "));
     assert!(accepted.is_some_and(|line| line.ends_with("(2 cases): known since 2031")), "{said}");
-    // Accepted obstacles are not named beside the exit code 0.
+    // Accepted obstacles are not shown next to the exit code 0.
     let (path, all) = file(&folder, "all.json");
     let level = ["--level", "1"];
     report(&[&level[..], &["--write-baseline", &all]].concat(), &["garden"]);
@@ -242,7 +242,7 @@ fn baseline_accepts_findings() {
     let gone: Vec<_> = fixed["noLongerFound"].as_array().unwrap().iter().collect();
     assert_eq!(code, 0);
     assert!(gone.iter().any(|it| it["check"] == "introspection.bad_query"), "{gone:?}");
-    // A saved report gives the same baseline.
+    // A saved report results in the same baseline.
     let (_, saved) = file(&folder, "report.json");
     let (_, whole) = report(category, &["bad-query"]);
     std::fs::write(&saved, whole.to_string()).unwrap();

@@ -1,4 +1,4 @@
-//! Plans of runs, compared with what the adapter receives.
+//! Tests plans of runs, compared with the requests that the adapter receives.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{command, file, report, text};
 
-/// The methods and the called operations that an adapter received.
+/// Returns the methods and the called operations that an adapter received.
 fn received(file: &Path) -> BTreeSet<String> {
     let received = std::fs::read_to_string(file).unwrap();
     let requests = received.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -23,12 +23,12 @@ fn received(file: &Path) -> BTreeSet<String> {
     requests.flat_map(of_request).collect()
 }
 
-/// Runs `test --plan` and returns the exit code and the plan.
+/// Runs `test --plan`. Returns the exit code and the plan.
 fn plan(arguments: &[&str], faults: &[&str]) -> (i32, Value) {
     report(&[&["--plan"], arguments].concat(), faults)
 }
 
-/// The use and the reason of an operation in a mode.
+/// Returns the planned use of an operation in a mode, and the reason.
 fn planned<'a>(plan: &'a Value, mode: &str, operation: &str) -> (&'a str, &'a str) {
     let mut modes = plan["modes"].as_array().unwrap().iter();
     let mode = modes.find(|it| it["mode"] == mode).unwrap();
@@ -124,7 +124,7 @@ fn plan_names_the_use_of_every_operation() {
     let (found, why) = planned(&configured, "semantic", "water_all");
     assert_eq!(found, "called", "{why}");
     assert!(why.contains("[params.water_all] only; at most 3 calls succeed"), "{why}");
-    // The items cannot be removed, so that the limit of calls counts.
+    // The items cannot be removed, so the limit of calls applies.
     let creations = json!([{ "operation": "create_bed", "maxItems": 3, "removed": false }]);
     assert_eq!(configured["modes"][0]["creations"], creations);
     assert_eq!(configured["limits"]["createdItems"], 7);
@@ -183,7 +183,7 @@ fn plan_covers_batches_of_a_sample() {
     let (log, _) = file(&folder, "received");
     let arguments = [&["test", "--check", "batch.mixed"], &options[..]].concat();
     command(&arguments, &faults).env("GARDEN_RECEIVED", &log).output().unwrap();
-    // A batch that names an operation of another tool must be rejected. It names none outside the sample.
+    // A batch with an operation of another tool must be rejected. The run uses none from outside of the sample.
     let received = received(&log);
     assert!(received.contains("\"list_beds\""), "{received:?}");
     assert!(!received.contains("\"create_bed\""), "{received:?}");

@@ -1,4 +1,4 @@
-//! The calls and new resources of a run, compared with what the adapter receives.
+//! Tests the calls and the new items of a run, compared with the requests that the adapter receives.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{checks, command, file, report};
 
-/// Runs `test` and returns the report and the requests that the adapter received.
+/// Runs `test`. Returns the report and the requests received by the adapter.
 fn tested(arguments: &[&str], faults: &[&str]) -> (Value, Vec<Value>) {
     let folder = tempfile::tempdir().unwrap();
     let (log, _) = file(&folder, "received");
@@ -17,7 +17,7 @@ fn tested(arguments: &[&str], faults: &[&str]) -> (Value, Vec<Value>) {
     (report, received.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
 }
 
-/// The number of successful calls of an operation.
+/// Returns the number of successful calls of an operation.
 fn successes(received: &[Value], operation: &str) -> usize {
     let success = format!("success of {operation}");
     received.iter().filter(|request| request["method"] == *success).count()
@@ -118,7 +118,7 @@ fn features_outside_the_sample_are_not_exercised() {
     };
     let skipped = checks(&sampled).into_iter().filter(has_sample).count();
     assert!(skipped > 0 && !verdicts(&sampled).iter().any(|(_, it)| it == "n/a"), "{sampled:#}");
-    // A list of its own names the sample, which no configuration excludes.
+    // The sample has its own list. No configuration excludes these operations.
     assert_eq!(sampled["leftOut"], Value::Null);
     let outside = sampled["outsideRun"][0].as_str().unwrap();
     assert!(outside.contains("a sample of 2 operations"), "{outside}");

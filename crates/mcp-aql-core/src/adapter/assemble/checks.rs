@@ -1,4 +1,4 @@
-//! Checks of the parts, the settings and the operations of an adapter.
+//! Checks the parts, the settings and the operations of an adapter while it is built.
 
 use std::collections::HashMap;
 
@@ -12,10 +12,10 @@ use crate::router::{EndpointProfile, Entry};
 use crate::schema::shape::{Faults, Path, Shapes};
 use crate::schema::spec::ParameterSpec;
 
-/// The advice for operations that a person must confirm.
+/// Advice in problems about operations that a person must confirm.
 const CHANNEL_ADVICE: &str = "add `.safety_loop(…)` with a `.channel(…)` (cargo feature `safety`)";
 
-/// Checks the parts and the settings of the builder.
+/// Checks the values passed to the builder, and the settings.
 pub(super) fn check_parts(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) {
     if parts.name.trim().is_empty() {
         problems.push("the adapter has no name: write `Adapter::builder(\"…\")`".to_owned());
@@ -30,8 +30,8 @@ pub(super) fn check_parts(parts: &Parts, settings: &Settings, problems: &mut Vec
     if settings.max_concurrent_requests == Some(0) {
         problems.push("`max_concurrent_requests` is 0: nothing could ever run".to_owned());
     }
-    // The prefix `_` alone is rejected as well: the expression `^(.+_)?mcp_aql` of §6.5 does not find the tools
-    // of an adapter with it.
+    // Reject the prefix `_` as well: the expression `^(.+_)?mcp_aql` of §6.5, with which clients find the tools of an
+    // adapter, does not match `_mcp_aql`.
     let prefix = &settings.tool_prefix;
     let body = prefix.strip_suffix('_');
     let plain = |text: &str| {
@@ -48,7 +48,7 @@ pub(super) fn check_parts(parts: &Parts, settings: &Settings, problems: &mut Vec
     }
 }
 
-/// Returns the selected profile, and checks the profiles.
+/// Returns the selected profile, and checks all profiles.
 pub(super) fn chosen_profile(
     parts: &Parts,
     settings: &Settings,
@@ -71,7 +71,8 @@ pub(super) fn chosen_profile(
     chosen
 }
 
-/// Checks a name. The macros check names too, but tables may be written by hand (REQ-CLS-06, REQ-CLS-10).
+/// Checks the name of an operation. The macros check names too, but an [`OperationSpec`] can also be written by hand
+/// (REQ-CLS-06, REQ-CLS-10).
 pub(super) fn check_name(
     spec: &OperationSpec,
     built_in: bool,
@@ -110,7 +111,7 @@ pub(super) fn check_name(
     }
 }
 
-/// Checks that the shared state of an operation is registered.
+/// Checks that the shared state required by an operation was added to the builder.
 pub(super) fn check_state(spec: &OperationSpec, parts: &Parts, problems: &mut Vec<String>) {
     for state in spec.states {
         if let Some(problem) = parts.states.problem_of(state) {
@@ -119,7 +120,7 @@ pub(super) fn check_state(spec: &OperationSpec, parts: &Parts, problems: &mut Ve
     }
 }
 
-/// Checks the name of an operation's result.
+/// Checks the key under which an operation returns its result.
 pub(super) fn check_data_key(spec: &OperationSpec, problems: &mut Vec<String>) {
     if let DataKey::Named(key) = spec.data_key
         && !is_public_name(key)
@@ -143,8 +144,7 @@ pub(super) fn check_replacements(entries: &[Entry], problems: &mut Vec<String>) 
                 did_you_mean(name, others)
             ));
         }
-        // The replacement of a parameter of a deprecated operation may be a parameter of the other
-        // operation.
+        // Skip the parameters of deprecated operations: their replacement may be a parameter of the new operation.
         if spec.deprecated.is_some() {
             continue;
         }
@@ -155,7 +155,7 @@ pub(super) fn check_replacements(entries: &[Entry], problems: &mut Vec<String>) 
     }
 }
 
-/// Checks that the replacement of a deprecated parameter is another parameter of its operation.
+/// Checks that the replacement of a deprecated parameter is another parameter of the same operation.
 fn check_replacement(
     operation: &OperationSpec,
     parameter: &ParameterSpec,
@@ -174,12 +174,12 @@ fn check_replacement(
     }
 }
 
-/// The end of a sentence about an unknown name.
+/// Returns the suggestion `; did you mean …?`, or an empty string if no known name is similar.
 fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     nearest_name(name, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
 
-/// Checks that there is a channel to a person if operations require confirmation by a person.
+/// Checks that an extension can reach people if any operation or policy requires a confirmation by a person.
 pub(super) fn check_people(entries: &[Entry], settings: &Settings, problems: &mut Vec<String>) {
     if settings.extensions.iter().any(|extension| extension.reaches_people()) {
         return;
@@ -200,7 +200,7 @@ pub(super) fn check_people(entries: &[Entry], settings: &Settings, problems: &mu
     }
 }
 
-/// The operations that policies may name.
+/// Returns the operations that a policy may name: all except the reserved ones.
 pub(super) fn policy_targets(
     entries: &[Entry],
 ) -> impl Iterator<Item = (&OperationSpec, &[Parameter])> + Clone {
@@ -210,7 +210,7 @@ pub(super) fn policy_targets(
         .map(|entry| (&entry.operation.spec, entry.operation.parameters.as_slice()))
 }
 
-/// Checks that the keys of maps are texts, as the names of members in JSON are.
+/// Rejects maps in parameters whose keys are not strings, because the names of JSON members always are.
 pub(super) fn check_map_keys(
     operation: &RegisteredOperation,
     shapes: &Shapes,
@@ -227,7 +227,7 @@ pub(super) fn check_map_keys(
     }
 }
 
-/// Checks the defaults of an operation's parameters.
+/// Checks that the default of each parameter satisfies the parameter's own type and constraints.
 pub(super) fn check_defaults(
     operation: &RegisteredOperation,
     shapes: &Shapes,

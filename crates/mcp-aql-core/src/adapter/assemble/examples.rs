@@ -1,4 +1,4 @@
-//! The examples of operations.
+//! Collects and validates the examples of operations.
 
 use serde_json::{Map, Value};
 
@@ -7,9 +7,14 @@ use crate::introspection::{repeats_the_table, sample_params};
 use crate::operation::RegisteredOperation;
 use crate::schema::shape::Shapes;
 
-/// The examples of an operation and a sample call. The sample is the author's first example, or is
-/// generated from the table; a generated one is also shown as an example if it contains more. All of them
-/// are validated like a client's call, and by the author's types.
+/// Returns the examples of an operation, as pairs of description and `params`, and the `params` of a sample call.
+///
+/// The sample is the author's first example. If there are no examples, it is generated from the parameters, and becomes
+/// an example itself if it shows more than the list of parameters does. If no valid sample can be generated, a warning
+/// is logged.
+///
+/// Each example is validated like a call of a client and deserialized into the author's types. An invalid example of
+/// the author is a problem.
 pub(super) fn examples(
     operation: &RegisteredOperation,
     shapes: &Shapes,
@@ -66,7 +71,7 @@ pub(super) fn examples(
     (shown, Some(sample))
 }
 
-/// The members of two objects.
+/// Merges the members of two JSON objects. Members of `other` take precedence.
 fn joined(one: &str, other: &str) -> String {
     let members = |text: &str| serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default();
     let (mut all, more) = (members(one), members(other));

@@ -1,4 +1,4 @@
-//! The services of an adapter, and its started extensions.
+//! Opens the store and the audit log of an adapter, and starts its extensions.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::observe::recorder::{RecordedStore, RecorderSlot};
 use crate::services::Services;
 use crate::store::{MemoryState, MonitoredStore, Ready, StateStore};
 
-/// The services on which the stages of a call depend.
+/// Services that the stages of a call use, with the extensions started on them.
 pub(super) struct Foundation {
     pub(super) services: Arc<Services>,
     pub(super) extensions: Vec<Box<dyn StartedExtension>>,
@@ -39,7 +39,8 @@ impl Foundation {
     }
 }
 
-/// The store for the state of gates, executions and extensions.
+/// Returns the store for the state of gates, executions and extensions: the author's, the default of an extension, or a
+/// store in memory.
 fn store(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) -> Arc<dyn StateStore> {
     if let Some(store) = &parts.store {
         return Arc::clone(store);
@@ -50,7 +51,7 @@ fn store(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) -> Arc<
         .unwrap_or_else(|| Arc::new(MemoryState::default()))
 }
 
-/// The audit log with its sinks.
+/// Creates the audit log with its destinations: the author's sinks, the file, and the store.
 fn audit(
     parts: &Parts,
     settings: &mut Settings,

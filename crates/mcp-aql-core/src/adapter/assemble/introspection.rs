@@ -1,4 +1,4 @@
-//! The introspection of an adapter, rendered when it is built.
+//! Renders the introspection of an adapter while it is built.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -17,7 +17,7 @@ use crate::operation::summary;
 use crate::router::{Entry, Registry};
 use crate::schema::shape::Members;
 
-/// The further queries of `introspect`, besides operations and types (choice C-35).
+/// Returns the queries that `introspect` answers in addition to operations and types (choice C-35).
 pub(super) fn further_queries(
     entries: &[Entry],
     parts: &Parts,
@@ -35,7 +35,8 @@ pub(super) fn further_queries(
     queries
 }
 
-/// The protocol defines the result of `introspect`, so its description does not come from a Rust type.
+/// Describes the result of `introspect`. The protocol defines this result, so the description does not come from a Rust
+/// type.
 pub(super) fn returns_of_introspect(returns: Option<&mut Members>, further: &FurtherQueries) {
     if let Some(returns) = returns {
         returns.put("name", "OperationResult");
@@ -52,14 +53,14 @@ pub(super) fn returns_of_introspect(returns: Option<&mut Members>, further: &Fur
     }
 }
 
-/// The capabilities of composite arguments, such as queries.
+/// Returns the capabilities that composite arguments, such as queries, add to the protocol facts.
 fn composite_capabilities(registry: &Registry) -> impl Iterator<Item = (String, Value)> {
     let composites = registry.entries.iter().map(|entry| &entry.operation.composites);
     let names = composites.flat_map(|it| it.description.capabilities.iter().copied());
     names.map(|name| (name.to_owned(), true.into()))
 }
 
-/// Describes the operations of an adapter again, for callers that may call only some of them.
+/// Prepares the views of the operations. A view describes only the operations that a caller may call.
 pub(super) fn views(settings: &Settings, capabilities: Map<String, Value>) -> Views {
     let settings = settings.clone();
     Views::new(move |registry, types, further| {

@@ -28,7 +28,11 @@ use crate::observe::recorder::RecorderSlot;
 use crate::router::{EndpointProfile, Registry};
 use crate::services::Services;
 
-/// Builds the adapter, or lists all problems.
+/// Builds the adapter.
+///
+/// # Errors
+/// All problems found by the checks, each once. The checks continue after a problem, so that the author can correct
+/// everything before the next build.
 pub(super) fn assemble(
     parts: Arc<Parts>,
     mut settings: Settings,
@@ -88,7 +92,7 @@ pub(super) fn assemble(
     })
 }
 
-/// Builds the gatekeeper with the gates of the extensions.
+/// Creates the gatekeeper with the gates of the extensions.
 fn gatekeeper(
     services: &Arc<Services>,
     settings: &Settings,
@@ -99,7 +103,7 @@ fn gatekeeper(
     Gatekeeper::new(services, &settings.gate, tokens, approvals, gates)
 }
 
-/// Connects the extensions with the registered operations.
+/// Passes the registered operations to the extensions, and collects what the extensions add to the adapter.
 fn connect(
     extensions: Vec<Box<dyn StartedExtension>>,
     operations: &OperationSet,
@@ -120,7 +124,7 @@ fn connect(
     parts
 }
 
-/// The stages of calls.
+/// Creates the pipeline that handles calls.
 fn pipeline(
     parts: &Parts,
     settings: &Settings,
@@ -155,7 +159,7 @@ fn pipeline(
     }
 }
 
-/// The error with all problems, each once.
+/// Creates the error. Several checks can find the same problem, so duplicates are removed.
 fn build_error(mut problems: Vec<String>) -> BuildError {
     let mut seen = HashSet::new();
     problems.retain(|problem| seen.insert(problem.clone()));
@@ -170,7 +174,12 @@ fn concurrency_limit(settings: &Settings) -> ConcurrencyLimit {
     )
 }
 
-/// The tool names by family, followed by the name of the unified tool (REQ-MCP-03, REQ-MCP-20).
+/// Returns the name of each family's tool, followed by the name of the unified tool (REQ-MCP-03, REQ-MCP-20). With the
+/// prefix `github_`:
+///
+/// ```text
+/// github_mcp_aql_create, github_mcp_aql_read, …, github_mcp_aql
+/// ```
 fn tool_names(profile: &EndpointProfile, settings: &Settings) -> Vec<String> {
     let prefix = &settings.tool_prefix;
     let families =

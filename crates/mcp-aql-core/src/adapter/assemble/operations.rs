@@ -1,4 +1,4 @@
-//! The registered operations of an adapter, with the types that they refer to.
+//! Registers the operations of an adapter, together with the types they refer to.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -25,12 +25,12 @@ use crate::router::{EndpointProfile, Entry, Family};
 use crate::schema::shape::{Compiler, Members, Shapes};
 use crate::schema::spec::ReturnsSpec;
 
-/// The operations of an adapter while it is built.
+/// The operations of an adapter during the build.
 pub(super) struct OperationSet {
     pub(super) entries: Vec<Entry>,
-    /// The descriptions of their results, in the same order.
+    /// Descriptions of the results, in the order of `entries`.
     pub(super) returns: Vec<Members>,
-    /// The number of operations that come before those of the author.
+    /// Number of built-in operations. They come before the author's operations.
     pub(super) built_ins: usize,
     types: TypeRegistry,
     compiler: Compiler,
@@ -41,12 +41,13 @@ pub(super) struct DescribedOperations {
     pub(super) entries: Vec<Entry>,
     pub(super) shapes: Shapes,
     pub(super) descriptions: Vec<Description>,
-    /// The full entries of all types, by name.
+    /// Full entries of all types, by name.
     pub(super) types: BTreeMap<String, Members>,
 }
 
 impl OperationSet {
-    /// Registers `introspect`, the reserved operations, those of the author, and those on executions.
+    /// Registers `introspect`, the reserved operations of extensions, the author's operations and the operations on
+    /// executions, in this order.
     pub(super) fn register(
         parts: &Parts,
         (settings, access): (&Settings, &AccessRules),
@@ -99,7 +100,7 @@ impl OperationSet {
         registered
     }
 
-    /// Prepares an operation for validation, and adds the description of its result.
+    /// Compiles the parameters of an operation, and adds the description of its result.
     fn operation(
         &mut self,
         added: ExtensionOperation,
@@ -132,7 +133,7 @@ impl OperationSet {
         }
     }
 
-    /// Adds the further queries to the table of `introspect`, and describes its result.
+    /// Adds the queries of extensions to the table of `introspect`, and describes its result.
     pub(super) fn publish(&mut self, queries: &FurtherQueries) {
         if let Some(introspect) = self.entries.first_mut() {
             introspection::publish(&mut introspect.operation, queries);
@@ -140,14 +141,14 @@ impl OperationSet {
         returns_of_introspect(self.returns.first_mut(), queries);
     }
 
-    /// Checks the relations between operations, policies and channels.
+    /// Checks replacements, policies and channels. These checks need all operations.
     pub(super) fn check(&self, settings: &mut Settings, problems: &mut Vec<String>) {
         check_replacements(&self.entries, problems);
         settings.gate.check_policies(policy_targets(&self.entries), problems);
         check_people(&self.entries, settings, problems);
     }
 
-    /// Compiles the shapes of all types, and checks defaults and examples with them.
+    /// Compiles the shapes of all types. Then checks defaults and examples with these shapes.
     pub(super) fn describe(self, problems: &mut Vec<String>) -> DescribedOperations {
         let Self { mut entries, returns, mut types, mut compiler, .. } = self;
         let mut shapes = types.shapes(&mut compiler);
@@ -170,12 +171,12 @@ impl OperationSet {
     }
 }
 
-/// An operation without the additions of extensions.
+/// Wraps an operation without additions from an extension.
 fn plain_operation((spec, handler): (OperationSpec, Handler)) -> ExtensionOperation {
     ExtensionOperation { spec, handler, note: None, rename_params: None }
 }
 
-/// The endpoint family of an operation, by its index in the profile.
+/// Returns the endpoint family of an operation, as its index in the profile.
 fn family_of(
     spec: &OperationSpec,
     handler: &Handler,
@@ -185,8 +186,8 @@ fn family_of(
     match handler {
         Handler::Introspect => profile.introspect_family(),
         Handler::Function(_) => profile.family_of(spec.category, spec.endpoint),
-        // A profile may lack a family for the category of these operations. They then belong to the family of the
-        // first operation with a lifecycle.
+        // A custom profile may have no family for the category of the operations on executions. They then join the
+        // family of the first operation with a lifecycle.
         Handler::Execution(_) => profile.family_of(spec.category, None).or_else(|problem| {
             let mut begun = parts.operations.iter().filter(|(it, _)| it.lifecycle.is_some());
             let (begun, _) = begun.next().ok_or(problem)?;
@@ -195,8 +196,8 @@ fn family_of(
     }
 }
 
-/// The reply to a call that begins an execution is the execution's state, which contains the function's
-/// result.
+/// Describes the result of an operation with a lifecycle. A call that starts an execution returns the execution's
+/// state. The state contains the result of the author's function once the execution has completed.
 fn returns_of_execution(
     spec: &OperationSpec,
     own: &Members,

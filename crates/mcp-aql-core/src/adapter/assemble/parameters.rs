@@ -1,4 +1,4 @@
-//! The parameters of operations, from their tables.
+//! Compiles the parameters of operations from their tables.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::paging::CursorKey;
 use crate::schema::shape::{Compiler, Kind};
 use crate::schema::spec::{InputSpec, Merge, ParameterSpec};
 
-/// The parameters of an operation, with expanded groups (REQ-INT-26).
+/// Returns the parameters of an operation. Groups are expanded into their fields (REQ-INT-26).
 pub(super) fn parameters(
     spec: &OperationSpec,
     types: &mut TypeRegistry,
@@ -44,7 +44,7 @@ pub(super) fn parameters(
         let own = specs.iter().map(|own| parameter(spec.name, own, types, compiler, problems));
         parameters.extend(own);
     }
-    // The input of an operation that is known only at run time is a parameter with a JSON schema.
+    // A dynamic operation has no `Update<…>` argument. Its `input` is a parameter with a JSON schema.
     has_input |= parameters.iter().any(|it| &*it.name == "input" && it.spec.json_schema.is_some());
     if has_input != (spec.category == SemanticCategory::Update) {
         problems.push(if has_input {
@@ -57,7 +57,7 @@ pub(super) fn parameters(
     parameters
 }
 
-/// A parameter of its own.
+/// Compiles a single parameter.
 fn parameter(
     operation: &str,
     spec: &ParameterSpec,
@@ -86,7 +86,7 @@ fn parameter(
     }
 }
 
-/// Checks that the names of an operation's parameters are valid and different.
+/// Checks that the parameters of an operation have valid and distinct names.
 fn check_names(operation: &str, parameters: &[Parameter], problems: &mut Vec<String>) {
     for (index, parameter) in parameters.iter().enumerate() {
         let name = &parameter.name;
@@ -123,8 +123,8 @@ fn input_parameter(
     }
 }
 
-/// Reports an object inside the resource that an update would replace, although objects merge (REQ-UPD-08).
-/// Unions are exempt, because a value of another variant cannot be merged.
+/// Reports objects inside the resource that an update would replace, because objects must merge (REQ-UPD-08). Unions
+/// are exempt, because a value of one variant cannot be merged into another variant.
 fn check_replaced(
     operation: &str,
     input: &InputSpec,
@@ -181,7 +181,7 @@ fn default_of(
         .ok()
 }
 
-/// The description of the parameter `input` (REQ-UPD-12).
+/// Returns the description of the parameter `input`, with the names of the resource's fields (REQ-UPD-12).
 fn input_description(input: &InputSpec, types: &mut TypeRegistry) -> String {
     let name = crate::schema::shape::input_name(&types.input(input.schema));
     let fields: Vec<_> = input.names().collect();

@@ -1,4 +1,4 @@
-//! A configuration file that was read.
+//! Reads and parses one configuration file.
 
 use std::path::{Path, PathBuf};
 
@@ -16,15 +16,15 @@ use crate::observe::log_format::LogFormat;
 
 /// The content of a configuration file.
 pub(super) struct ConfigFile {
-    /// The path, for error messages.
+    /// Path for error messages.
     path: String,
-    /// The whole text, from which extensions read their tables.
+    /// Source of the file. Extensions parse their own tables from it.
     pub(super) text: String,
     pub(super) core: CoreTables,
 }
 
 impl ConfigFile {
-    /// Reads a file, and checks that each of its keys belongs to the adapter or to one of its extensions.
+    /// Reads a file, and checks that each root key belongs to the adapter or to one of its extensions.
     pub(super) fn read(
         path: &Path,
         extensions: &[Box<dyn Extension>],
@@ -37,7 +37,7 @@ impl ConfigFile {
         Self::parse(path_text, text, extensions, problems)
     }
 
-    /// Parses the text of a file.
+    /// Parses the source of a file. Adds a problem for each table of an extension that the adapter does not have.
     pub(super) fn parse(
         path: String,
         text: String,
@@ -50,31 +50,31 @@ impl ConfigFile {
         Ok(Self { path, text, core })
     }
 
-    /// Records the keys that the file has.
+    /// Records the keys set by this file.
     pub(super) fn record_in(&self, sources: &mut ConfigSources) {
-        // The text was parsed before.
+        // `parse` has already parsed the source, so an error cannot occur.
         if let Ok(tables) = toml_edit::de::from_str(&self.text) {
             sources.record_file(&tables, &self.as_source());
         }
     }
 
-    /// The folder of the file.
+    /// Returns the folder of the file. Relative paths in the file are resolved against it.
     pub(super) fn folder(&self) -> &Path {
         Path::new(&self.path).parent().unwrap_or(Path::new(""))
     }
 
-    /// The file as the source of settings.
+    /// Returns this file as the source of settings.
     pub(super) fn as_source(&self) -> SettingSource {
         SettingSource::File(PathBuf::from(&self.path))
     }
 
-    /// The error for a table of an extension.
+    /// Creates the error for an invalid table of an extension.
     pub(super) fn malformed(&self, error: &toml_edit::de::Error) -> ConfigError {
         ConfigError::malformed(&self.path, error)
     }
 }
 
-/// Rejects unknown keys. Returns problems for the tables of extensions that the adapter does not have.
+/// Rejects unknown root keys. Returns a problem for each table of an extension that the adapter does not have.
 fn check_keys(
     text: &str,
     extensions: &[Box<dyn Extension>],
@@ -91,7 +91,7 @@ fn check_keys(
     Ok(problems.collect())
 }
 
-/// The settings of the configuration file that do not belong to an extension. Every key is optional.
+/// The settings of the configuration file, without those of extensions. Every key is optional.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct CoreTables {
     pub(super) endpoint_mode: Option<String>,
@@ -159,26 +159,26 @@ pub(in crate::adapter) const KEYS: &[&str] = &[
     "gatekeeper",
 ];
 
-/// The tables of extensions that only a method of the builder adds, which has the same name.
+/// Tables of extensions that only a builder method of the same name can add.
 const EXTENSION_TABLES: &[&str] = &["safety_loop"];
 
-/// The reasons why a configuration file cannot be used.
+/// Errors that make a configuration file unusable.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ConfigError {
     /// The file cannot be read.
     #[error("configuration file `{file}` cannot be read: {cause}")]
     Unreadable {
-        /// The path of the file.
+        /// Path of the file.
         file: String,
-        /// The error of the system.
+        /// Error reported by the system.
         cause: std::io::Error,
     },
     /// The content of the file is invalid.
     #[error("configuration file `{file}`: {message}")]
     Malformed {
-        /// The path of the file.
+        /// Path of the file.
         file: String,
-        /// The problem and its place.
+        /// The problem and its position in the file.
         message: String,
     },
 }
@@ -189,10 +189,14 @@ impl ConfigError {
     }
 }
 
-/// The problem in a file, with the most likely correction.
+/// Describes a problem in a file, with the position, the key and a suggestion:
+///
+/// ```text
+/// TOML parse error at line 1, column 1, at `tool_prefx`: unknown field `tool_prefx`, … Did you mean `tool_prefix`?
+/// ```
 fn describe_error(error: &toml_edit::de::Error) -> String {
     let message = error.message().trim_end();
-    // The text quotes the line, whose value may be a secret: only its key is repeated.
+    // The error message quotes the line. Its value may be a secret, so only repeat the key.
     let text = error.to_string();
     let mut lines = text.lines();
     let place = lines.next().filter(|line| line.starts_with("TOML parse error at "));
@@ -208,8 +212,8 @@ fn describe_error(error: &toml_edit::de::Error) -> String {
     }
 }
 
-/// Finds the known name that is nearest to an unknown one. The message of serde has the unknown name and
-/// all known ones in backquotes: ``unknown field `a`, expected `b` or `c` ``.
+/// Finds the known name nearest to an unknown one. The message of serde contains the unknown name, followed by all
+/// known names, in backquotes: ``unknown field `a`, expected `b` or `c` ``.
 fn correction_in(message: &str) -> Option<&str> {
     let of_names = ["unknown field `", "unknown variant `"];
     of_names.iter().find(|words| message.starts_with(**words))?;

@@ -1,4 +1,4 @@
-//! The configuration files and the environment variables of an adapter.
+//! Applies configuration files and environment variables to the settings of an adapter.
 
 mod file;
 mod root_keys;
@@ -21,10 +21,10 @@ use crate::config::user_directory::{self, Purpose};
 use crate::execution::ExecutionOptions;
 use crate::router::EndpointMode;
 
-/// The name of the configuration file, in the user's configuration directory and in the working directory.
+/// Name of the configuration file in the user's configuration directory and in the working directory.
 const FILE_NAME: &str = "mcp-aql.toml";
 
-/// The environment variables that set a key.
+/// Environment variables, with the keys they set.
 const VARIABLES: &[(&str, &str)] = &[
     ("MCP_AQL_ENDPOINT_MODE", "endpoint_mode"),
     ("MCP_AQL_ENDPOINT_PROFILE", "endpoint_profile"),
@@ -34,24 +34,23 @@ const VARIABLES: &[(&str, &str)] = &[
     ("MCP_AQL_LOG_FORMAT", "log_format"),
 ];
 
-/// The sources of configuration besides the builder.
+/// The source of the configuration, in addition to the builder.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum ConfigSource {
-    /// The user's file, a file in the working directory, which can only tighten, and the environment.
-    /// Neither file needs to exist.
+    /// The user's file, a file in the working directory, and the environment. The file in the working directory can
+    /// only tighten settings. Neither file needs to exist.
     #[default]
     Found,
-    /// This file, which must exist, and the environment.
+    /// The file at this path, and the environment. The file must exist.
     File(PathBuf),
     /// Only the environment.
     Environment,
-    /// Neither a file nor the environment.
+    /// Neither files nor the environment.
     None,
 }
 
-/// Applies files and environment to the builder's settings: the environment overrides the file, and the
-/// file overrides the builder (REQ-EPT-10, REQ-EPT-11, REQ-MCP-17). Adds problems, and notices for the
-/// operator.
+/// Applies files and the environment to the builder's settings. The environment overrides the file, and the file
+/// overrides the builder (REQ-EPT-10, REQ-EPT-11, REQ-MCP-17). Adds problems, and notices for the operator.
 pub(crate) fn resolve(
     mut settings: Settings,
     name: &str,
@@ -95,8 +94,8 @@ fn find(
     }
 }
 
-/// Whether a file exists. If that cannot be determined, it is a problem, because the file may contain
-/// protections.
+/// Returns `true` if a file exists. A failing check is a problem and not the same as a missing file, because the file
+/// may contain protections.
 fn exists(path: &Path, problems: &mut Vec<String>) -> bool {
     path.try_exists().unwrap_or_else(|cause| {
         let file = path.display().to_string();
@@ -117,10 +116,12 @@ fn apply_trusted(settings: &mut Settings, path: &Path, problems: &mut Vec<String
         .extend(found.map(|it| format!("the configuration is not safe from other users: {it}")));
 }
 
-/// Applies a file in the working directory. Clients start servers in the directories of projects, so the
-/// file may come with a project of someone else. The form of the replies and the length of descriptions are applied,
-/// and otherwise only settings that make the adapter stricter. The names of the tools are not: the permission rules of a
-/// client refer to them, so that a tool of another name would not be asked about or denied.
+/// Applies a file in the working directory. Clients start servers in the directories of projects, so the file may have
+/// come with a project of another person.
+///
+/// The form of replies and the length of descriptions are applied. All other settings are applied only if they make the
+/// adapter stricter. Tool names cannot be changed, because the permission rules of clients refer to them: a client
+/// would neither ask about nor deny a tool under a new name.
 fn apply_project(
     settings: &mut Settings,
     mut source: ConfigFile,
@@ -168,7 +169,7 @@ fn apply_project(
     Ok(())
 }
 
-/// Lowers the limits on executions, and ignores how long and how much of them is kept.
+/// Lowers the limits on running executions. Ignores the times, and the limits on stored executions.
 fn tighten_executions(
     executions: &mut ExecutionOptions,
     given: &ExecutionsTable,
@@ -196,7 +197,7 @@ fn tighten_executions(
     }
 }
 
-/// The notice for the operator about a file in the working directory.
+/// Returns the notice for the operator about a file in the working directory.
 fn project_notice(path: &Path, user_file: Option<&Path>, ignored: &[String]) -> String {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let path = path.display();
@@ -273,7 +274,7 @@ fn apply_file(
     Ok(())
 }
 
-/// Records that a source has set each setting that differs from before.
+/// Records `source` as the source of every changed setting.
 fn record_changes(settings: &mut Settings, before: &[Setting], source: &SettingSource) {
     for setting in settings.listed().into_iter().filter(|setting| !before.contains(setting)) {
         settings.sources.record(setting.key, source.clone());

@@ -1,22 +1,22 @@
-//! The keys at the root of a configuration file.
+//! Checks the keys at the root of a configuration file.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 
-/// Rejects unknown keys at the root of a file, with the place of the key. The tables of the file belong to
-/// several types, none of which knows all keys.
+/// Rejects unknown keys at the root of a file, and reports their positions. The tables of a file are read by several
+/// types. None of these types knows all keys, so `deny_unknown_fields` cannot be used.
 pub(super) struct RootKeys<'a> {
-    /// The keys that are read.
+    /// Keys that the adapter and its extensions read.
     pub(super) known: &'a [&'a str],
-    /// The keys that an extension would read that the adapter does not have.
+    /// Keys of known extensions that the adapter does not have.
     pub(super) optional: &'a [&'a str],
-    /// The optional keys of the file.
+    /// Optional keys found in the file.
     pub(super) found: Vec<&'a str>,
 }
 
 impl<'a> RootKeys<'a> {
-    /// Checks the keys of a file. Returns the optional ones that it has.
+    /// Checks the keys of a file. Returns the optional keys found in it.
     pub(super) fn check(mut self, file: &str) -> Result<Vec<&'a str>, toml_edit::de::Error> {
         toml_edit::de::Deserializer::parse(file)?.deserialize_map(&mut self)?;
         Ok(self.found)
@@ -38,7 +38,7 @@ impl<'de> Visitor<'de> for &mut RootKeys<'_> {
     }
 }
 
-/// Reads one key. An error here has the key's place.
+/// Reads one key. An error returned here gets the position of the key.
 impl<'de> DeserializeSeed<'de> for &mut RootKeys<'_> {
     type Value = ();
 

@@ -9,14 +9,14 @@ use super::{FILE_NAME, Settings, apply_file, apply_project};
 use crate::config::setting::ConfigSources;
 use crate::extension::Extension;
 
-/// Settings with an extension.
+/// Returns the default settings with an extension.
 pub fn extended(extension: impl Extension + 'static) -> Settings {
     let mut settings = Settings::default();
     settings.extend(Box::new(extension));
     settings
 }
 
-/// Parses a file for settings. The first problem is the error of a malformed file.
+/// Parses a file for settings with these extensions. Panics if the file is malformed.
 fn parse(text: &str, settings: &Settings, problems: &mut Vec<String>) -> ConfigFile {
     ConfigFile::parse(FILE_NAME.to_owned(), text.to_owned(), &settings.extensions, problems)
         .unwrap()
@@ -28,7 +28,7 @@ pub fn apply(settings: &mut Settings, text: &str, problems: &mut Vec<String>) {
     apply_file(settings, file, problems).unwrap();
 }
 
-/// The error of a malformed file.
+/// Returns the error message for a malformed file.
 pub fn malformed(text: &str, mut settings: Settings) -> String {
     let (path, text) = (FILE_NAME.to_owned(), text.to_owned());
     ConfigFile::parse(path, text, &settings.extensions.clone(), &mut Vec::new())
@@ -37,14 +37,14 @@ pub fn malformed(text: &str, mut settings: Settings) -> String {
         .to_string()
 }
 
-/// The keys that a table of a file can have, as the error about an unknown one lists them.
+/// Returns the keys allowed in a table of a file, taken from the error about an unknown key.
 pub fn keys_of(table: &str, settings: Settings) -> Vec<String> {
     let error = malformed(&format!("[{table}]\n0123456789 = 1"), settings);
     let (_, known) = error.split_once("expected ").unwrap();
     known.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// Applies a file of the working directory to settings.
+/// Applies a file of the working directory to settings. Returns the problems.
 pub fn project(settings: &mut Settings, text: &str) -> Vec<String> {
     let mut problems = Vec::new();
     let file = parse(text, settings, &mut problems);
@@ -52,7 +52,7 @@ pub fn project(settings: &mut Settings, text: &str) -> Vec<String> {
     problems
 }
 
-/// The settings as text, without notices.
+/// Formats settings without notices and sources, to compare them.
 pub fn shown(settings: &Settings) -> String {
     let settings =
         Settings { notices: Vec::new(), sources: ConfigSources::default(), ..settings.clone() };
@@ -68,7 +68,7 @@ pub fn apply_environment(
     super::apply_environment(settings, variable, problems);
 }
 
-/// The notices of settings.
+/// Returns the notices of settings.
 pub fn notices(settings: &Settings) -> &[String] {
     &settings.notices
 }

@@ -85,9 +85,9 @@ fn numbers_of_http_have_ranges() {
     }
 }
 
-/// All settings that a file could loosen, with the keys in the notice.
+/// Settings with which a file in the working directory could weaken protections, and their keys in the notice.
 const LOOSE: &[(&str, &str)] = &[
-    // The rules of clients name tools.
+    // Permission rules of clients refer to tool names.
     ("endpoint_mode = 'single'", "endpoint_mode"),
     ("endpoint_mode = 'unknown'", "endpoint_mode"),
     ("endpoint_profile = 'other'", "endpoint_profile"),
@@ -133,7 +133,7 @@ const LOOSE: &[(&str, &str)] = &[
     ("[cost]\nper_call = 0.0", "cost"),
 ];
 
-/// Settings in which everything is restricted.
+/// Settings with the strictest value everywhere.
 fn strict() -> Settings {
     let mut settings = Settings::default();
     settings.gate.trust = Some(crate::gatekeeper::Trust::new(crate::TrustLevel::Validated));
@@ -160,7 +160,7 @@ fn a_file_in_the_working_directory_loosens_nothing_and_is_named() {
         assert_eq!(shown(&settings), shown(&expected), "{text}");
         let notice = settings.notices.last().unwrap();
         assert!(notice.contains(&format!("`{key}`")), "{key}: {notice}");
-        // The operator's own file can change all of that.
+        // The operator's own file can change all of these settings.
         let (mut settings, mut problems) = (strict(), Vec::new());
         apply(&mut settings, text, &mut problems);
         assert!(shown(&settings) != shown(&strict()) || !problems.is_empty(), "{text}");
@@ -227,7 +227,7 @@ fn the_users_file_comes_before_that_of_the_working_directory() {
     let (settings, problems) = found(&user, &project);
     assert_eq!(problems, Vec::<String>::new());
     assert_eq!((settings.strict, settings.limits.max_nesting_depth), (false, 20));
-    // If the adapter is started in the user's directory, the file is the user's.
+    // If the adapter is started in the user's configuration directory, the file is the user's own.
     let (settings, _) = found(&user, &user);
     assert!(!settings.notices.iter().any(|it| it.contains("working directory")));
     std::fs::write(&project, "colour = 'red'").unwrap();
@@ -329,7 +329,7 @@ fn files_that_are_no_settings_are_refused() {
 
 #[test]
 fn a_malformed_file_does_not_act_on_the_terminal() {
-    // Escapes of TOML put any character into an error.
+    // Escapes in TOML strings can put any character into an error message.
     for text in [
         "\"x\\u001b]0;pwn\\u0007\" = 1",
         "[[gatekeeper.policies]]\noperation = \"\\u202e\"\npermission = 'x'",

@@ -1,5 +1,7 @@
-//! The errors of faulty parameters: all faults of one kind become one error, whose message also has the
-//! faults of other kinds.
+//! Builds the errors for invalid parameters.
+//!
+//! All violations of one kind become one error. Its message also mentions the violations of other kinds, so that a
+//! caller can correct all of them at once.
 
 use std::fmt::Write as _;
 
@@ -12,15 +14,15 @@ use crate::operation::{Parameter, RegisteredOperation};
 use crate::schema::shape::{Fault, FaultKind, Members, Shapes, describe, expected_form, type_name};
 use crate::text::{clean, screened};
 
-/// The maximum number of unknown names in a reply, which has the number of the others (REQ-UNK-03). A
-/// request must not make the reply grow without limit.
+/// Maximum number of unknown names in a reply. The number of the others is reported instead (REQ-UNK-03). A request
+/// must not be able to make the reply grow without limit.
 pub(super) const MAX_SHOWN_NAMES: usize = 20;
 
 pub(super) fn is_type_fault(fault: &Fault) -> bool {
     matches!(fault.kind, FaultKind::Type { .. } | FaultKind::Missing { .. })
 }
 
-/// Further faults of a call, which an error's message mentions after those that decide about its code.
+/// Additional violations of a call. The message mentions them after those that determine the error code.
 #[derive(Default)]
 pub(super) struct FurtherFaults<'a> {
     pub(super) unknown: Vec<UnknownName>,
@@ -40,7 +42,7 @@ impl FurtherFaults<'_> {
     }
 }
 
-/// Adds a sentence, whose full stop is only written before another one.
+/// Appends a sentence. The full stop of a sentence is only written before another one.
 fn push_sentence(message: &mut String, text: &str) {
     message.push_str(match message.chars().last() {
         None => "",
@@ -50,11 +52,11 @@ fn push_sentence(message: &mut String, text: &str) {
     message.push_str(text);
 }
 
-/// The sentence about a fault of a value.
+/// Describes a violation in one sentence.
 fn sentence(fault: &Fault) -> String {
     let path = clean(&fault.path);
     match &fault.kind {
-        // The names of types, patterns and allowed values come from the author and are never filtered.
+        // Names of types, patterns and allowed values come from the author and are never filtered.
         FaultKind::Type { expected, actual, hint } => {
             let hint = hint.as_ref().map(|hint| format!(". {hint}")).unwrap_or_default();
             format!("Parameter '{path}' expected '{expected}', got '{actual}'{hint}")
@@ -72,8 +74,8 @@ fn sentence(fault: &Fault) -> String {
     }
 }
 
-/// One error for all missing parameters, with hints for the unknown names, because a missing name is often
-/// misspelled (REQ-UPD-02, REQ-ERR-06, choices C-09 and G-08).
+/// Creates one error for all missing parameters. It also suggests names for the unknown parameters, because a missing
+/// name is often misspelled (REQ-UPD-02, REQ-ERR-06, choices C-09 and G-08).
 pub(super) fn missing_error(
     call: &RefusedCall<'_>,
     missing: &[&Parameter],
@@ -82,7 +84,7 @@ pub(super) fn missing_error(
     let mut message = String::new();
     for parameter in missing {
         let name = &parameter.name;
-        // Its form is obvious if it was sent under another name, or in parts.
+        // The form is obvious if the value was sent under another name, or in parts.
         let is_shown = further.unknown.iter().any(|unknown| unknown.is_value_of(name));
         let expected = match is_shown {
             true => type_name(&parameter.shape, call.shapes),
@@ -101,14 +103,14 @@ pub(super) fn missing_error(
         .with_detail("missing_params", described.collect::<Vec<_>>())
 }
 
-/// The first sentence about a missing parameter. Its form may contain names and values of the author.
+/// Describes a missing parameter. Its form may contain names and values of the author.
 fn missing_text(name: &str, expected: &str) -> String {
     screened(format!("Missing required parameter '{name}'. Expected: {expected}"), || {
         format!("Missing required parameter '{name}'. Expected: the form in the details")
     })
 }
 
-/// A missing parameter in the details of an error: its name, type, description and allowed values.
+/// Describes a missing parameter in the details of an error, with its name, type, description and allowed values.
 fn described(parameter: &Parameter, shapes: &Shapes) -> Value {
     let mut info = Members::new();
     info.put("name", &*parameter.name);
@@ -121,8 +123,8 @@ fn described(parameter: &Parameter, shapes: &Shapes) -> Value {
     info
 }
 
-/// One error for all wrong types: the details have the first one, and the message has all. Hints for
-/// unknown names follow, because a missing field is often misspelled.
+/// Creates one error for all wrong types. The details describe the first one, and the message all of them.
+/// Suggestions for unknown names follow, because a missing field is often misspelled.
 pub(super) fn type_error(
     operation: &RegisteredOperation,
     faults: &[Fault],
@@ -178,7 +180,7 @@ fn with_operation_and_all(
     error.with_detail("invalid_params", all)
 }
 
-/// The error for fields of `input` that only the adapter may set (REQ-UPD-06).
+/// Creates the error for fields of `input` that only the adapter may set (REQ-UPD-06).
 pub(super) fn read_only_error(
     operation: &RegisteredOperation,
     faults: &[Fault],
@@ -194,7 +196,7 @@ pub(super) fn read_only_error(
         .with_detail("read_only_fields", names)
 }
 
-/// One error for all unknown names, with the valid and the most similar names (REQ-UNK-01 to REQ-UNK-04,
+/// Creates one error for all unknown names, with the valid and the most similar names (REQ-UNK-01 to REQ-UNK-04,
 /// REQ-UNK-08).
 pub(super) fn unknown_error(
     operation: &RegisteredOperation,
@@ -206,7 +208,7 @@ pub(super) fn unknown_error(
     unknown_names(ErrorCode::ValidationUnknownParam, words, operation, (unknown, &valid), further)
 }
 
-/// The error for unknown names inside an object: a parameter, or an UPDATE's `input` (REQ-UPD-05,
+/// Creates the error for unknown names inside an object, either a parameter or an UPDATE's `input` (REQ-UPD-05,
 /// REQ-UPD-06).
 pub(super) fn nested_unknown_error(
     call: &RefusedCall<'_>,
@@ -255,7 +257,7 @@ fn unknown_names(
     for sentence in sentences(shown, Mention::Listed) {
         push_sentence(&mut message, &sentence);
     }
-    // The details have the valid names too, so the message only has them where it suggests none.
+    // The details contain the valid names as well. The message only lists them if it suggests no name.
     if shown.iter().any(|name| name.meaning.is_none()) {
         let list = if valid.is_empty() { "none".to_owned() } else { valid.join(", ") };
         push_sentence(&mut message, &format!("Valid {word}s: {list}"));

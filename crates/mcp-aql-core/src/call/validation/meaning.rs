@@ -1,4 +1,4 @@
-//! The places where unknown names belong: what a caller probably means by them.
+//! Guesses what a caller meant by an unknown name, and where the value belongs.
 
 use mcp_aql_protocol::{is_text_name, nearest_name, path_parts, probable_parameter};
 use serde_json::Value;
@@ -9,36 +9,36 @@ use crate::schema::argument::Argument;
 use crate::schema::shape::{Fault, FaultKind, Hint, Shapes, places};
 use crate::text::clean;
 
-/// A refused call, as far as it explains its unknown names.
+/// The parts of a rejected call needed to explain its unknown names.
 pub(super) struct RefusedCall<'a> {
     pub(super) operation: &'a RegisteredOperation,
     pub(super) shapes: &'a Shapes,
-    /// The arguments, with defaults.
+    /// Arguments, including defaults.
     pub(super) arguments: &'a [Argument],
-    /// The unknown names that were sent as parameters.
+    /// Unknown names sent as parameters.
     pub(super) unknown: Vec<&'a str>,
-    /// Returns the operation that searches what another one lists, and its parameter for the text.
+    /// Returns the operation that searches the resources of a list operation, and the name of its search parameter.
     pub(super) search_operation: &'a dyn Fn(&str) -> Option<(String, String)>,
 }
 
-/// A probable intention behind an unknown name.
+/// The probable intention of a caller who sends an unknown name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// Another name at the same place.
+    /// Another name in the same object.
     Name(String),
-    /// A member of a value, by the value's path.
+    /// A member of a value. The path is that of the value.
     Inside { path: String, member: String },
-    /// A parameter of the operation, beside this one.
+    /// A parameter of the operation. It belongs next to this one.
     Beside(String),
-    /// An object around members that belong in its place.
+    /// An object around members that should have been sent without it.
     Around,
-    /// The path of a member, which is sent as objects: `{ place: { floor } }`.
+    /// The path of a member. It must be sent as nested objects: `{ place: { floor } }`.
     Path(String),
-    /// The text to search for, which a parameter of another operation accepts.
+    /// A search query. A parameter of another operation accepts it.
     Search { operation: String, parameter: String },
 }
 
-/// An unknown name with its meaning.
+/// An unknown name with its probable meaning.
 #[derive(Debug)]
 pub(super) struct UnknownName {
     /// The path as messages show it.
@@ -49,17 +49,17 @@ pub(super) struct UnknownName {
 }
 
 impl UnknownName {
-    /// An unknown parameter whose meaning is not looked for.
+    /// Creates an unknown parameter without looking for a meaning.
     pub(super) fn unexplained(name: &str) -> Self {
         Self { path: clean(name), name: clean(name), meaning: None }
     }
 
-    /// The path of another name at the same place.
+    /// Returns the path of another name in the same object.
     fn beside(&self, other: &str) -> String {
         [self.path.strip_suffix(&self.name).unwrap_or_default(), other].concat()
     }
 
-    /// Whether the name stands for a parameter, or belongs inside its value.
+    /// Returns `true` if the name was sent instead of this parameter, or belongs inside its value.
     pub(super) fn is_value_of(&self, parameter: &str) -> bool {
         match &self.meaning {
             Some(Meaning::Name(near)) => self.path == self.name && near == parameter,
@@ -70,7 +70,7 @@ impl UnknownName {
 }
 
 impl RefusedCall<'_> {
-    /// Whether a parameter was sent with another value than its default.
+    /// Returns `true` if a parameter was sent with a value other than its default.
     fn is_sent(&self, name: &str) -> bool {
         let mut sent = self.operation.parameters.iter().zip(self.arguments);
         sent.any(|(parameter, argument)| {
@@ -80,7 +80,8 @@ impl RefusedCall<'_> {
         })
     }
 
-    /// The missing parameters that were sent inside another one which accepts any member.
+    /// Returns the missing parameters sent inside another parameter. That parameter accepts any member, so they are
+    /// not reported as unknown.
     pub(super) fn misplaced(
         &self,
         missing: &[&Parameter],
@@ -107,7 +108,7 @@ impl RefusedCall<'_> {
         found
     }
 
-    /// An unknown parameter with its meaning.
+    /// Explains an unknown parameter.
     pub(super) fn parameter(&self, name: &str, value: &Value) -> UnknownName {
         let meaning = self.meaning_of_parameter(name, value);
         UnknownName { path: clean(name), name: clean(name), meaning }
@@ -153,13 +154,13 @@ impl RefusedCall<'_> {
         if let Some(near) = near {
             return Some(Meaning::Name(near.to_owned()));
         }
-        // Short names, such as `not`, are similar to many.
+        // Short names such as `not` are similar to many others.
         let long = nested.iter().map(|nested| nested.name.as_str()).filter(|name| name.len() > 3);
         let near = nearest_name(name, long);
         near.and_then(inside).or_else(|| self.similar_field_of_input(name))
     }
 
-    /// The names that belong inside parameters of composite arguments.
+    /// Returns the names that belong inside parameters of composite arguments.
     fn nested_names(&self) -> Vec<NestedName> {
         if self.operation.composites.is_empty() {
             return Vec::new();
@@ -170,7 +171,7 @@ impl RefusedCall<'_> {
         self.operation.composites.nested_names(&all)
     }
 
-    /// The field of an UPDATE's `input` with a similar name.
+    /// Returns the field of an UPDATE's `input` with a similar name.
     fn similar_field_of_input(&self, name: &str) -> Option<Meaning> {
         let parameter = self.operation.parameters.iter().find(|it| it.input.is_some())?;
         let fields: Vec<_> = parameter.input?.names().collect();
@@ -178,13 +179,14 @@ impl RefusedCall<'_> {
         Some(Meaning::Inside { path: parameter.name.to_string(), member: near.to_owned() })
     }
 
-    /// The path of the only object in the parameters that has this field.
+    /// Returns the path of the only object in the parameters that has this field. Returns `None` if there are
+    /// several.
     fn only_place(&self, name: &str) -> Option<String> {
         let of = |it: &Parameter| places(&it.shape, &it.name, name, self.shapes);
         only(self.operation.parameters.iter().flat_map(of).collect())
     }
 
-    /// An unknown field of a value with its meaning, from the value's fault.
+    /// Explains an unknown field of a value, from the violation that it caused.
     pub(super) fn field(&self, fault: &Fault) -> Option<UnknownName> {
         let FaultKind::Unknown { name, hint, .. } = &fault.kind else { return None };
         let container = fault.path.rsplit_once('.').map_or("", |(container, _)| container);
@@ -197,7 +199,7 @@ impl RefusedCall<'_> {
             let parameter = self.operation.parameters.iter().find(|it| &*it.name == root)?;
             let near = only(places(&parameter.shape, root, name, self.shapes));
             let path = near.or_else(|| self.only_place(name))?;
-            // Another variant of a union may have the field at the same place.
+            // Another variant of a union may have the field in the same object.
             if path == without_indices(container) {
                 return None;
             }
@@ -217,7 +219,7 @@ impl RefusedCall<'_> {
         Some(UnknownName { path: self.shown_path(&fault.path), name: clean(name), meaning })
     }
 
-    /// The path of a value in messages. A field's name is its path inside `input`.
+    /// Returns the path of a value in messages. The path of a field is relative to `input`.
     pub(super) fn shown_path(&self, path: &str) -> String {
         let takes_input = self.operation.parameters.iter().any(|it| it.input.is_some());
         let path = path.strip_prefix("input.").filter(|_| takes_input).unwrap_or(path);
@@ -225,7 +227,7 @@ impl RefusedCall<'_> {
     }
 }
 
-/// `items[0].place` → `items[].place`
+/// Converts `items[0].place` to `items[].place`.
 fn without_indices(path: &str) -> String {
     let mut parts = path.split('[');
     let mut text = parts.next().unwrap_or_default().to_owned();
@@ -236,26 +238,25 @@ fn without_indices(path: &str) -> String {
     text
 }
 
-/// The only element of a list.
+/// Returns the only element of a list.
 fn only(mut list: Vec<String>) -> Option<String> {
     list.pop().filter(|_| list.is_empty())
 }
 
-/// Whether a name is `taskId` and another one `task_id`.
+/// Returns `true` if `name` is the camel-case form of `snake`, as `taskId` is of `task_id`.
 fn is_camel_case_of(name: &str, snake: &str) -> bool {
     let length = snake.bytes().filter(|byte| *byte != b'_').count();
     name.len() == length && camel_case(snake) == name
 }
 
-/// Whether a message has listed the unknown names before it says where they belong.
+/// Selects whether the message has already listed the unknown names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mention {
     Listed,
     NotListed,
 }
 
-/// The sentences that say where unknown names belong. Names that belong inside the same object are in one
-/// sentence.
+/// Builds the sentences that explain unknown names. Names that belong inside the same object share a sentence.
 pub(super) fn sentences(names: &[UnknownName], mention: Mention) -> Vec<String> {
     let mut sentences = Vec::new();
     let mut done: Vec<&str> = Vec::new();
@@ -288,7 +289,7 @@ pub(super) fn sentences(names: &[UnknownName], mention: Mention) -> Vec<String> 
     sentences
 }
 
-/// The sentence for all names that belong inside the value at a path.
+/// Builds the sentence about all names that belong inside the value at a path.
 fn inside(path: &str, names: &[UnknownName]) -> String {
     let (mut shown, mut members) = (Vec::new(), Vec::new());
     for unknown in names {
@@ -309,7 +310,7 @@ fn inside(path: &str, names: &[UnknownName]) -> String {
     format!("{} {verb} inside '{value}': {}", shown.join(", "), form(path, &members.join(", ")))
 }
 
-/// The form of the value whose path consists of a known path and further parts.
+/// Formats the value at a path. The path consists of a known path and further parts.
 fn path_form(path: &str, parts: &[impl AsRef<str>]) -> String {
     let parts: Vec<_> = parts.iter().map(|part| clean(part.as_ref())).collect();
     match parts.split_last() {
@@ -318,7 +319,7 @@ fn path_form(path: &str, parts: &[impl AsRef<str>]) -> String {
     }
 }
 
-/// The form of members inside the value at a path: `{ input: { items: [{ sku }] } }`.
+/// Formats members inside the value at a path: `{ input: { items: [{ sku }] } }`.
 fn form(path: &str, members: &str) -> String {
     let mut form = format!("{{ {members} }}");
     for part in path.rsplit('.').filter(|part| !part.is_empty()) {

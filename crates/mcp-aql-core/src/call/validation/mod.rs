@@ -1,5 +1,6 @@
-//! Validation of parameters in this order: required ones, types, unknown names, constraints, defaults. All
-//! rules come from the operation's table (REQ-RQ-07, REQ-RQ-12).
+//! Validates parameters against the operation's table (REQ-RQ-07, REQ-RQ-12).
+//!
+//! The order is: required parameters, types, unknown names, constraints, defaults.
 
 mod errors;
 mod meaning;
@@ -26,15 +27,18 @@ use warnings::{add_deprecated, ignored_parameter};
 /// The validated arguments of a call, in the order of the operation's table.
 pub(crate) struct ValidParams {
     pub(crate) arguments: Vec<Argument>,
-    /// The warnings about deprecated parameters, composite arguments and ignored names.
+    /// Warnings about deprecated parameters, composite arguments and ignored names.
     pub(crate) warnings: Vec<Warning>,
-    /// The composite arguments, if the operation has any.
+    /// Composite arguments, if the operation has any.
     pub(crate) composites: Option<Box<CompositeValues>>,
 }
 
 impl ValidParams {
-    /// Checks whether the author's types accept the arguments. The error names the parameter whose type
-    /// does not.
+    /// Checks whether the Rust types of the parameters accept the arguments. They can be stricter than their schemas.
+    ///
+    /// # Errors
+    ///
+    /// Returns a message with the name of the rejected argument.
     pub(crate) fn accepted_by_types(&self, operation: &RegisteredOperation) -> Result<(), String> {
         let refused =
             self.arguments.iter().zip(&operation.parameters).find(|(argument, it)| {
@@ -52,22 +56,22 @@ impl ValidParams {
 /// The rules of validation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ValidationRules<'a> {
-    /// Whether unknown names are refused; otherwise they cause warnings (REQ-UNK-06).
+    /// If `true`, unknown names are rejected. Otherwise they cause warnings (REQ-UNK-06).
     pub(crate) strict: bool,
-    /// Whether `taskId` is accepted for `task_id` (REQ-RQ-05).
+    /// If `true`, `taskId` is accepted for `task_id` (REQ-RQ-05).
     pub(crate) camel_case_aliases: bool,
-    /// The limits of objects and lists that are sent as text, if they are accepted.
+    /// Limits of objects and lists sent as JSON strings. `None` if such strings are not accepted.
     pub(crate) json_texts: Option<&'a SizeLimits>,
-    /// Whether a later stage reads the arguments, including those of composite arguments.
+    /// If `true`, a later stage reads the arguments, including those of composite arguments.
     pub(crate) whole: bool,
-    /// The authenticated caller, to whom cursors belong.
+    /// Authenticated caller. Cursors belong to it.
     pub(crate) caller: Option<&'a Principal>,
 }
 
 /// The operations and types that a call may refer to.
 pub(crate) struct Known<'a> {
     pub(crate) shapes: &'a Shapes,
-    /// Returns the operation that searches what an operation lists, and its parameter for the text.
+    /// Returns the operation that searches the resources of a list operation, and the name of its search parameter.
     pub(crate) search_operation: &'a dyn Fn(&str) -> Option<(String, String)>,
 }
 
@@ -97,8 +101,8 @@ pub(crate) fn validate(
     finish(operation, arguments, &unknown, warnings, (rules.caller, rules.whole))
 }
 
-/// Returns the error for the faults of a call, or the warnings of a call whose only faults are unknown
-/// names, if these are accepted.
+/// Returns the error for the violations in a call. If only names are unknown and these are accepted, returns the
+/// warnings instead.
 fn refuse(
     call: &RefusedCall<'_>,
     checked: Checked<'_>,
@@ -112,7 +116,7 @@ fn refuse(
         rest.into_iter().partition(|fault| matches!(fault.kind, FaultKind::Unknown { .. }));
     let (read_only, values): (Vec<_>, Vec<_>) =
         rest.into_iter().partition(|fault| fault.kind == FaultKind::ReadOnly);
-    // Only the names that are shown are explained, because a request may have many.
+    // Only the names shown in the message are explained, because a request may have many.
     let parameters = || {
         let (shown, rest) = unknown.split_at(unknown.len().min(MAX_SHOWN_NAMES));
         let shown = shown.iter().map(|(name, value)| call.parameter(name, value));
@@ -147,11 +151,11 @@ fn refuse(
     Ok(checked.warnings)
 }
 
-/// The faults of single parameters.
+/// The result of checking each parameter.
 struct Checked<'a> {
     missing: Vec<&'a Parameter>,
     faults: Faults,
-    /// The warnings about deprecated parameters.
+    /// Warnings about deprecated parameters.
     warnings: Vec<Warning>,
 }
 
@@ -181,7 +185,7 @@ fn check<'a>(
     Checked { missing, faults, warnings }
 }
 
-/// Reads the composite arguments, after each parameter was validated.
+/// Reads the composite arguments. Each of their parameters must have been validated.
 fn finish(
     operation: &RegisteredOperation,
     mut arguments: Vec<Argument>,
@@ -197,7 +201,7 @@ fn finish(
     Ok(ValidParams { arguments, warnings, composites })
 }
 
-/// Returns the values in the order of the table, and by name those whose names are not in it.
+/// Returns the values in the order of the table, and the values whose names are not in the table.
 fn sort(
     operation: &RegisteredOperation,
     params: Params<'_>,
@@ -215,7 +219,8 @@ fn sort(
     (arguments, unknown)
 }
 
-/// Replaces texts by the objects and lists that they contain, where the parameter has that type and not the one of a text.
+/// Replaces JSON strings by the objects and lists that they contain. A string is only replaced if the parameter
+/// accepts the contained value but not the string.
 fn read_json_texts(
     operation: &RegisteredOperation,
     arguments: &mut [Argument],
@@ -238,8 +243,8 @@ fn read_json_texts(
     }
 }
 
-/// Accepts `taskId` for `task_id` if there is no parameter `taskId`. A value under the parameter's own name
-/// takes precedence.
+/// Accepts `taskId` for `task_id` unless there is a parameter `taskId`. A value under the parameter's own name takes
+/// precedence.
 fn resolve_aliases(
     operation: &RegisteredOperation,
     arguments: &mut [Argument],
@@ -254,7 +259,7 @@ fn resolve_aliases(
     }
 }
 
-/// `task_id` → `taskId`
+/// Converts `task_id` to `taskId`.
 fn camel_case(name: &str) -> String {
     let mut text = String::with_capacity(name.len());
     let mut upper = false;

@@ -1,4 +1,4 @@
-//! Warnings about accepted parameters: deprecated ones, and unknown ones that lenient mode ignores.
+//! Warnings about accepted parameters: deprecated ones, and unknown ones ignored in lenient mode.
 
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ pub(super) fn add_deprecated(parameter: &Parameter, value: &Value, warnings: &mu
 }
 
 fn add_deprecated_fields(input: &InputSpec, value: &Value, warnings: &mut Vec<Warning>) {
-    // The depth of the value, and thus of this recursion, is limited.
+    // The depth of the value is limited, and so is this recursion.
     for field in input.fields {
         let Some(value) = value.get(field.parameter.name) else { continue };
         if let Some(deprecation) = &field.parameter.deprecated {
@@ -35,17 +35,17 @@ fn deprecated(name: &str, deprecation: &Deprecation) -> Warning {
     Warning::deprecated("parameter", name, deprecation, chrono::Utc::now().date_naive())
 }
 
-/// The code of the warning about an ignored parameter.
+/// Code of the warning about an ignored parameter.
 const IGNORED_PARAMETER: &str = "VALIDATION_UNKNOWN_PARAM_WARNING";
 
-/// Returns the warning about an unknown parameter that was ignored (REQ-UNK-08).
+/// Creates the warning about an ignored unknown parameter (REQ-UNK-08).
 pub(super) fn ignored_parameter(name: &str) -> Warning {
     let name = clean(name);
     let message = format!("Unknown parameter '{name}' was ignored");
     Warning::new(IGNORED_PARAMETER, message).severity(Severity::Medium).detail("param_name", name)
 }
 
-/// Logs the parameters that a call was run without.
+/// Logs the parameters that a call ignored.
 pub(crate) fn log_ignored_parameters(operation: &RegisteredOperation, warnings: &[Warning]) {
     for warning in warnings.iter().filter(|warning| warning.code() == IGNORED_PARAMETER) {
         let parameter = warning.details().get("param_name").and_then(Value::as_str);

@@ -1,5 +1,5 @@
-//! Checks whether other users of the machine can read or replace a file that a protection depends on, and
-//! creates files that they cannot access.
+//! Checks that other users of the machine cannot read or replace security-relevant files, and creates files without
+//! access for other users.
 
 #[cfg(not(unix))]
 #[path = "without_permissions.rs"]
@@ -16,17 +16,17 @@ pub use permissions::private_file;
 pub use permissions::private_folder;
 pub use setting_path::SettingPath;
 
-/// The access to a file that other users must not have.
+/// Access to a file that other users must not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ForbiddenAccess {
-    /// Change it.
+    /// Other users must not change the file.
     Write,
-    /// Change it or read it.
+    /// Other users must neither change nor read the file.
     Read,
 }
 
 impl ForbiddenAccess {
-    /// The permissions that other users must not have, the access that they give, and the argument of `chmod`
+    /// Returns the permissions that other users must not have, the access granted by them, and the argument of `chmod`
     /// that removes them.
     const fn describe(self) -> (u32, &'static str, &'static str) {
         match self {
@@ -43,13 +43,14 @@ struct Permissions {
     mode: u32,
 }
 
-/// The maximum size of a file with settings or keys.
+/// Maximum size of a file with settings or keys. Such files may come from another person.
 pub(crate) const MAX_SETTINGS_BYTES: u64 = 1 << 20;
 
-/// Reads a file with settings or keys, which someone else may have made.
+/// Reads a file with settings or keys. The file may have been created by another person, so its type and size are
+/// checked.
 ///
 /// # Errors
-/// `InvalidInput` if it is not a regular file, or if it is larger than [`MAX_SETTINGS_BYTES`].
+/// `InvalidInput` if it is not a regular file, or if it is larger than 1 MiB.
 pub fn read_settings(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let file = open_regular(path, OpenOptions::new().read(true))?;
@@ -60,18 +61,18 @@ pub fn read_settings(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Opens a file that someone else may have made.
+/// Opens a file created by an unknown person. Only opens regular files, because a device may have no end, and opening a
+/// pipe waits for its other end.
 ///
 /// # Errors
-/// `InvalidInput` if it is not a regular file, because a device may have no end, and opening a pipe waits for its other end;
-/// or the error of the system.
+/// `InvalidInput` if it is not a regular file, or the error of the system.
 pub fn open_regular(path: &Path, options: &OpenOptions) -> io::Result<File> {
     const PROBLEM: &str = "it is not a regular file";
     if path.metadata().is_ok_and(|found| !found.is_file()) {
         return refused(PROBLEM);
     }
     let file = options.open(path)?;
-    // The file may have been replaced since.
+    // The file may have been replaced since the first check.
     if file.metadata()?.is_file() { Ok(file) } else { refused(PROBLEM) }
 }
 
@@ -79,18 +80,18 @@ fn refused<T>(problem: &str) -> io::Result<T> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, problem))
 }
 
-/// Returns whether a file belongs to this user, or to root, and no other user can read or change it.
+/// Returns `true` if a file belongs to this user or to root, and no other user can read or change it.
 pub fn is_private(path: &Path) -> io::Result<bool> {
     let found = path.symlink_metadata()?;
     let Some(Permissions { owner, mode }) = permissions::of(&found) else { return Ok(true) };
     Ok(found.is_file() && is_trusted(owner, own_user()) && mode & 0o077 == 0)
 }
 
-/// Returns one sentence for each way in which another user can access the file: permissions of the file
-/// itself, and directories and links on its path that another user can change. If the file does not exist,
-/// only its path is checked. On systems without permissions, the list is empty.
+/// Describes how other users can access a file, one sentence each. Checks the permissions of the file itself, and the
+/// directories and links on its path. If the file does not exist, only its path is checked. On systems without
+/// permissions, the list is empty.
 pub fn exposures(path: &Path, forbidden: ForbiddenAccess) -> Vec<String> {
-    /// In a directory with this bit, users can only replace files of their own.
+    /// In a directory with this bit, users can only replace their own files.
     const STICKY: u32 = 0o1000;
     let (bits, can, rights) = forbidden.describe();
     let entries: Vec<_> = path_entries(path)
@@ -122,30 +123,33 @@ pub fn exposures(path: &Path, forbidden: ForbiddenAccess) -> Vec<String> {
     found
 }
 
-/// Returns whether a file of this owner is as trustworthy as this process. If the user of the process is
-/// unknown, all owners are trusted.
+/// Returns `true` if files of this owner are as trustworthy as this process. All owners are trusted if the user of the
+/// process is unknown.
 fn is_trusted(owner: u32, own_user: Option<u32>) -> bool {
     owner == 0 || own_user.is_none_or(|own_user| owner == own_user)
 }
 
-/// Returns the user to whom the files of this process belong, if that can be found out. The standard library has
-/// no function for it.
+/// Returns the user who owns the files created by this process, if it can be determined. The standard library has no
+/// function for this.
 ///
-/// The owner of `/proc/self` is not that user: it is root for a process that may not be traced, such as one
-/// with file capabilities. The owner of the home directory may be another user too.
+/// The owner of `/proc/self` would be wrong: for some processes it is root, for example for a process with file
+/// capabilities. The owner of the home directory may be another user too.
 fn own_user() -> Option<u32> {
     let status = std::fs::read("/proc/self/status").ok();
     status.as_deref().and_then(file_system_user).or_else(|| owner_of_new_file().ok())
 }
 
-/// Returns the user with whose rights a process uses files, from its `/proc/PID/status`: the last one of the line
-/// `Uid:`.
+/// Returns the user whose permissions a process uses for files, from its `/proc/PID/status`: the last number of `Uid:`.
+///
+/// ```text
+/// Uid: 1000 1001 1002 1003   → 1003
+/// ```
 fn file_system_user(status: &[u8]) -> Option<u32> {
     let line = status.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(b"Uid:"))?;
     std::str::from_utf8(line).ok()?.split_whitespace().nth(3)?.parse().ok()
 }
 
-/// Returns the owner of a file that this process creates for the purpose.
+/// Creates a temporary file and returns its owner.
 fn owner_of_new_file() -> io::Result<u32> {
     let path = std::env::temp_dir().join(crate::vocab::new_id("owner"));
     let metadata = std::fs::File::create_new(&path)?.metadata();
@@ -154,9 +158,9 @@ fn owner_of_new_file() -> io::Result<u32> {
     permissions.map(|found| found.owner).ok_or_else(|| io::ErrorKind::Unsupported.into())
 }
 
-/// Returns the directories and links on the path of a file, and the file itself, as far as they exist.
+/// Returns the directories and links on the path of a file, and the file itself. Stops at the first missing part.
 fn path_entries(path: &Path) -> Vec<(PathBuf, Metadata)> {
-    /// The same limit as in Linux: a longer chain is probably a cycle.
+    /// The limit of Linux. A longer chain is probably a cycle.
     const MAX_LINKS: usize = 40;
     let parts = |path: &Path| -> Vec<PathBuf> {
         path.components().rev().map(|part| PathBuf::from(part.as_os_str())).collect()
@@ -256,7 +260,8 @@ mod tests {
     fn the_user_of_the_process_is_that_of_its_files() {
         let created = owner_of_new_file().unwrap();
         assert_eq!(own_user(), Some(created));
-        // `/proc/self` belongs to root if the process may not be traced. This line of its status stays correct.
+        // If the process must not be traced, `/proc/self` belongs to root, but this line of its status is still
+        // correct.
         let status =
             b"Name:\tguard\xff\nUmask:\t0022\nUid:\t1000\t1001\t1002\t1003\nGid:\t7\t7\t7\t7\n";
         assert_eq!(file_system_user(status), Some(1003));

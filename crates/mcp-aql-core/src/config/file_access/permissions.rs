@@ -11,14 +11,14 @@ pub(super) fn of(metadata: &Metadata) -> Option<Permissions> {
     Some(Permissions { owner: metadata.uid(), mode: metadata.mode() })
 }
 
-/// Returns options that create a file which only its owner can access.
+/// Returns options to create a file accessible only to its owner.
 pub fn private_file() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.mode(0o600);
     options
 }
 
-/// Returns a builder that creates directories, with their parents, which only their owner can access.
+/// Returns a builder that creates directories with their parents, accessible only to their owner.
 pub fn private_folder() -> DirBuilder {
     let mut builder = DirBuilder::new();
     builder.recursive(true).mode(0o700);

@@ -1,36 +1,36 @@
-//! Paths of files that settings name.
+//! Paths of files named by settings.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The path of a file that a setting of the operator or of the program names.
+/// The path of a file named by a setting of the operator or of the program.
 ///
-/// A relative path belongs to a folder: that of the configuration file, or the working directory for a setting of the
-/// program. Clients start servers in the folders of projects, so that folder may hold links that someone else has made:
-/// no link is followed below it. An absolute path is used as it is.
+/// An absolute path is used unchanged. A relative path is resolved against the folder of the configuration file, or
+/// against the working directory for a setting of the program. Clients start servers in the folders of projects, so
+/// this folder may contain links created by another person. Therefore no link below it is followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingPath {
-    /// The folder, unless the path is absolute.
+    /// The base folder. `None` for an absolute path.
     folder: Option<PathBuf>,
     path: PathBuf,
 }
 
 impl SettingPath {
-    /// Creates the path of a file, relative to a folder. The working directory is the empty path.
+    /// Creates the path of a file. Pass the empty path as `folder` for the working directory.
     pub fn new(folder: &Path, path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         Self { folder: path.is_relative().then(|| folder.to_owned()), path }
     }
 
-    /// The path, relative to the working directory if it is not absolute.
+    /// Returns the path, absolute or relative to the working directory.
     pub fn path(&self) -> PathBuf {
         self.folder.as_ref().map_or_else(|| self.path.clone(), |folder| folder.join(&self.path))
     }
 
-    /// Returns the path, if it leads through no link.
+    /// Returns the path if it contains no link.
     ///
     /// # Errors
-    /// `InvalidInput` if the file, or a folder between it and the one that it is relative to, is a link.
+    /// `InvalidInput` if the file is a link, or a folder between it and the base folder is one.
     pub fn without_links(&self) -> io::Result<PathBuf> {
         let Some(folder) = &self.folder else { return Ok(self.path.clone()) };
         let mut here = folder.clone();

@@ -1,15 +1,15 @@
-//! Stands in for the permissions of files on systems that do not have those of Unix.
+//! Replaces `permissions` on systems without the permissions of Unix.
 
 use std::fs::{DirBuilder, Metadata, OpenOptions};
 
 use super::Permissions;
 
-/// Returns nothing: a file has no such permissions.
+/// Returns `None`, because a file has no such permissions.
 pub(super) fn of(_: &Metadata) -> Option<Permissions> {
     None
 }
 
-/// Returns options that create a file.
+/// Returns options to create a file.
 pub fn private_file() -> OpenOptions {
     OpenOptions::new()
 }

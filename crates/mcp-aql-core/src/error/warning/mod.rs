@@ -1,4 +1,4 @@
-//! Warnings, which are part of a successful reply.
+//! Warnings in successful replies.
 
 mod deprecation;
 mod late;
@@ -12,7 +12,8 @@ use serde_json::{Map, Value};
 pub use deprecation::Deprecation;
 pub use late::LateWarning;
 
-/// A condition that did not stop the operation but may concern the caller.
+/// A condition that did not stop the operation but may concern the caller. Add it to a reply with
+/// [`Context::warn`](crate::Context::warn).
 ///
 /// ```
 /// use mcp_aql::{Severity, Warning};
@@ -34,13 +35,13 @@ pub struct Warning {
     details: Map<String, Value>,
 }
 
-/// The urgency of a warning; the most urgent is the smallest value (REQ-WRN-04).
+/// The urgency of a warning. More urgent values are smaller, so that sorting puts them first (REQ-WRN-04).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Requires attention now.
     High,
-    /// Should be examined. It is the default.
+    /// Should be examined. This is the default.
     Medium,
     /// For information.
     Low,
@@ -49,9 +50,9 @@ pub enum Severity {
 impl Warning {
     /// Creates a warning with a code and a message.
     ///
-    /// Codes are upper snake case and start with `RATE_LIMIT_`, `DEPRECATION_`, `VALIDATION_` or
-    /// `PERFORMANCE_` if one of these fits (REQ-WRN-05). A code of another form is converted, so that the
-    /// reply stays valid.
+    /// Write the code in upper snake case. It should start with `RATE_LIMIT_`, `DEPRECATION_`, `VALIDATION_` or
+    /// `PERFORMANCE_` if one of these fits (REQ-WRN-05). A code in another form is converted, so that the reply stays
+    /// valid.
     pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<Cow<'static, str>>) -> Self {
         let mut code = code.into();
         if !is_code(&code) {
@@ -60,14 +61,14 @@ impl Warning {
         Self { code, message: message.into(), severity: None, details: Map::new() }
     }
 
-    /// Sets the urgency.
+    /// Sets the urgency. If you leave it out, the warning is sorted like one of medium urgency.
     #[must_use]
     pub fn severity(mut self, severity: Severity) -> Self {
         self.severity = Some(severity);
         self
     }
 
-    /// Adds a detail.
+    /// Adds a structured detail.
     #[must_use]
     pub fn detail(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.details.insert(key.to_owned(), value.into());
@@ -111,7 +112,7 @@ impl Warning {
         .detail("threshold_ms", threshold_ms)
     }
 
-    /// Creates a warning that a result exceeds the result budget, because it is not a page that could be
+    /// Creates a warning that a result exceeds the result budget. Use it for results other than a page that could be
     /// shortened. `reductions` are the ways to request a smaller result.
     pub(crate) fn large_result(
         bytes: usize,
@@ -139,8 +140,16 @@ impl Warning {
         }
     }
 
-    /// Creates a warning about the use of something deprecated (REQ-WRN-07). `kind` is `operation`,
-    /// `parameter` or `feature`.
+    /// Creates a warning about the use of something deprecated (REQ-WRN-07). `kind` is `operation`, `parameter` or
+    /// `feature`.
+    ///
+    /// ```json
+    /// {
+    ///   "code": "DEPRECATION_WARNING", "severity": "low",
+    ///   "message": "Operation 'get_tasks' is deprecated; use 'list_tasks' instead",
+    ///   "details": { "type": "operation", "deprecated_item": "get_tasks", "replacement": "list_tasks" }
+    /// }
+    /// ```
     pub(crate) fn deprecated(
         kind: &str,
         item: &str,
@@ -175,17 +184,17 @@ impl Warning {
         self.severity.unwrap_or(Severity::Medium)
     }
 
-    /// The warning's code.
+    /// Returns the code of the warning.
     pub fn code(&self) -> &str {
         &self.code
     }
 
-    /// The message.
+    /// Returns the message.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// The structured details.
+    /// Returns the structured details.
     pub fn details(&self) -> &Map<String, Value> {
         &self.details
     }
@@ -210,9 +219,9 @@ fn to_code(code: &str) -> String {
 #[derive(Debug, Clone, Default)]
 pub struct Warnings(Vec<(Warning, u64)>);
 
-/// The maximum number of warnings in a reply (REQ-WRN-10).
+/// Maximum number of warnings in a reply (REQ-WRN-10).
 const MAX_WARNINGS: usize = 10;
-/// The maximum number of stored warnings, so that a loop cannot fill the memory.
+/// Maximum number of stored warnings. The limit prevents a loop from filling the memory.
 const MAX_STORED: usize = 200;
 
 impl Warnings {
@@ -242,7 +251,7 @@ impl Warnings {
         }
     }
 
-    /// The number of bytes of the warnings in the reply.
+    /// Returns the number of bytes that the warnings take in the reply.
     pub(crate) fn reply_bytes(self) -> usize {
         let shown = self.into_vec();
         if shown.is_empty() {
@@ -251,8 +260,8 @@ impl Warnings {
         r#","warnings":"#.len() + serde_json::to_string(&shown).map_or(0, |text| text.len())
     }
 
-    /// Returns the warnings for the reply: the most urgent first, then in the order of addition, ten at
-    /// most. If there are more, the last one states how many were left out.
+    /// Returns the warnings for the reply. At most ten are returned, the most urgent first, and otherwise in the
+    /// order of addition. If there are more, the last one states how many were left out.
     pub fn into_vec(mut self) -> Vec<Warning> {
         if self.is_empty() {
             return Vec::new();

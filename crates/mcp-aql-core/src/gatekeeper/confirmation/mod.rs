@@ -1,4 +1,4 @@
-//! The gate of confirmations: a call that requires one carries a token, or a person has approved it.
+//! The confirmation gate: certain calls need a token, the answer of a user, or the approval of a person.
 
 mod ticket;
 pub(crate) mod user;
@@ -26,39 +26,39 @@ use crate::util::clock;
 use crate::util::future::BoxFuture;
 use ticket::{ConfirmationTicket, Proof};
 
-/// Requires a confirmation of calls whose trust, danger or policies ask for one.
+/// Requires a confirmation for calls if trust, danger or policies demand one.
 pub(super) struct ConfirmationGate {
     pub(super) services: Arc<Services>,
     pub(super) tokens: Arc<CallTokens>,
-    /// The lifetime of a confirmation, if the settings have one.
+    /// Lifetime of a confirmation, if the settings define one.
     pub(super) ttl: Option<TimeDelta>,
-    /// The approvals by people, if the adapter has a safety loop.
+    /// Approvals by people, if the adapter has a safety loop.
     pub(super) approvals: Option<Arc<dyn Approvals>>,
-    /// Whether the users of clients are asked.
+    /// If `true`, users are asked through their clients.
     pub(super) elicits: bool,
 }
 
-/// A confirmation that a call requires.
+/// Describes the confirmation required for a call.
 pub(super) struct RequiredConfirmation<'a> {
-    /// How long a confirmation is valid for further calls of the operation. `None` limits it to this call.
+    /// How long the confirmation also covers other calls of the operation. `None` limits it to this call.
     pub(super) session: Option<TimeDelta>,
-    /// The reason that a policy states.
+    /// Reason stated by a policy.
     pub(super) reason: Option<&'a str>,
-    /// The indexes of the policies that require the confirmation.
+    /// Indexes of the policies that require the confirmation.
     pub(super) policies: Vec<usize>,
-    /// The hash of the canonical parameters.
+    /// Hash of the canonical parameters.
     pub(super) hash: String,
-    /// The effects of the call, according to its operation.
+    /// Effects of the call, as reported by its operation.
     pub(super) preview: Preview,
 }
 
 impl<'a> RequiredConfirmation<'a> {
-    /// The scope of a token that confirms the call.
+    /// Returns the scope of a token for this call.
     pub(super) fn scope<'b>(&'b self, request: GateRequest<'b>, kind: TokenKind) -> TokenScope<'b> {
         request.scope(kind, &self.hash, self.preview.fingerprint())
     }
 
-    /// The hash of the call and of what it would do, which a person approves.
+    /// Returns the hash that a person approves. It covers the call and its effects.
     pub(super) fn approval_hash(&self) -> Cow<'_, str> {
         match self.preview.fingerprint() {
             Some(fingerprint) => format!("{}.{fingerprint}", self.hash).into(),
@@ -105,8 +105,8 @@ impl Gate for ConfirmationGate {
                 return Ok(None);
             }
             let hash = request.params_hash();
-            // A call that would fail is refused before a confirmation is requested, and one that would do something else
-            // than what was confirmed is confirmed again.
+            // Preview the call before asking, so that a call that would fail is rejected without a confirmation. If the
+            // effects have changed since the confirmation, a new one is required.
             let has_token =
                 request.credentials.confirmation().is_some() || self.answer_of(request).is_some();
             let may_ask =
@@ -118,7 +118,7 @@ impl Gate for ConfirmationGate {
                         return Err(self.spent_token(request, &hash).await.unwrap_or(error));
                     }
                 },
-                // The token is refused below, or none is issued, so nothing is looked at for this caller.
+                // This caller is rejected below, so do not run a preview for it.
                 Err(_) => Preview::unchanged(),
             };
             let shown = preview.fingerprint().map(str::to_owned);
@@ -134,8 +134,8 @@ impl Gate for ConfirmationGate {
 }
 
 impl ConfirmationGate {
-    /// Returns the approvals if a person must confirm the call, not the caller. The operation or a policy can
-    /// require this, and it applies while an agent executes in the session, because an agent must not confirm its
+    /// Returns the approvals if a person must confirm the call instead of the caller. The operation or a policy can
+    /// require this. It is also required while an agent executes in the session, because an agent must not confirm its
     /// own calls (REQ-AUT-16, REQ-GATE-10).
     async fn approver_for(
         &self,
@@ -149,7 +149,7 @@ impl ConfirmationGate {
         Ok(asks.then_some(approvals))
     }
 
-    /// Checks whether a person has approved this call, and requests an approval if not.
+    /// Accepts a call approved by a person. Requests an approval if there is none yet.
     async fn require_approval<'a>(
         &'a self,
         request: GateRequest<'a>,
@@ -165,8 +165,9 @@ impl ConfirmationGate {
         }
     }
 
-    /// Returns the error of a token that was used or has expired, for a call whose preview failed. The preview of a call that
-    /// is sent again usually fails because the first one has run, so the caller needs to know about the token.
+    /// Returns the error of a used or expired token, for a call whose preview has failed. If a call is repeated, its
+    /// preview usually fails because the first call has already run. The error of the token then explains more than the
+    /// preview's.
     async fn spent_token(&self, request: GateRequest<'_>, hash: &str) -> Option<OperationError> {
         let token = request.credentials.confirmation()?;
         let scope = request.scope(TokenKind::Confirmation, hash, None);
@@ -175,7 +176,8 @@ impl ConfirmationGate {
         spent.contains(&error.code()).then_some(error)
     }
 
-    /// Checks the token of the call. Without one the user of the client is asked, or a token is required.
+    /// Checks the token of the call. Without a token, asks the user of the client if possible, and otherwise requires a
+    /// token.
     async fn require_token<'a>(
         &'a self,
         request: GateRequest<'a>,
@@ -241,8 +243,8 @@ impl ConfirmationGate {
         with_reasons(error, reasons.collect(), message)
     }
 
-    /// Like [`confirmation_error`](Self::confirmation_error), for a call that would do something else than what its token
-    /// confirms.
+    /// Returns the error for a call whose effects have changed since its token was issued. The error contains a new
+    /// token.
     async fn changed_error(
         &self,
         request: GateRequest<'_>,
@@ -260,7 +262,7 @@ impl ConfirmationGate {
             .with_detail(STATE_CHANGED, true)
     }
 
-    /// Issues a token and returns the error that asks the caller to confirm with it (REQ-TOK-06).
+    /// Issues a token, and returns the error that asks the caller to confirm with it (REQ-TOK-06).
     async fn confirmation_error(
         &self,
         request: GateRequest<'_>,
@@ -293,14 +295,14 @@ impl ConfirmationGate {
         if seconds > 0 { error.with_detail("cooldown_seconds", seconds) } else { error }
     }
 
-    /// Returns how long a confirmation of this level is valid (REQ-TOK-08).
+    /// Returns how long a confirmation for this level is valid (REQ-TOK-08).
     fn ttl(&self, level: DangerLevel) -> TimeDelta {
         let (usual, maximum) = settings::ttl(level);
         self.ttl.unwrap_or(usual).min(maximum)
     }
 }
 
-/// The question of the operation about this call, or its confirmation message with the values of the call.
+/// Returns the question from the operation's preview, or else its confirmation message with the values of the call.
 fn message(request: GateRequest<'_>, required: &RequiredConfirmation<'_>) -> Option<String> {
     if let Some(question) = required.preview.question() {
         return Some(confirmation_message::plain(

@@ -1,4 +1,4 @@
-//! The ticket of a confirmed call, which consumes its token or its approval.
+//! The ticket of a confirmed call. It consumes the call's token or approval.
 
 use super::super::gate::Ticket;
 use super::super::request::{AuditIds, GateRequest};
@@ -11,30 +11,30 @@ use crate::observe::audit::{ConfirmationStep, ConfirmedBy};
 use crate::store::Change;
 use crate::util::future::BoxFuture;
 
-/// A confirmation that must be consumed before the call runs (REQ-TOK-07, REQ-TOK-10).
+/// A confirmation to be consumed before the call runs (REQ-TOK-07, REQ-TOK-10).
 pub(super) struct ConfirmationTicket<'a> {
     gate: &'a ConfirmationGate,
     request: GateRequest<'a>,
     required: RequiredConfirmation<'a>,
     proof: Proof<'a>,
-    /// Whether the claim was part of a write, which conflicted with another one.
+    /// If `true`, the claim was part of a write that conflicted with another one, so the claim is outdated.
     is_used: bool,
 }
 
-/// The proof that a call is confirmed.
+/// Proves that a call is confirmed.
 pub(super) enum Proof<'a> {
-    /// A token of the caller, or the state of a question that the user has accepted.
+    /// A token of the caller, or the state of a question accepted by the user.
     Token {
-        /// The purpose of the token.
+        /// Purpose of the token.
         kind: TokenKind,
         /// The token.
         token: &'a str,
         /// The change that consumes it.
         claim: TokenClaim,
     },
-    /// The answer of the user, for which the call has waited.
+    /// The answer of the user, received while the call was waiting.
     Answer {
-        /// The generation of confirmations in which the user was asked.
+        /// The generation of confirmations in which the user was asked. Revoking all confirmations starts a new one.
         generation: u64,
     },
     /// The approval of a person.
@@ -56,7 +56,7 @@ impl<'a> ConfirmationTicket<'a> {
         Self { gate, request, required, proof, is_used: false }
     }
 
-    /// Claims the token or the approval again, because the store has changed.
+    /// Claims the token or the approval again after the store has changed.
     async fn claim_again(&mut self) -> Result<(), OperationError> {
         let (gate, request, required) = (self.gate, self.request, &self.required);
         match &mut self.proof {
@@ -120,7 +120,7 @@ impl Ticket for ConfirmationTicket<'_> {
                 self.claim_again().await?;
             }
             Ok(match &self.proof {
-                // All confirmations were revoked while the other gates looked again.
+                // All confirmations were revoked while the other gates examined the call again.
                 Proof::Answer { generation }
                     if *generation != self.gate.tokens.issuer().generation() =>
                 {

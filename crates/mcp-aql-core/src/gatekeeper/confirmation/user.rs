@@ -1,7 +1,7 @@
 //! Confirmations by the user of the caller's client.
 //!
-//! The answer is the caller's word. It replaces a confirmation token and never the approval of a person whom the operator
-//! has chosen (REQ-AUT-16).
+//! The client could forge the answer. It therefore only replaces a confirmation token, never the approval of a person
+//! chosen by the operator (REQ-AUT-16).
 
 use mcp_aql_protocol::ErrorCode;
 
@@ -17,13 +17,14 @@ use crate::execution::concurrency::given_up;
 use crate::observe::audit::{ConfirmationStep, ConfirmedBy};
 use crate::util::clock;
 
-/// The detail of the error for a call that the user has not confirmed.
+/// Detail of the error for a call not confirmed by the user.
 pub(crate) const USER_ANSWER: &str = "user_answer";
 
-/// How often a user is asked about one call, whose effect changes while the user decides.
+/// Maximum number of questions about one call. A question is repeated if the call's effects change while the user
+/// decides.
 const MAX_QUESTIONS: usize = 3;
 
-/// The reason why a user's answer does not confirm a call.
+/// Why a user's answer does not confirm a call.
 #[derive(Debug, Clone, Copy)]
 enum NotConfirmed {
     Declined,
@@ -33,7 +34,7 @@ enum NotConfirmed {
 }
 
 impl NotConfirmed {
-    /// The detail of the error.
+    /// Returns the value for the detail [`USER_ANSWER`].
     const fn name(self) -> &'static str {
         match self {
             Self::Declined => "declined",
@@ -62,15 +63,15 @@ impl NotConfirmed {
 }
 
 impl ConfirmationGate {
-    /// How the user of the client can be asked about this call.
+    /// Returns how the user can be asked about this call. `None` if this is impossible or disabled.
     fn elicitation<'a>(&self, request: GateRequest<'a>) -> Option<&'a Elicitation> {
-        // No client would wait for the end of a cooldown, so the caller comes back with a token.
+        // No client waits for the end of a cooldown, so such a call always needs a token.
         let has_cooldown = request.operation.spec.danger.cooldown_seconds.is_some();
         let elicitation = request.context.scope().elicitation.as_ref();
         elicitation.filter(|_| self.elicits && !has_cooldown)
     }
 
-    /// The state of an earlier question and the user's answer to it, which a repeated call carries.
+    /// Returns the state of an earlier question and the user's answer, if this call repeats the earlier one.
     pub(super) fn answer_of<'a>(&self, request: GateRequest<'a>) -> Option<(&'a str, UserAnswer)> {
         match self.elicitation(request)? {
             Elicitation::Repeating(call) => call.answered(),
@@ -78,7 +79,7 @@ impl ConfirmationGate {
         }
     }
 
-    /// Confirms a call without a token. Asks the user of the client if that is possible, and requires a token if not.
+    /// Confirms a call without a token. Asks the user of the client if possible, and otherwise requires a token.
     pub(super) async fn ask_user<'a>(
         &'a self,
         request: GateRequest<'a>,
@@ -93,7 +94,7 @@ impl ConfirmationGate {
         }
     }
 
-    /// Asks the user and waits for the answer.
+    /// Asks the user and waits for the answer. Asks again if the effects of the call have changed in the meantime.
     async fn wait_for_answer<'a>(
         &'a self,
         request: GateRequest<'a>,
@@ -108,7 +109,7 @@ impl ConfirmationGate {
                     return Err(self.not_confirmed(request, outcome, AuditIds::default()).await);
                 }
             }
-            // The user may have taken minutes to decide, and an agent may execute in the session now.
+            // The user may have taken minutes to decide. An agent may be executing in the session by now.
             if let Some(person) = self.approver_for(request, false).await? {
                 return Err(self.approval_error(request, &required, person).await);
             }
@@ -127,12 +128,13 @@ impl ConfirmationGate {
         Err(self.outdated(request).await)
     }
 
-    /// The error for a call whose acceptance is no longer valid.
+    /// Returns the error for a call whose acceptance is no longer valid.
     pub(super) async fn outdated(&self, request: GateRequest<'_>) -> OperationError {
         self.not_confirmed(request, NotConfirmed::KeptChanging, AuditIds::default()).await
     }
 
-    /// Asks the user once. Returns whether the user has accepted, or the error for a client that cannot ask or has given up.
+    /// Asks the user once. The inner result contains the user's decision. The outer error is for a client that cannot
+    /// ask or has canceled the call.
     async fn ask_once(
         &self,
         request: GateRequest<'_>,
@@ -163,7 +165,7 @@ impl ConfirmationGate {
         })
     }
 
-    /// Reads the answer that a repeated call carries, or asks the client to repeat the call with one.
+    /// Reads the answer of a repeated call, or asks the client to repeat the call with an answer.
     async fn read_answer<'a>(
         &'a self,
         request: GateRequest<'a>,
@@ -188,7 +190,8 @@ impl ConfirmationGate {
             UserAnswer::Declined => NotConfirmed::Declined,
             UserAnswer::Cancelled => NotConfirmed::Cancelled,
         };
-        // The state cannot be used again with another answer. If this write conflicts, another call has consumed it.
+        // Consume the state, so that it cannot be used again with another answer. If this write conflicts, another call
+        // has consumed it.
         if self.tokens.write(vec![claim.change.clone()]).await? {
             self.tokens.audit_claimed(&claim).await;
         }
@@ -196,8 +199,8 @@ impl ConfirmationGate {
         Err(self.not_confirmed(request, refused, ids).await)
     }
 
-    /// Asks the client to repeat the call with the user's answer. Returns the error of this call, which the question
-    /// replaces.
+    /// Asks the client to repeat the call with the user's answer. Returns the error of this call. The client receives
+    /// the question instead.
     async fn ask_for_repetition(
         &self,
         request: GateRequest<'_>,
@@ -223,7 +226,8 @@ impl ConfirmationGate {
         .with_detail("expires_at", clock::text(issued.expires_at))
     }
 
-    /// Counts a question as a requested confirmation. If the caller has requested too many, the denial is audited.
+    /// Counts a question as a requested confirmation. If the caller has requested too many, the call is rejected and
+    /// audited.
     async fn count_question(&self, request: GateRequest<'_>) -> Result<(), OperationError> {
         let counted = self.tokens.issuer().count_question(request.context);
         if let Err(error) = &counted {
@@ -255,8 +259,14 @@ impl ConfirmationGate {
     }
 }
 
-/// The text that the user sees: what the call would do, why it must be confirmed, what an acceptance covers, and which
-/// operation it is.
+/// Returns the question for the user:
+///
+/// ```text
+/// Delete note 'n-7'?
+/// the note cannot be restored
+/// This also covers other calls of delete_note in this session for 600 seconds
+/// (delete_note, destructive)
+/// ```
 fn question(request: GateRequest<'_>, required: &RequiredConfirmation<'_>) -> String {
     let GateRequest { operation, arguments, shapes, .. } = request;
     let spec = &operation.spec;

@@ -1,13 +1,13 @@
-//! Shortens what callers put into audit entries.
+//! Limits the size of caller-provided values in audit entries.
 
 use serde::{Serialize as _, Serializer};
 use serde_json::Value;
 
-/// The maximum size of one text, in bytes.
+/// Maximum size of one string, in bytes.
 const MAX_TEXT_BYTES: usize = 1 << 10;
-/// The maximum size of all parameters, in bytes.
+/// Maximum size of all parameters, in bytes.
 const MAX_BYTES: usize = 8 << 10;
-/// The size of a value beside its text, in bytes.
+/// Bytes charged for each value in addition to its string, so that many small values are limited too.
 const VALUE_BYTES: usize = 8;
 
 pub(super) fn text<S: Serializer>(text: &Option<&str>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -22,7 +22,11 @@ pub(super) fn value<S: Serializer>(
     value.as_ref().map(|value| bounded(value, &mut { MAX_BYTES })).serialize(serializer)
 }
 
-/// Returns a text of at most this many bytes, and how long it was if it is cut.
+/// Cuts a string to at most this many bytes, and appends its original length:
+///
+/// ```text
+/// aaaa… (2048 bytes)
+/// ```
 fn shortened(text: &str, bytes: usize) -> String {
     if text.len() <= bytes {
         return text.to_owned();
@@ -31,7 +35,8 @@ fn shortened(text: &str, bytes: usize) -> String {
     format!("{}… ({} bytes)", text.get(..end).unwrap_or_default(), text.len())
 }
 
-/// Returns a value that takes at most this room, which it reduces. The value was nested no deeper than a request may be.
+/// Copies a value until the remaining budget `room` is used up. Elements beyond it are replaced by their count. The
+/// depth of the recursion is limited, because requests have a limited depth.
 fn bounded(value: &Value, room: &mut usize) -> Value {
     let mut take = |bytes: usize| *room = room.saturating_sub(bytes.saturating_add(VALUE_BYTES));
     match value {
@@ -66,7 +71,7 @@ fn bounded(value: &Value, room: &mut usize) -> Value {
             }
             kept.into()
         }
-        // A number has the digits that its type can have.
+        // Numbers, `true`, `false` and `null` have a bounded length.
         other => {
             take(VALUE_BYTES);
             other.clone()
@@ -85,8 +90,8 @@ mod tests {
 
     use super::*;
 
-    /// A text of up to this many repetitions of a few letters, which is generated faster than one with as many different
-    /// letters.
+    /// Generates a string of up to `most` repetitions of a few letters. Repetition is faster than generating as many
+    /// different letters.
     fn texts(letters: &'static str, most: usize) -> impl Strategy<Value = String> {
         (letters, 0..most).prop_map(|(letters, times)| letters.repeat(times))
     }

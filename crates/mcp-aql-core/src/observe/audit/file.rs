@@ -1,4 +1,4 @@
-//! The audit log in a file that may be rotated.
+//! Writes the audit log to a file, and follows rotations of the file.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -12,34 +12,34 @@ use super::file_identity::{FileIdentity, is_deleted};
 use crate::config::file_access::{SettingPath, open_regular, private_file};
 use crate::util::future::BoxFuture;
 
-/// An append-only file, written by a thread of its own so that a slow disk does not block the threads of
-/// the runtime. They block only when [`MAX_QUEUED_LINES`](Self::MAX_QUEUED_LINES) lines are already
-/// queued. An append completes when its line has been written to the file.
+/// An append-only file. A separate thread writes it, so that a slow disk does not block the threads of the runtime.
+/// They block only if [`MAX_QUEUED_LINES`](Self::MAX_QUEUED_LINES) lines are already queued. An append completes once
+/// its line is in the file.
 pub(crate) struct AuditFile {
-    /// The queue of the thread. `None` once the file is being dropped.
+    /// Queue of the thread. `None` once the file is being dropped.
     queue: Option<SyncSender<Command>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// A command to the thread.
+/// A command for the thread.
 enum Command {
     Write(Line),
     Reopen,
 }
 
-/// A line in the queue.
+/// A queued line.
 struct Line {
     text: String,
-    /// Receives the outcome of the write. The receiver may be gone.
+    /// Receives the result of the write. The receiver may have been dropped.
     written: oneshot::Sender<io::Result<()>>,
 }
 
 impl AuditFile {
-    /// The maximum number of lines that wait for the disk. Appending another line blocks the calling
-    /// thread until the queue has space: no entry is lost, and memory use is bounded.
+    /// Maximum number of queued lines. Appending a further line blocks the calling thread until the queue has space.
+    /// This bounds memory use without losing entries.
     const MAX_QUEUED_LINES: usize = 1_024;
 
-    /// Opens the file, or creates it so that only its owner can read it.
+    /// Opens the file. A new file is readable only by its owner.
     pub(crate) fn open(path: &SettingPath) -> io::Result<Self> {
         Self::to(RotatedFile::open(path)?)
     }
@@ -58,8 +58,8 @@ impl AuditSink for AuditFile {
         let ended = || io::Error::other("the audit log's thread has ended");
         let (written, outcome) = oneshot::channel();
         let line = Line { text: line.to_owned(), written };
-        // Queued here and not in the future, so that the entry is written even if the caller drops the
-        // future. Blocks while the queue is full.
+        // Queue the line here and not in the future, so that it is written even if the caller drops the future. Blocks
+        // while the queue is full.
         let sent = match &self.queue {
             Some(queue) => queue.send(Command::Write(line)).map_err(|_| ended()),
             None => Err(ended()),
@@ -72,7 +72,7 @@ impl AuditSink for AuditFile {
 
     fn reopen(&self) {
         if let Some(queue) = &self.queue {
-            // If the queue is full, the next line notices a rotation.
+            // If the queue is full, the next line detects a rotation anyway.
             let _ = queue.try_send(Command::Reopen);
         }
     }
@@ -90,7 +90,7 @@ impl Drop for AuditFile {
     }
 }
 
-/// Runs commands in their order until the log is dropped and its queue is empty.
+/// Runs the commands in order, until the log is dropped and the queue is empty.
 fn run_all(mut target: impl Target, commands: &Receiver<Command>) {
     let mut lost = 0_u64;
     while let Ok(command) = commands.recv() {
@@ -103,8 +103,8 @@ fn run_all(mut target: impl Target, commands: &Receiver<Command>) {
                 continue;
             }
         };
-        // One write per line, so that lines of several processes do not mix. A failed write may have left
-        // part of a line in the file: the next line starts on a new one.
+        // Write each line with a single write, so that the lines of several processes do not mix. A failed write may
+        // have left part of a line in the file, so the next line then starts with a line break.
         let start = if lost > 0 { "\n" } else { "" };
         let outcome = target.append(format!("{start}{text}\n").as_bytes());
         match &outcome {
@@ -119,22 +119,22 @@ fn run_all(mut target: impl Target, commands: &Receiver<Command>) {
             Err(_) => lost += 1,
         }
         if let Err(Err(error)) = written.send(outcome) {
-            // The caller no longer waits for the outcome.
+            // The caller no longer waits, so log the error here.
             tracing::error!(%error, entry = %text, "cannot write to the audit log");
         }
     }
 }
 
-/// The file that the thread writes.
+/// The file written by the thread. Tests replace it.
 trait Target: Send + 'static {
-    /// Appends bytes with one write, if the system allows it.
+    /// Appends bytes, with a single write if the system allows it.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
 
     /// Opens the file again.
     fn reopen(&mut self) -> io::Result<()>;
 }
 
-/// A file that is opened again when its path no longer names it, because it was renamed or deleted.
+/// A file that reopens itself after it was renamed or deleted, when its path refers to another file or to none.
 struct RotatedFile {
     path: SettingPath,
     file: File,
@@ -148,7 +148,7 @@ impl RotatedFile {
         Ok(Self { path: path.clone(), file, identity })
     }
 
-    /// Whether the path names another file, or none.
+    /// Returns `true` if the path refers to another file, or to none.
     fn was_rotated(&self) -> bool {
         match std::fs::metadata(self.path.path()) {
             Ok(found) => FileIdentity::of(&found) != self.identity,
@@ -156,7 +156,7 @@ impl RotatedFile {
         }
     }
 
-    /// Opens the file again after a rotation. If that fails, a file that was renamed is still written.
+    /// Reopens the file after a rotation. If this fails but the old file still has a name, the old file is kept.
     fn follow_rotation(&mut self) -> io::Result<()> {
         let Err(error) = self.reopen() else { return Ok(()) };
         if is_deleted(&self.file)? {
@@ -173,7 +173,7 @@ impl Target for RotatedFile {
             self.follow_rotation()?;
         }
         self.file.write_all(bytes)?;
-        // The file may have been deleted after the check.
+        // The file may have been deleted after the check above.
         if is_deleted(&self.file)? {
             self.reopen()?;
             self.file.write_all(bytes)?;
@@ -195,7 +195,7 @@ mod tests {
 
     use super::*;
 
-    /// A folder of its own for a test, deleted at the end.
+    /// A temporary folder, deleted at the end of the test.
     struct Folder(PathBuf);
 
     impl Folder {
@@ -235,7 +235,7 @@ mod tests {
         log.append("second").await.unwrap();
         std::fs::remove_file(folder.file("log")).unwrap();
         log.append("third").await.unwrap();
-        // Another file takes the place of the log.
+        // Another file replaces the log.
         std::fs::rename(folder.file("log"), folder.file("log.2")).unwrap();
         std::fs::write(folder.file("log"), "other\n").unwrap();
         log.append("fourth").await.unwrap();
@@ -253,7 +253,7 @@ mod tests {
         let folder = Folder::new();
         std::fs::create_dir(folder.file("logs")).unwrap();
         let log = AuditFile::open(&folder.setting("logs/log")).unwrap();
-        // The file still has a name, so that its entries can be found.
+        // The old file still has a name, so its entries can be found.
         std::fs::rename(folder.file("logs"), folder.file("moved")).unwrap();
         log.append("first").await.unwrap();
         assert_eq!(folder.read("moved/log"), "first\n");
@@ -270,7 +270,7 @@ mod tests {
         // REQ-GATE-09
         let folder = Folder::new();
         let mut log = RotatedFile::open(&folder.setting("log")).unwrap();
-        // As if it had been deleted after the check of `append`.
+        // Simulates a deletion after the check in `append`.
         let deleted = folder.file("deleted");
         log.file = private_file().append(true).create(true).open(&deleted).unwrap();
         std::fs::remove_file(&deleted).unwrap();
@@ -305,7 +305,7 @@ mod tests {
         assert_eq!(folder.read("log"), "");
     }
 
-    /// A slow disk that can be full.
+    /// Simulates a slow disk. It can become full.
     #[derive(Clone, Default)]
     struct Disk {
         text: Arc<Mutex<String>>,
@@ -322,7 +322,7 @@ mod tests {
                 text.push_str(std::str::from_utf8(bytes).unwrap());
                 return Ok(bytes.len());
             }
-            // The disk has space for part of a line.
+            // The disk has space for a part of a line.
             if text.ends_with('\n') {
                 text.push_str(std::str::from_utf8(&bytes[..4]).unwrap());
                 return Ok(4);
@@ -369,7 +369,7 @@ mod tests {
         let busy = disk.busy.lock().unwrap();
         let waits = file.append("0");
         for number in 1..500 {
-            // The caller does not wait for the outcome.
+            // The caller does not wait for the result.
             drop(file.append(&number.to_string()));
         }
         drop(busy);

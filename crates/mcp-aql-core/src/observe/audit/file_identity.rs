@@ -1,10 +1,10 @@
-//! The identity of an open file, to notice that its path names another one.
+//! Identifies an open file, to detect that its path now refers to another file.
 
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 
-/// The device and the inode of a file.
+/// Device and inode of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileIdentity(u64, u64);
 
@@ -14,7 +14,7 @@ impl FileIdentity {
     }
 }
 
-/// Whether no path names the file any more, so that what it contains will be lost.
+/// Returns `true` if no path refers to the file any more. Its content is lost when it is closed.
 pub(super) fn is_deleted(file: &File) -> io::Result<bool> {
     Ok(file.metadata()?.nlink() == 0)
 }

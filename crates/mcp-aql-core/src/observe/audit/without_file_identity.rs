@@ -1,9 +1,9 @@
-//! Stands in for the identity of files on systems where an open file can neither be renamed nor deleted.
+//! Replaces `file_identity` on systems where an open file can neither be renamed nor deleted.
 
 use std::fs::{File, Metadata};
 use std::io;
 
-/// The identity of a file, which is the same for all.
+/// Identity of a file. It is the same for all files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileIdentity;
 
@@ -13,7 +13,7 @@ impl FileIdentity {
     }
 }
 
-/// Returns `false`: an open file cannot be deleted.
+/// Returns `false`, because an open file cannot be deleted.
 pub(super) fn is_deleted(_: &File) -> io::Result<bool> {
     Ok(false)
 }

@@ -1,3 +1,5 @@
+//! Tests that pages keep to the budget of a reply, in both forms of replies.
+
 use std::sync::Arc;
 
 use mcp_aql_protocol::SizeLimits;
@@ -9,7 +11,8 @@ use crate::operation::CallScope;
 use crate::paging::{Page, PageInfo, RowCursors};
 use crate::response::Reply;
 
-/// Cursors of very different lengths, since those of queries contain values of their rows.
+/// Creates cursors of very different lengths. Those of queries vary as well, because they contain values of their
+/// rows.
 #[derive(Debug)]
 struct LongCursors {
     from_end: bool,
@@ -25,7 +28,7 @@ impl RowCursors for LongCursors {
     }
 }
 
-/// A page of these rows with cursors in one direction, or without.
+/// Creates a page of these rows. Its cursors are for one direction; `None` creates a page without cursors.
 fn page(rows: &[String], from_end: Option<bool>) -> Page<String> {
     let mut page = Page::new(rows.to_vec(), PageInfo::new(false, false));
     if let Some(from_end) = from_end {
@@ -37,7 +40,7 @@ fn page(rows: &[String], from_end: Option<bool>) -> Page<String> {
     page
 }
 
-/// The reply to a call that returns this data.
+/// Returns the reply to a call that returns this data.
 fn reply(data: &impl Serialize, limits: ReplyLimits, envelope: &Envelope) -> Reply {
     let context = Context::new(CallScope::default());
     let payload = ReplyWriter::new(envelope, limits).beside(&context).write(data).unwrap();
@@ -48,7 +51,7 @@ fn limits(result_budget: usize, form: ReplyForm) -> ReplyLimits {
     ReplyLimits::new(&SizeLimits { result_budget, ..SizeLimits::default() }).in_form(form)
 }
 
-/// The plain text of a reply in either form.
+/// Returns the JSON of a reply in its plain form.
 fn plain_text(reply: Reply) -> String {
     match reply.is_quoted {
         true => serde_json::from_str(&reply.text).unwrap(),

@@ -11,7 +11,9 @@ use super::{InputPath, UpdateInput};
 use crate::error::OperationError;
 use crate::schema::spec::{InputSpec, MapValueSpec, Merge};
 
-/// The `input` of an UPDATE operation: checked, decoded, and ready to merge into a `T`.
+/// The `input` of an UPDATE operation: checked, decoded, and ready to be merged into a `T`.
+///
+/// Take it as an argument of your function, load the resource, and call [`merge_into`](Self::merge_into):
 ///
 /// ```
 /// use mcp_aql::{Update, UpdateInput};
@@ -40,25 +42,25 @@ use crate::schema::spec::{InputSpec, MapValueSpec, Merge};
 pub struct Update<T> {
     input: Map<String, Value>,
     changes: Changes<T>,
-    /// The table of `T`. Methods that read it need no bound on `T`: a type without [`UpdateInput`]
-    /// is reported once, where the operation's macro requires it.
+    /// The table of `T`. Methods that use it need no bound on `T`. If a type does not implement [`UpdateInput`], the
+    /// compiler then reports this only once, where the operation's macro requires it.
     table: &'static InputSpec,
 }
 
 /// The change that an [`Update`] makes to a field.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FieldChange<'a> {
-    /// The field is absent from `input` and stays as it is.
+    /// The field is absent from `input` and stays unchanged.
     Keep,
-    /// `null`: the field is removed.
+    /// The field is `null` in `input` and is removed.
     Remove,
-    /// The field gets this value, or merges with it.
+    /// The field gets this value, or is merged with it.
     Set(&'a Value),
 }
 
 impl<T: UpdateInput> Update<T> {
-    /// Decodes an `input` that passed validation. It rejects the same inputs, except that it does
-    /// not check constraints and reports only the first fault.
+    /// Decodes an `input` that passed validation. It rejects the same inputs as validation, but does not check
+    /// constraints and only reports the first mistake.
     pub(crate) fn decode(input: Value) -> Result<Self, OperationError> {
         match input {
             Value::Object(input) => {
@@ -69,65 +71,68 @@ impl<T: UpdateInput> Update<T> {
         }
     }
 
-    /// Decodes an `input` outside of a call, such as in a test or from a queue.
+    /// Decodes an `input` outside a call, for example in a test or from a queue.
     ///
-    /// Types, names and `null` are checked. The fields' constraints are not, since they are part of
+    /// Types, names and `null` are checked. The constraints of fields are not checked, because this is part of
     /// validating a call.
     ///
-    /// `VALIDATION_INVALID_TYPE` if `input`, or a member that merges by key or field, is not an
-    /// object; `VALIDATION_UNKNOWN_FIELD` for an unknown field or an identifier;
-    /// `VALIDATION_READ_ONLY_FIELD`; `VALIDATION_INVALID_VALUE` for a value that the field's type
-    /// rejects, and for `null` if the field cannot be removed.
+    /// # Errors
+    ///
+    /// - `VALIDATION_INVALID_TYPE` if `input`, or a member merged by key or field, is not an object.
+    /// - `VALIDATION_UNKNOWN_FIELD` for an unknown field or an identifier.
+    /// - `VALIDATION_READ_ONLY_FIELD` for a field that only the adapter may set.
+    /// - `VALIDATION_INVALID_VALUE` for a value that the field's type rejects, and for `null` if the field cannot be
+    ///   removed.
     pub fn from_json(input: Value) -> Result<Self, OperationError> {
         Self::decode(input)
     }
 }
 
 impl<T> Update<T> {
-    /// Merges into `target` in place. The merge is complete and cannot fail (REQ-UPD-07 to
+    /// Merges the input into `target`. This cannot fail, so `target` is never left half changed (REQ-UPD-07 to
     /// REQ-UPD-11).
     ///
-    /// To merge the same input more than once, as in a retry loop, merge a clone.
+    /// To merge the same input more than once, for example in a retry loop, merge a clone.
     pub fn merge_into(self, target: &mut T) {
         self.changes.merge(self.input, target);
     }
 
-    /// Merges into the JSON of a resource, for backends that store JSON. The result is the same as
-    /// that of [`merge_into`](Self::merge_into), with removed fields missing.
+    /// Merges the input into the JSON of a resource. Use this if your backend stores JSON. The result is the same as
+    /// that of [`merge_into`](Self::merge_into), without the removed fields.
     pub fn apply_to_json(self, target: &mut Value) {
         apply_fields(self.table, target, self.input);
     }
 
-    /// Whether the update changes nothing.
+    /// Returns `true` if the update changes nothing.
     pub fn is_empty(&self) -> bool {
         self.input.is_empty()
     }
 
-    /// The names of the top-level fields in `input`, whether they are set, merged or removed. The
-    /// names come from the resource's table, so they are safe to use as column names.
+    /// Returns the names of the top-level fields in `input`, regardless of whether they are set, merged or removed.
+    /// The names come from the resource's table, so you can safely use them as column names.
     pub fn changed_fields(&self) -> impl ExactSizeIterator<Item = &'static str> {
         self.changes.names()
     }
 
-    /// The dotted paths of all values that are set or removed, such as `metadata.author`, down to
-    /// the level at which fields merge. A value that replaces the stored one is a single path.
+    /// Returns the dotted paths of all set or removed values, for example `metadata.author`. A value that replaces
+    /// the stored one is a single path.
     pub fn changed_paths(&self) -> Vec<String> {
         let mut paths = Vec::new();
         field_paths(self.table, "", &self.input, &mut paths);
         paths
     }
 
-    /// Whether `input` holds this top-level field.
+    /// Returns `true` if `input` contains this top-level field.
     pub fn contains(&self, field: &str) -> bool {
         self.input.contains_key(field)
     }
 
-    /// The JSON of this top-level field in `input`, which is `null` if the field is removed.
+    /// Returns the JSON of this top-level field in `input`. It is `null` if the field is removed.
     pub fn get(&self, field: &str) -> Option<&Value> {
         self.input.get(field)
     }
 
-    /// The change of this top-level field.
+    /// Returns the change of this top-level field.
     pub fn change(&self, field: &str) -> FieldChange<'_> {
         match self.input.get(field) {
             None => FieldChange::Keep,
@@ -136,22 +141,22 @@ impl<T> Update<T> {
         }
     }
 
-    /// Converts the input into a JSON merge patch (RFC 7396), for an API that accepts `PATCH` with
+    /// Converts the input into a JSON merge patch (RFC 7396). Use this for an API that accepts `PATCH` with
     /// `application/merge-patch+json`. [`Serialize`] produces the same JSON.
     ///
-    /// A merge patch cannot replace an object as a whole. If the type has such a field, for example
-    /// an enum with data, the API merges it.
+    /// A merge patch cannot replace an object completely. If the type has such a field, for example an enum with
+    /// data, the API merges it.
     pub fn to_merge_patch(&self) -> Value {
         Value::Object(self.input.clone())
     }
 
-    /// The fields in `input` with their JSON.
+    /// Returns the fields in `input` with their JSON.
     #[doc(hidden)]
     pub fn into_fields(self) -> Map<String, Value> {
         self.input
     }
 
-    /// Converts like [`to_merge_patch`](Self::to_merge_patch), without a copy.
+    /// Converts the input like [`to_merge_patch`](Self::to_merge_patch), without copying it.
     pub fn into_merge_patch(self) -> Value {
         Value::Object(self.input)
     }
@@ -163,7 +168,7 @@ impl<T> Clone for Update<T> {
     }
 }
 
-/// Shows field names only: values may be secrets.
+/// Shows only the names of fields, because values may be secrets.
 impl<T> fmt::Debug for Update<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.changed_fields().collect();
@@ -177,7 +182,7 @@ impl<T> Serialize for Update<T> {
     }
 }
 
-/// Recursion is bounded by the depth that decoding allows.
+/// Merges fields by their table. Recursion is bounded by the maximum depth of decoding.
 fn apply_fields(spec: &InputSpec, target: &mut Value, patch: Map<String, Value>) {
     apply_members(target, patch, |name| spec.field(name).map_or(Merge::Replace, |it| it.merge));
 }

@@ -9,8 +9,8 @@ use super::{InputPath, UpdateInput};
 use crate::error::OperationError;
 use crate::schema::spec::InputSpec;
 
-/// The decoded changes of the fields of a `T`, parallel to the members of the JSON object: the n-th
-/// change belongs to the n-th member, so merging needs no lookup by name.
+/// The decoded changes of the fields of a `T`. They are parallel to the members of the JSON object: the n-th change
+/// belongs to the n-th member, so merging needs no lookup by name.
 #[doc(hidden)]
 pub struct Changes<T>(Vec<DecodedChange<T>>);
 
@@ -35,7 +35,7 @@ impl<T> Changes<T> {
         self.0.iter().map(|change| change.name)
     }
 
-    /// Merges into `target`. `members` is the object from which the changes were decoded.
+    /// Merges the changes into `target`. `members` must be the object from which the changes were decoded.
     pub(super) fn merge(self, members: Map<String, Value>, target: &mut T) {
         for (change, (_, value)) in self.0.into_iter().zip(members) {
             change.patch.apply(value, target);
@@ -44,7 +44,7 @@ impl<T> Changes<T> {
 }
 
 impl<T: UpdateInput> Changes<T> {
-    /// Decodes every member, or fails without partial results.
+    /// Decodes every member. Fails without partial results.
     pub(super) fn decode(
         members: &Map<String, Value>,
         path: &InputPath<'_>,
@@ -62,7 +62,7 @@ impl<T: UpdateInput> Changes<T> {
     }
 }
 
-/// The error for a member that is not an updatable field (REQ-UPD-05, REQ-UPD-06, choice G-04).
+/// Creates the error for a member other than an updatable field (REQ-UPD-05, REQ-UPD-06, choice G-04).
 fn unknown(spec: &InputSpec, name: &str, path: &InputPath<'_>) -> OperationError {
     let path = path.inside_input();
     if spec.read_only.contains(&name) {

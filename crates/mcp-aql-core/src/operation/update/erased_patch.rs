@@ -1,4 +1,4 @@
-//! A decoded change with its type erased.
+//! A decoded change whose type is erased.
 
 use serde_json::Value;
 

@@ -13,7 +13,7 @@ pub struct UpdateField<T: 'static> {
 }
 
 impl<T: 'static> UpdateField<T> {
-    /// Creates a field that is accessed through `accessor` and changes by its rule.
+    /// Creates a field with this accessor. The type of the accessor determines the merge rule.
     pub const fn new<V: 'static, R: Rule<V>>(
         accessor: &'static FieldAccessor<T, V, R>,
         name: &'static str,
@@ -22,7 +22,7 @@ impl<T: 'static> UpdateField<T> {
         Self { spec: InputFieldSpec::of::<V, R>(name, description), accessor }
     }
 
-    /// Sets the constraints on the value, beyond its type.
+    /// Sets the constraints on the value beyond its type.
     #[must_use]
     pub const fn constraints(mut self, constraints: &'static [Constraint]) -> Self {
         self.spec.parameter.constraints = constraints;
@@ -51,9 +51,9 @@ impl<T: 'static> UpdateField<T> {
     }
 }
 
-/// The table entries of the `N` fields of `T`.
+/// Returns the table entries of the `N` fields of `T`.
 ///
-/// Does not compile unless `N` is the number of `T::FIELDS`.
+/// This does not compile unless `N` is the number of `T::FIELDS`.
 pub const fn field_specs<T: UpdateInput, const N: usize>() -> [InputFieldSpec; N] {
     const { assert!(T::FIELDS.len() == N, "`N` is not the number of `FIELDS`") }
     let mut field_specs = [InputFieldSpec::NONE; N];

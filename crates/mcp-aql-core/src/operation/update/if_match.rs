@@ -1,4 +1,4 @@
-//! The parameter `if_match`: optimistic concurrency control.
+//! The parameter `if_match` for optimistic concurrency control.
 
 use std::fmt::Display;
 
@@ -9,11 +9,11 @@ use crate::error::OperationError;
 use crate::operation::{Call, ParamGroup};
 use crate::schema::spec::ParameterSpec;
 
-/// The optional parameter `if_match`: the version that a resource must still have, which prevents
-/// two callers from overwriting each other's changes.
+/// The optional parameter `if_match`: the version that a resource must still have. It prevents two callers from
+/// overwriting each other's changes.
 ///
-/// Return the version with the resource as `_version` (a counter or an instant) or `_etag` (opaque
-/// text), and keep it out of `input`:
+/// Return the version with the resource as `_version` (a counter or an instant) or `_etag` (an opaque string), and
+/// keep it out of `input`:
 ///
 /// ```
 /// use mcp_aql::{ErrorCode, IfMatch};
@@ -34,11 +34,18 @@ use crate::schema::spec::ParameterSpec;
 /// assert_eq!(error.details()["actual_version"], "3");
 /// ```
 ///
-/// `V` is the type of the version: the parameter accepts the JSON type of `V` only. A call without
-/// it does not compare versions. `null` is rejected, since a caller that sends it has lost the
-/// version and would overwrite the changes of others.
-/// Check before changing anything, and make check and write atomic: in one transaction, or with the
-/// version in the `WHERE` clause.
+/// A caller sends the version back next to `input`:
+///
+/// ```json
+/// { "operation": "update_task", "params": { "task_id": "t-1", "if_match": 3, "input": { "title": "Milk" } } }
+/// ```
+///
+/// `V` is the type of the version. The parameter only accepts its JSON type. A call without the parameter does not
+/// compare versions. `null` is rejected, because a caller that sends it has lost the version and would overwrite the
+/// changes of others.
+///
+/// Check the version before you change anything. Make the check and the write atomic: run them in one transaction, or
+/// put the version into the `WHERE` clause.
 ///
 /// Source: MCP-AQL §9.3.2 (REQ-CON-02, REQ-CON-03, choice C-25).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -47,25 +54,26 @@ pub struct IfMatch<V = String> {
 }
 
 impl<V> IfMatch<V> {
-    /// Requires this version.
+    /// Requires this version. Use this in tests; in a call, the argument is decoded for you.
     pub const fn new(version: V) -> Self {
         Self { expected: Some(version) }
     }
 
-    /// Accepts any version, as a call without `if_match` does.
+    /// Accepts any version, like a call without `if_match`.
     pub const fn any() -> Self {
         Self { expected: None }
     }
 
-    /// The version that the caller expects, if it sent one.
+    /// Returns the version that the caller expects, or `None` if it sent none.
     pub const fn expected(&self) -> Option<&V> {
         self.expected.as_ref()
     }
 
-    /// Compares with the stored version.
+    /// Compares the expected version with the stored one.
     ///
     /// # Errors
-    /// `CONFLICT_VERSION_MISMATCH` if the caller sent another version.
+    ///
+    /// Returns `CONFLICT_VERSION_MISMATCH` if the caller sent another version.
     pub fn check(&self, current: &V) -> Result<(), OperationError>
     where
         V: PartialEq + Display,

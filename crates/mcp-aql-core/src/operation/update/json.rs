@@ -1,12 +1,12 @@
-//! The merge of JSON values (RFC 7396).
+//! Merges JSON values (RFC 7396).
 
 use serde_json::map::Entry;
 use serde_json::{Map, Value};
 
-/// Merges `patch` into `target` in place according to RFC 7396: objects merge key by key at every
-/// depth, `null` removes a key, any other value replaces the old one.
+/// Merges `patch` into `target` according to RFC 7396. Objects are merged key by key at every depth, `null` removes a
+/// key, and any other value replaces the old one.
 ///
-/// The patch is moved, never copied. The merge does not recurse, however deep the objects nest.
+/// The patch is moved, never copied. Deeply nested objects cannot overflow the stack.
 ///
 /// ```
 /// use serde_json::json;
@@ -24,8 +24,8 @@ pub fn merge_json(target: &mut Value, patch: Value) {
     }
 }
 
-/// PendingMerge objects are merged recursively down to this level. Below it an explicit stack is used, so
-/// that the program's stack cannot overflow.
+/// Maximum depth to which nested objects are merged recursively. Below this depth, an explicit stack is used, so that
+/// the program's stack cannot overflow.
 const MAX_RECURSION_DEPTH: usize = 64;
 
 /// Merges one object into another.
@@ -54,15 +54,15 @@ fn merge_within(target: &mut Map<String, Value>, patch: Map<String, Value>, leve
     }
 }
 
-/// An object that is being merged, moved out of its parent.
+/// An object during its merge. It was moved out of its parent.
 struct MergeFrame {
     key: String,
     target: Map<String, Value>,
     patch: serde_json::map::IntoIter,
 }
 
-/// Merges one object into another at any depth. PendingMerge objects are moved out of their parents and
-/// kept on an explicit stack instead of recursing.
+/// Merges one object into another at any depth. Instead of recursing, it moves nested objects out of their parents
+/// and keeps them on an explicit stack.
 fn merge_deep(root: &mut Map<String, Value>, patch: Map<String, Value>) {
     let mut above = Vec::new();
     let mut key = String::new();
@@ -90,7 +90,7 @@ fn merge_deep(root: &mut Map<String, Value>, patch: Map<String, Value>) {
 
 type PendingMerge = (String, Map<String, Value>, Map<String, Value>);
 
-/// Merges one member, unless that needs a merge of two objects: these are returned.
+/// Merges one member. If two objects must be merged, returns them instead.
 fn merge_member(
     target: &mut Map<String, Value>,
     key: String,
@@ -119,7 +119,7 @@ fn merge_member(
     None
 }
 
-/// Applies a patch to nothing: its objects lose their `null` members, arrays are unchanged.
+/// Applies a patch to a missing value: its objects lose their `null` members, and arrays are unchanged.
 pub(super) fn without_nulls(mut patch: Value) -> Value {
     let mut open = vec![&mut patch];
     while let Some(value) = open.pop() {
@@ -131,7 +131,7 @@ pub(super) fn without_nulls(mut patch: Value) -> Value {
     patch
 }
 
-/// Returns the object in `target`, replacing any other value with an empty object.
+/// Returns the object in `target`. Replaces any other value with an empty object.
 pub(super) fn object_in(target: &mut Value) -> Option<&mut Map<String, Value>> {
     if !target.is_object() {
         *target = Value::Object(Map::new());
@@ -216,7 +216,7 @@ mod tests {
             depth += 1;
         }
         assert_eq!((depth, inside), (50_000, json!({"b": 1, "c": 2})));
-        // Dropping a deep value recurses, which is not under test here.
+        // Dropping a deep value would recurse, and this is not under test here.
         while let Some(next) = fresh.as_object_mut().and_then(|members| members.remove("a")) {
             fresh = next;
         }
@@ -255,7 +255,7 @@ mod tests {
         }
     }
 
-    /// The pseudocode of RFC 7396, section 2, literally.
+    /// Implements the pseudocode of RFC 7396, section 2, literally.
     fn by_the_book(target: Value, patch: Value) -> Value {
         let Value::Object(patch) = patch else { return patch };
         let mut target = match target {

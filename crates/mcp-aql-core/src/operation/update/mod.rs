@@ -1,13 +1,20 @@
-//! The UPDATE input. Absent, null and value are three states at every depth, and a decoded input
-//! merges without failing.
+//! The `input` of UPDATE operations.
 //!
-//! | part | job |
+//! Absent, `null` and a value are three different states at every depth:
+//!
+//! ```json
+//! { "title": "New title", "due": null }
+//! ```
+//!
+//! This input sets `title`, removes `due` and keeps all other fields. A decoded input merges without failing.
+//!
+//! | part | purpose |
 //! |---|---|
 //! | [`UpdateInput`] | implemented by `#[derive(UpdateInput)]`: the fields and their accessors |
-//! | [`Update`] | one decoded `input`, ready to merge |
+//! | [`Update`] | one decoded `input`, ready to be merged |
 //! | [`merge_json`] | the same merge for plain JSON |
 //! | [`IfMatch`] | the version that a resource must still have |
-//! | [`rule`] | how a field merges a new value, chosen by its type |
+//! | [`rule`] | the rule for merging a field, chosen by its type |
 //!
 //! Source: MCP-AQL §4.5 (REQ-UPD-01 to REQ-UPD-12), §9.3.2 (REQ-CON-02, REQ-CON-03).
 
@@ -33,9 +40,9 @@ pub use crate::schema::spec::{InputFieldSpec, InputSpec, MapValueSpec, Merge};
 use crate::error::OperationError;
 use crate::operation::Call;
 
-/// A resource whose fields an UPDATE operation may change; `#[derive(UpdateInput)]` implements it.
+/// A resource whose fields an UPDATE operation may change. Derive it with `#[derive(UpdateInput)]`.
 ///
-/// A manual implementation:
+/// You rarely need a manual implementation. It looks like this:
 ///
 /// ```
 /// use mcp_aql::update::rule::{Opt, Replace};
@@ -94,10 +101,11 @@ pub trait UpdateInput: schemars::JsonSchema + Sized + 'static {
 }
 
 impl Call {
-    /// The `input` of an UPDATE operation.
+    /// Returns the `input` of an UPDATE operation.
     ///
     /// # Errors
-    /// As [`param`](Self::param).
+    ///
+    /// Returns the same error as [`param`](Self::param).
     pub fn input<T: UpdateInput>(&mut self) -> Result<Update<T>, OperationError> {
         let argument = self.next()?;
         Update::decode(argument.value.unwrap_or_default())

@@ -4,11 +4,11 @@ use std::fmt;
 
 use crate::error::OperationError;
 
-/// The maximum depth of `input`. Requests nest less (at most 64 levels, REQ-ENC-12); a deeper value
-/// was built by a program and is rejected before it can overflow the stack.
+/// Maximum depth of `input`. Requests are nested less deeply (at most 64 levels, REQ-ENC-12). A deeper value was
+/// built by a program, and is rejected before it can overflow the stack.
 const MAX_DEPTH: usize = 128;
 
-/// The path of a value inside `input`, which is formatted only when an error prints it.
+/// The path of a value inside `input`. It borrows its parts, and is only formatted for an error message.
 #[derive(Debug, Clone, Copy)]
 pub struct InputPath<'a> {
     parent: Option<&'a InputPath<'a>>,
@@ -22,10 +22,11 @@ impl InputPath<'static> {
 }
 
 impl<'a> InputPath<'a> {
-    /// The path of a member of this object.
+    /// Returns the path of a member of this object.
     ///
     /// # Errors
-    /// `VALIDATION_INVALID_VALUE` if the path is too deep.
+    ///
+    /// Returns `VALIDATION_INVALID_VALUE` if the path is too deep.
     pub fn member(&'a self, name: &'a str) -> Result<Self, OperationError> {
         if self.depth >= MAX_DEPTH {
             return Err(OperationError::invalid_value(
@@ -36,13 +37,13 @@ impl<'a> InputPath<'a> {
         Ok(Self { parent: Some(self), name, depth: self.depth + 1 })
     }
 
-    /// The path from the resource down, without the leading `input`.
+    /// Returns the path from the resource down, without the leading `input`.
     pub(super) fn inside_input(&self) -> String {
         let path = self.to_string();
         path.strip_prefix("input.").map(str::to_owned).unwrap_or(path)
     }
 
-    /// The error for a `null` where a value cannot be removed (REQ-UPD-10, choice G-05).
+    /// Creates the error for `null` if the value cannot be removed (REQ-UPD-10, choice G-05).
     pub(super) fn not_removable(&self) -> OperationError {
         OperationError::invalid_value(
             &self.to_string(),
@@ -50,12 +51,12 @@ impl<'a> InputPath<'a> {
         )
     }
 
-    /// The error for a value of the wrong JSON type.
+    /// Creates the error for a value of the wrong JSON type.
     pub(super) fn not_an_object(&self, value: &serde_json::Value) -> OperationError {
         OperationError::invalid_type(&self.to_string(), "object", crate::vocab::json_type(value))
     }
 
-    /// The error for a key of the map at this path that its type rejects.
+    /// Creates the error for a key that the type of the map at this path rejects.
     pub(super) fn refused_key(&self, key: &str, error: &serde_json::Error) -> OperationError {
         match crate::error::expected_names(&error.to_string()) {
             Some(rule) => OperationError::invalid_value(
@@ -66,10 +67,10 @@ impl<'a> InputPath<'a> {
         }
     }
 
-    /// The error for a value that its type rejects. serde's message may name Rust types, so only
-    /// the log records it.
+    /// Creates the error for a value that its type rejects. serde's message may name Rust types, so only the log
+    /// contains it.
     pub(super) fn refused(&self, error: &serde_json::Error) -> OperationError {
-        // Map keys are text of the caller.
+        // Map keys are strings of the caller.
         OperationError::refused_by_type(&crate::text::clean(&self.to_string()), error)
     }
 }
@@ -77,7 +78,7 @@ impl<'a> InputPath<'a> {
 impl fmt::Display for InputPath<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(parent) = self.parent {
-            // At most `MAX_DEPTH` levels.
+            // The recursion has at most `MAX_DEPTH` levels.
             write!(formatter, "{parent}.")?;
         }
         formatter.write_str(self.name)

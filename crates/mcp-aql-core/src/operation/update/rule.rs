@@ -1,19 +1,19 @@
-//! How a field merges a new value. `#[derive(UpdateInput)]` chooses the rule from the field's type.
+//! Rules for merging a field with a new value. `#[derive(UpdateInput)]` chooses the rule by the field's type.
 //!
-//! | type | rule | what happens |
+//! | type | rule | effect |
 //! |---|---|---|
-//! | `Option<T>` | [`Opt<R>`](Opt) | `null` removes; else by the rule `R` of `T` |
+//! | `Option<T>` | [`Opt<R>`](Opt) | `null` removes; otherwise by the rule `R` of `T` |
 //! | `Box<T>` | [`Boxed<R>`](Boxed) | by the rule `R` of `T` |
 //! | `BTreeMap<K, V>`, `HashMap<K, V>` | [`Keys<R>`](Keys) | key by key, values by the rule `R` of `V` |
 //! | a struct that derives `UpdateInput` | [`Nested`] | field by field |
-//! | [`serde_json::Value`] | [`Json`] | objects by key at every depth, else replaced |
+//! | [`serde_json::Value`] | [`Json`] | objects by key at every depth, other values are replaced |
 //! | [`serde_json::Map`] | [`JsonObject`] | by key at every depth |
 //! | anything else: scalars, lists, enums | [`Replace`] | replaced |
 //!
-//! The macro recognises `Option`, `Box` and the maps by their names as written, and the other types
-//! by their traits: [`Leaf`] is the rule of a type that the macro does not recognise, and [`Probe`]
-//! finds its number. A type that hides an `Option` or a map behind an alias still removes or merges
-//! by key, and its values are replaced.
+//! The macro recognizes `Option`, `Box` and the maps by their names as written, and all other types by their traits.
+//! [`Leaf`] is the rule of a type that the macro does not recognize, and [`Probe`] finds its number. An alias of an
+//! `Option` can still be removed with `null`, and an alias of a map is still merged by key. The values inside both
+//! are replaced.
 
 use std::marker::PhantomData;
 
@@ -35,7 +35,7 @@ pub use map::{Keys, MapLike};
 pub use probe::{Fallback, Probe};
 pub use wrapper::{Boxed, Opt};
 
-/// How a field of type `V` decodes a change and merges it. Decoding may fail; merging cannot.
+/// A rule that decodes and merges the changes of a field of type `V`. Decoding may fail, but merging cannot.
 ///
 /// Source: REQ-UPD-07 to REQ-UPD-10.
 #[diagnostic::on_unimplemented(
@@ -49,7 +49,7 @@ pub trait Rule<V>: 'static {
 
     /// The description of this rule in the table.
     const MERGE: Merge;
-    /// Whether `null` removes the field.
+    /// If `true`, `null` removes the field.
     const REMOVABLE: bool;
     /// The schema of the value, without `Option`.
     const SCHEMA: SchemaFn;
@@ -57,14 +57,15 @@ pub trait Rule<V>: 'static {
     /// Decodes a change from its JSON.
     ///
     /// # Errors
-    /// If the value is not a valid `V`, or is `null` and the field cannot be removed.
+    ///
+    /// Returns an error if the value is not a valid `V`, or if it is `null` and the field cannot be removed.
     fn decode(value: &Value, path: &InputPath<'_>) -> Result<Self::Patch, OperationError>;
 
-    /// Merges a change. `value` is the JSON from which it was decoded, to be moved or dropped.
+    /// Merges a change. `value` is the JSON from which it was decoded. The rule can move it instead of copying.
     fn merge(patch: Self::Patch, value: Value, target: &mut V);
 }
 
-/// A rule that can create a missing value: inside an `Option`, or under a new key.
+/// A rule that can create a missing value, inside an `Option` or under a new key.
 ///
 /// A [`Nested`] struct starts from its `Default`, so the change may be incomplete.
 #[diagnostic::on_unimplemented(
@@ -77,20 +78,20 @@ pub trait CreateRule<V>: Rule<V> {
     fn create(patch: Self::Patch, value: Value) -> V;
 }
 
-/// The accessor of a field of type `V` in the resource `T`, with its rule.
+/// The accessor of a field of type `V` in the resource `T`, with its merge rule.
 pub struct FieldAccessor<T, V, R> {
     project: for<'a> fn(&'a mut T) -> &'a mut V,
     rule: PhantomData<fn() -> R>,
 }
 
 impl<T, V, R> FieldAccessor<T, V, R> {
-    /// Creates an accessor from a projection to the field.
+    /// Creates an accessor from a function that returns a reference to the field.
     pub const fn new(project: for<'a> fn(&'a mut T) -> &'a mut V) -> Self {
         Self { project, rule: PhantomData }
     }
 }
 
-/// A [`FieldAccessor`] with its field type erased.
+/// A [`FieldAccessor`] whose field type is erased.
 pub(super) trait ErasedAccessor<T>: Send + Sync {
     /// Decodes a change of the field.
     fn decode(

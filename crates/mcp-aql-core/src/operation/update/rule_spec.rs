@@ -1,4 +1,4 @@
-//! Tables of fields, from the rules by which they change.
+//! Derives table entries of fields from their merge rules.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use super::rule::Rule;
 use crate::schema::spec::{InputFieldSpec, MapValueSpec, ParameterSpec};
 
 impl InputFieldSpec {
-    /// A field of type `V` that changes by the rule `R`.
+    /// Describes a field of type `V` with the merge rule `R`.
     pub const fn of<V, R: Rule<V>>(name: &'static str, description: &'static str) -> Self {
         let mut parameter = ParameterSpec::optional::<()>(name, description);
         parameter.schema = R::SCHEMA;
@@ -16,13 +16,13 @@ impl InputFieldSpec {
     }
 }
 
-/// The error of the field's type about a change.
+/// Returns the error of the field's type about a change.
 fn rejection<V, R: Rule<V>>(change: &Value) -> Option<String> {
     R::decode(change, &InputPath::ROOT).err().map(|error| error.message().to_owned())
 }
 
 impl MapValueSpec {
-    /// Values of type `V` that change by the rule `R`.
+    /// Describes values of type `V` with the merge rule `R`.
     pub const fn of<V, R: Rule<V>>() -> Self {
         Self { schema: R::SCHEMA, merge: R::MERGE }
     }

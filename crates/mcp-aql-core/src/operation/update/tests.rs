@@ -1,9 +1,9 @@
-//! Strategies that the property tests of updates share.
+//! Strategies shared by the property tests of updates.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
-/// Generates JSON of a few levels whose keys often collide.
+/// Generates JSON of a few levels. Its keys often collide.
 pub(super) fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

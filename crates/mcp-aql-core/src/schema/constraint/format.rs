@@ -1,9 +1,16 @@
-//! The parsers behind the constraint `format`.
+//! The parsers for the constraint `format`.
 
 use base64::Engine as _;
 use mcp_aql_protocol::Format;
 
-/// Whether `text` is valid in this format (REQ-INT-13, REQ-ENC-03, REQ-ENC-06).
+/// Returns `true` if a string has this format (REQ-INT-13, REQ-ENC-03, REQ-ENC-06).
+///
+/// ```
+/// use mcp_aql_core::constraint::{Format, has_format};
+///
+/// assert!(has_format(Format::Date, "2031-05-06"));
+/// assert!(!has_format(Format::Date, "2031-02-30"));
+/// ```
 pub fn has_format(format: Format, text: &str) -> bool {
     match format {
         Format::Date => {
@@ -17,7 +24,7 @@ pub fn has_format(format: Format, text: &str) -> bool {
         Format::Ipv4 => text.parse::<std::net::Ipv4Addr>().is_ok(),
         Format::Ipv6 => text.parse::<std::net::Ipv6Addr>().is_ok(),
         Format::Byte => base64::engine::general_purpose::STANDARD.decode(text).is_ok(),
-        // A new format also needs its parser here.
+        // `Format` is non-exhaustive. If you add a format, add its parser here.
         _ => false,
     }
 }
@@ -31,7 +38,7 @@ mod tests {
         for &format in Format::ALL {
             assert!(has_format(format, format.example()), "{}", format.as_str());
             assert!(!has_format(format, "no such thing!"), "{}", format.as_str());
-            // The empty text is valid base64.
+            // The empty string is valid base64.
             assert_eq!(has_format(format, ""), format == Format::Byte, "{}", format.as_str());
             assert_eq!(Format::from_name(format.as_str()), Some(format));
         }

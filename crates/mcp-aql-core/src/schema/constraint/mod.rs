@@ -1,4 +1,4 @@
-//! Constraints on values. Validation and introspection read the same tables, so they cannot differ.
+//! Constraints on values. Validation and introspection read the same tables, so they always agree.
 
 mod format;
 
@@ -9,17 +9,17 @@ use serde_json::Value;
 pub use format::has_format;
 pub use mcp_aql_protocol::Format;
 
-/// A bound of a number, exact for every integer type of Rust up to 64 bits.
+/// A bound of a number. It is exact for all integer types of Rust up to 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bound {
-    /// A whole number.
+    /// An integer.
     Int(i128),
     /// Any other number.
     Float(f64),
 }
 
 impl Bound {
-    /// Converts a JSON number.
+    /// Converts a JSON number. Returns `None` for other values.
     pub(crate) fn of(value: &Value) -> Option<Self> {
         match (value.as_i64(), value.as_u64()) {
             (Some(whole), _) => Some(whole.into()),
@@ -28,8 +28,7 @@ impl Bound {
         }
     }
 
-    /// Compares two numbers exactly, even if one is an integer and the other a float. Returns
-    /// `None` for NaN.
+    /// Compares two numbers exactly, even an integer with a float. Returns `None` for NaN.
     pub(crate) fn compare(self, other: Self) -> Option<Ordering> {
         match (self, other) {
             (Self::Int(left), Self::Int(right)) => Some(left.cmp(&right)),
@@ -40,8 +39,8 @@ impl Bound {
     }
 }
 
-/// Compares an integer with a float. Beyond 2^53 several integers round to the same float, so the
-/// float is converted to an integer.
+/// Compares an integer with a float. Beyond 2^53, several integers round to the same float, so the float is converted
+/// to an integer and not the other way round.
 fn compare(whole: i128, float: f64) -> Option<Ordering> {
     /// 2^127, the first number beyond `i128::MAX`.
     const END: f64 = 170_141_183_460_469_231_731_687_303_715_884_105_728.0;
@@ -80,10 +79,10 @@ impl From<f64> for Bound {
     }
 }
 
-/// A JSON scalar of an `enum` constraint.
+/// A JSON scalar in an `enum` constraint.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum EnumValue {
-    /// Text.
+    /// A string.
     Str(&'static str),
     /// A number.
     Number(Bound),
@@ -91,29 +90,34 @@ pub enum EnumValue {
     Bool(bool),
 }
 
-/// One constraint of a parameter or field, as the macros write it into the operation's table.
+/// A constraint of a parameter or a field, as written by the macros into the operation's table.
+///
+/// ```text
+/// #[param(minimum = 1, maximum = 5)]
+/// → [Constraint::Minimum(Bound::Int(1)), Constraint::Maximum(Bound::Int(5))]
+/// ```
 ///
 /// Source: REQ-RQ-11, REQ-INT-13.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Constraint {
-    /// The number is this or more.
+    /// Minimum of a number, inclusive.
     Minimum(Bound),
-    /// The number is this or less.
+    /// Maximum of a number, inclusive.
     Maximum(Bound),
-    /// The text has this many characters (Unicode scalar values) or more.
+    /// Minimum length of a string in characters (Unicode scalar values).
     MinLength(usize),
-    /// The text has this many characters (Unicode scalar values) or fewer.
+    /// Maximum length of a string in characters (Unicode scalar values).
     MaxLength(usize),
-    /// The text matches this regular expression somewhere; anchor it with `^` and `$`.
+    /// A regular expression that matches any part of the string. Anchor it with `^` and `$` to match the whole string.
     Pattern(&'static str),
-    /// The text has this form.
+    /// Format of a string.
     Format(Format),
-    /// The value is one of these.
+    /// The allowed values.
     Enum(&'static [EnumValue]),
-    /// The list has this many elements or more.
+    /// Minimum number of elements of a list.
     MinItems(usize),
-    /// The list has this many elements or fewer.
+    /// Maximum number of elements of a list.
     MaxItems(usize),
 }
 

@@ -1,18 +1,17 @@
-//! Distinguishes containers from plain values. A path cannot lead through a plain value
-//! (REQ-FLD-08).
+//! Distinguishes containers from plain values, because a path cannot lead through a plain value (REQ-FLD-08).
 
 use std::fmt;
-// Ends the probe early: the value is a container.
+// This error ends the probe early: the value is a container.
 use std::fmt::Error as ContainerFound;
 
 use serde::ser::{
     Impossible, Serialize, SerializeSeq, SerializeTuple, SerializeTupleStruct, Serializer,
 };
 
-/// Whether a path can lead into the value: an object, a list with such an entry, or an empty list.
-/// A null counts as a missing object.
+/// Returns `true` if a path can lead into the value: an object, a list with such an entry, or an empty list. `null`
+/// counts as a missing object.
 pub(super) fn is_container<V: Serialize + ?Sized>(value: &V) -> bool {
-    // A value that fails to serialize reports the error when it is written.
+    // A value that fails to serialize reports its error when it is written, so the probe ignores it.
     value.serialize(ContainerProbe).unwrap_or(true)
 }
 
@@ -140,7 +139,7 @@ impl Serializer for ContainerProbe {
     }
 }
 
-/// A list without a container so far.
+/// A list in which no container was found until now.
 struct ListProbe {
     is_empty: bool,
 }

@@ -1,4 +1,4 @@
-//! The selection of fields. Fields that are not selected are never serialized.
+//! Selects the fields of rows. All other fields are never serialized.
 
 mod container;
 mod open;
@@ -13,19 +13,19 @@ pub use projected::has_part;
 pub use projected::{COMPUTED, Projected};
 pub use row::{DisplayedRow, View};
 
-/// The index of a field in a table of fields.
+/// Index of a field in a table of fields.
 pub type FieldIndex = usize;
 
-/// The selected fields of each row (REQ-FLD-01 to REQ-FLD-08).
+/// The fields selected for each row (REQ-FLD-01 to REQ-FLD-08).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Selection {
-    /// The selection as the reply reports it: a preset's name, or paths.
+    /// The selection as the reply reports it: the name of a preset, or paths.
     pub reported: ReportedFields,
-    /// The stored fields.
+    /// Stored fields.
     pub projection: Projection,
-    /// The computed fields, which are serialized inside `_computed`.
+    /// Computed fields, serialized inside `_computed`.
     pub computed: Vec<FieldIndex>,
-    /// The paths that only some rows may have.
+    /// Paths that exist only in some rows.
     pub open: Option<Arc<OpenPaths>>,
 }
 
@@ -33,13 +33,17 @@ pub struct Selection {
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[serde(untagged)]
 pub enum ReportedFields {
-    /// The name of a preset.
+    /// Name of a preset.
     Preset(String),
-    /// The paths of the fields.
+    /// Paths of the fields.
     Paths(Vec<String>),
 }
 
-/// A part of a JSON value.
+/// Selects a part of a JSON value. The fields `title` and `address.city`, for example, select:
+///
+/// ```text
+/// Members { "address": Members { "city": All }, "title": All }
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Projection {
     /// The whole value.
@@ -50,12 +54,12 @@ pub enum Projection {
     Members(BTreeMap<String, Projection>),
 }
 
-/// A value that is selected as a whole, and the paths of the selection that end at it or lead into it.
+/// A value selected completely, and the paths of the selection that end at it or lead into it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct OpenProjection {
     /// The path that ends at the value.
     pub(crate) path: Option<Arc<OpenPath>>,
-    /// The members that other paths lead to. Each is `Open`.
+    /// The members that other paths lead to. Each one is `Open`.
     pub(crate) members: BTreeMap<String, Projection>,
 }
 
@@ -84,20 +88,20 @@ impl OpenProjection {
     }
 }
 
-/// The part of each member of a value that is selected as a whole.
+/// The selection of each member of a completely selected value.
 static ALL: Projection = Projection::All;
 
 impl Projection {
-    /// The whole value at an open path.
+    /// Selects the whole value at an open path.
     pub fn open(path: OpenPath) -> Self {
         Self::Open(OpenProjection { path: Some(Arc::new(path)), members: BTreeMap::new() })
     }
-    /// No members yet.
+    /// Selects no members. Add them with [`add`](Self::add).
     pub const fn none() -> Self {
         Self::Members(BTreeMap::new())
     }
 
-    /// Adds a part of the target of a path.
+    /// Adds a part of the value at the end of a path.
     pub fn add(&mut self, path: &str, part: Self) {
         let mut part = part;
         for name in path.rsplit('.') {
@@ -106,8 +110,7 @@ impl Projection {
         self.join(part);
     }
 
-    /// Adds another part of the same value. A value that is selected as a whole keeps the open paths of
-    /// both parts.
+    /// Adds another part of the same value. A completely selected value keeps the open paths of both parts.
     pub fn join(&mut self, other: Self) {
         match (&mut *self, other) {
             (Self::Members(members), Self::Members(more)) => {
@@ -126,7 +129,7 @@ impl Projection {
         }
     }
 
-    /// The selected part of a member.
+    /// Returns the selected part of a member, or `None` if it is not selected.
     pub fn member(&self, name: &str) -> Option<&Self> {
         match self {
             Self::All => Some(self),
@@ -137,12 +140,12 @@ impl Projection {
 }
 
 impl Selection {
-    /// Whether the member with this name is selected, wholly or in part.
+    /// Returns `true` if the member with this name is selected, completely or in part.
     pub fn shows(&self, member: &str) -> bool {
         self.projection.member(member).is_some()
     }
 
-    /// The selected computed fields.
+    /// Returns the selected computed fields.
     pub fn computed(&self) -> &[FieldIndex] {
         &self.computed
     }

@@ -1,4 +1,4 @@
-//! Paths into maps and free-form JSON, which may exist in some rows only.
+//! Open paths: paths into maps and free-form JSON. They may exist in some rows only.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,16 +6,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::Projection;
 use crate::error::warning::{LateWarning, Severity, Warning};
 
-/// The maximum number of paths that the warning names. The caller knows the others.
+/// Maximum number of paths named by the warning. The caller knows the others.
 const MAX_NAMED_PATHS: usize = 20;
 
 /// A path that a row may lack although its type allows it.
 #[derive(Debug)]
 pub struct OpenPath {
     path: String,
-    /// The path that was probably meant.
+    /// A similar path that the caller may have meant.
     near: Option<String>,
-    /// Set once a row has the path.
+    /// Set when a row has the path.
     found: AtomicBool,
 }
 
@@ -26,7 +26,7 @@ impl PartialEq for OpenPath {
 }
 
 impl OpenPath {
-    /// Creates a path, with the name of a similar field.
+    /// Creates a path. `near` is the name of a similar field.
     pub fn new(path: &str, near: Option<String>) -> Self {
         Self { path: path.to_owned(), near, found: AtomicBool::new(false) }
     }
@@ -37,11 +37,11 @@ impl OpenPath {
     }
 }
 
-/// The open paths of a selection, while its rows are written.
+/// The open paths of a selection. They are marked as found while its rows are written.
 #[derive(Debug)]
 pub struct OpenPaths {
     paths: Vec<Arc<OpenPath>>,
-    /// Set once a row was written.
+    /// Set when a row was written.
     has_rows: AtomicBool,
 }
 
@@ -52,7 +52,7 @@ impl PartialEq for OpenPaths {
 }
 
 impl OpenPaths {
-    /// The open paths of a selection, or `None` if its type determines all paths.
+    /// Returns the open paths of a selection, or `None` if its type determines all paths.
     pub fn of(projection: &Projection) -> Option<Arc<Self>> {
         fn collect(projection: &Projection, paths: &mut Vec<Arc<OpenPath>>) {
             match projection {
@@ -78,8 +78,8 @@ impl OpenPaths {
 }
 
 impl LateWarning for OpenPaths {
-    /// The warning about paths that no row has: a row may lack a field (REQ-FLD-08), but without a
-    /// warning a caller would not notice a misspelled path.
+    /// Warns about paths that no row has. A row may lack a field (REQ-FLD-08), but without a warning the caller would
+    /// not notice a misspelled path.
     fn warning(&self) -> Option<Warning> {
         if !self.has_rows.load(Ordering::Relaxed) {
             return None;

@@ -1,4 +1,4 @@
-//! A serializer that writes a part of a value.
+//! Serializes the selected part of a value.
 
 use serde::Serialize;
 use serde::ser::{
@@ -10,14 +10,14 @@ use serde_json::Value;
 use super::container::is_container;
 use super::{ALL, OpenProjection, Projection};
 
-/// A part of a value, with computed members appended.
+/// The selected part of a value, followed by its computed members.
 #[derive(Debug)]
 pub struct Projected<'a, V: ?Sized> {
-    /// The value.
+    /// Value to serialize.
     pub value: &'a V,
-    /// The part that is written.
+    /// Selected part.
     pub projection: &'a Projection,
-    /// A member that is appended to an object, unless it is empty.
+    /// Computed members, appended to an object as the member `_computed` unless they are empty.
     pub computed: Option<&'a serde_json::Map<String, Value>>,
 }
 
@@ -37,41 +37,41 @@ impl<V: Serialize + ?Sized> Serialize for Projected<'_, V> {
     }
 }
 
-/// Whether the value has a part to write. A plain value has none, since paths end there.
+/// Returns `true` if the value has a part to write. A plain value has none, because a path cannot continue inside it.
 pub fn has_part<V: Serialize + ?Sized>(value: &V, projection: &Projection) -> bool {
     !matches!(projection, Projection::Members(_)) || is_container(value)
 }
 
-/// The member that contains a row's computed fields.
+/// Name of the member that contains a row's computed fields.
 pub const COMPUTED: &str = "_computed";
 
 type Computed<'a> = Option<&'a serde_json::Map<String, Value>>;
 
-/// Forwards the picked parts to the inner serializer.
+/// Forwards the selected parts to the inner serializer.
 struct ProjectionSerializer<'a, S> {
     inner: S,
     projection: &'a Projection,
     computed: Computed<'a>,
 }
 
-/// A list or an object that is being written.
+/// A list or an object while it is being written.
 pub(crate) struct PartSerializer<'a, S> {
     inner: S,
     projection: &'a Projection,
     computed: Computed<'a>,
-    /// The part to write of the value of the last key.
+    /// The part to write of the value that belongs to the last key.
     next: Option<NextValue<'a>>,
 }
 
-/// The part to write of a key's value.
+/// The part to write of the value that belongs to a key.
 enum NextValue<'a> {
-    /// The whole value: the key is written.
+    /// The whole value. Its key is already written.
     Whole(&'a Projection),
-    /// A part, under this key. The key is written once the value turns out to have the part.
+    /// A part, under this key. The key is only written if the value turns out to have the part.
     Part(String, &'a Projection),
 }
 
-/// The members of an enum's variant, or nothing if another variant is selected.
+/// The members of an enum's variant. They are omitted if another variant is selected.
 pub(crate) enum VariantPart<'a, S, M> {
     Wanted(PartSerializer<'a, S>),
     Other(M),
@@ -91,7 +91,7 @@ fn marked(projection: &Projection) -> &Projection {
     projection
 }
 
-/// The methods for values without parts.
+/// Implements the methods for values without parts. Such values are written completely.
 macro_rules! whole {
     ($($method:ident($($name:ident: $ty:ty),*)),* $(,)?) => {
         $(fn $method(self, $($name: $ty),*) -> Result<S::Ok, S::Error> {
@@ -191,7 +191,7 @@ impl<'a, S: Serializer> Serializer for ProjectionSerializer<'a, S> {
     }
 
     fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, S::Error> {
-        // The number of remaining members is not known in advance.
+        // The number of selected members is not known in advance.
         Ok(PartSerializer::new(self.inner.serialize_map(None)?, (self.projection, self.computed)))
     }
 
@@ -200,7 +200,7 @@ impl<'a, S: Serializer> Serializer for ProjectionSerializer<'a, S> {
         name: &'static str,
         length: usize,
     ) -> Result<Self::SerializeStruct, S::Error> {
-        // An empty object would be closed immediately.
+        // The length must not be 0, because serde_json closes an empty object immediately.
         let length = length.saturating_add(1);
         Ok(PartSerializer::new(
             self.inner.serialize_struct(name, length)?,
@@ -230,7 +230,7 @@ impl<'a, S: Serializer> Serializer for ProjectionSerializer<'a, S> {
     }
 }
 
-/// Implements the list traits: entries without a part to write are omitted.
+/// Implements the traits of lists. Entries without a part to write are omitted.
 macro_rules! entries {
     ($trait:ident, $method:ident, $for:ident) => {
         impl<S: $trait> $trait for $for<'_, S> {
@@ -496,7 +496,7 @@ mod tests {
             ("either.b", json!({ "either": { "b": 2 } })),
             ("extra.a", json!({ "extra": { "a": 1 } })),
             ("missing", json!({})),
-            // A path ends at a plain value: the value before it was not requested.
+            // A path ends at a plain value. The value before it was not requested.
             ("name.a", json!({})),
             ("some.a.b", json!({ "some": {} })),
             ("list.a.b", json!({ "list": [{}, {}] })),
@@ -538,7 +538,7 @@ mod tests {
             .unwrap()
         };
         assert_eq!(text(&Inner { a: 1, b: "x" }), r#"{"a":1,"b":"x","_computed":{"age":3}}"#);
-        // Only for the row, not for values inside it.
+        // Only the row has computed members, not the values inside it.
         let nested = picked(&outer(), &["some.a"], computed.clone());
         assert_eq!(nested, json!({ "some": { "a": 1 }, "_computed": { "age": 3 } }));
     }

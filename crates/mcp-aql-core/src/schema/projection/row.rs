@@ -1,4 +1,4 @@
-//! A row with only its selected fields.
+//! Serializes a row with only its selected fields.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use super::{Projected, Selection};
 /// The values of a row's computed fields, by name.
 pub(crate) type ComputedValues = Result<Map<String, Value>, serde_json::Error>;
 
-/// How rows of a type are displayed.
+/// Describes how rows of a type are displayed.
 pub struct View<T> {
-    /// The selected fields.
+    /// Selected fields.
     pub selection: Arc<Selection>,
-    /// Computes the selection's computed fields.
+    /// Computes the values of the selected computed fields.
     pub computed: fn(&T, &Selection) -> ComputedValues,
 }
 
@@ -30,7 +30,7 @@ impl<T> std::fmt::Debug for View<T> {
     }
 }
 
-/// A row as it is displayed.
+/// A row in the form in which it is displayed.
 pub struct DisplayedRow<'a, T> {
     /// The row.
     pub row: &'a T,

@@ -13,7 +13,7 @@ use crate::text::clean;
 use crate::vocab::json_type;
 
 impl Shape {
-    /// Adds all faults of `value` to `faults`.
+    /// Checks `value` and collects all violations in `faults`.
     pub fn check(&self, value: &Value, path: Path<'_>, shapes: &Shapes, faults: &mut Faults) {
         if faults.is_full() || !faults.step(path) {
             return;
@@ -99,7 +99,7 @@ impl Shape {
         self.accepts_null_within(shapes, MAX_UNIONS)
     }
 
-    /// Returns `true` if the shape, or a union inside of it down to a depth, accepts `null`.
+    /// Returns `true` if the shape accepts `null`. Unions inside it are searched down to this depth.
     fn accepts_null_within(&self, shapes: &Shapes, depth: usize) -> bool {
         self.nullable
             || match &self.kind {
@@ -126,7 +126,7 @@ impl Shape {
         });
     }
 
-    /// Whether the value has a JSON type of this shape, regardless of its content.
+    /// Returns `true` if the value has a JSON type of this shape, regardless of its content.
     pub(super) fn has_type_of(&self, value: &Value, shapes: &Shapes) -> bool {
         let shape = self.resolve(shapes);
         match (&shape.kind, value) {
@@ -218,7 +218,7 @@ fn check_field(
     }
 }
 
-/// Whether the only value of a map is an object with the map's values, which has one level too many.
+/// Returns `true` if a map has been wrapped in another object: its only value is an object with the map's values.
 fn is_around_map(
     object: &ObjectShape,
     fields: &Map<String, Value>,
@@ -239,7 +239,7 @@ fn is_around_map(
             .all(|(name, value)| each.has_type_of(value, shapes) && !object.refuses_key(name))
 }
 
-/// The fault of a map's key.
+/// Describes the violation of a map's key.
 fn key_fault(object: &ObjectShape, name: &str) -> FaultKind {
     let patterns: Vec<_> = object.keys.iter().map(|key| format!("'{key}'")).collect();
     let key = clean(name);
@@ -268,7 +268,7 @@ fn unknown_field(
     } else if let Some(place) = only_place(object, name, shapes) {
         Hint::Inside(place)
     } else {
-        // A field that is not sent is the more probable one.
+        // A field that the caller did not send is more probable.
         let absent = names().filter(|name| !sent.contains_key(*name));
         probable_field(name, absent)
             .or_else(|| nearest_name(name, names()))
@@ -278,7 +278,7 @@ fn unknown_field(
     FaultKind::Unknown { name: name.to_owned(), valid, hint }
 }
 
-/// The parts of a name that is the path of a field inside an object, such as `place.floor`.
+/// Splits a name into its parts if it is the path of a field inside an object, for example `place.floor`.
 fn path_of_field(object: &ObjectShape, name: &str, shapes: &Shapes) -> Option<Vec<String>> {
     let parts: Vec<_> = path_parts(name)?.into_iter().map(str::to_owned).collect();
     let (last, around) = parts.split_last()?;
@@ -291,7 +291,7 @@ fn path_of_field(object: &ObjectShape, name: &str, shapes: &Shapes) -> Option<Ve
     inner.fields.contains_key(last).then_some(parts)
 }
 
-/// The field that is probably meant: the one whose name differs only in its case, or a similar one.
+/// Returns the probably intended field. It has the same name in another case, or a similar name.
 fn probable_field<'a>(
     name: &str,
     names: impl IntoIterator<Item = &'a str> + Clone,
@@ -301,7 +301,8 @@ fn probable_field<'a>(
     same.or_else(|| probable_parameter(name, names))
 }
 
-/// Whether a value is an object with fields of the object around it, which has one level too many.
+/// Returns `true` if a value is an object with the fields of the surrounding object, and therefore one level too
+/// deep.
 fn is_around(object: &ObjectShape, value: &Value) -> bool {
     value.as_object().is_some_and(|members| {
         !members.is_empty() && members.keys().all(|name| object.fields.contains_key(name))

@@ -1,4 +1,4 @@
-//! Checks values against constraints, and describes the constraint that a value violates.
+//! Checks values against constraints, and describes the violated constraint.
 
 use mcp_aql_protocol::{Format, nearest_name, snake_case};
 use serde_json::Value;
@@ -7,18 +7,18 @@ use super::Checks;
 use super::describe::is_telling_bound;
 use crate::schema::constraint::{Bound, has_format};
 
-/// Texts of this length are usual, so that a message need not mention a longer limit.
+/// Strings of this length are common. A message need not mention such a maximum length, or a longer one.
 const USUAL_LENGTH: usize = 20;
 
 impl Checks {
-    /// The constraint that `value` violates, to complete the sentence "Parameter 'x' …".
+    /// Describes the constraint that `value` violates. The result completes the sentence "Parameter 'x' …".
     pub(super) fn broken_by(&self, value: &Value) -> Option<String> {
         if !self.allowed.is_empty() && !self.allowed.contains(value) {
             return Some(self.must_be_one(value));
         }
         match value {
             Value::Number(number) => {
-                // It would become infinite, which JSON cannot write.
+                // The number would become infinite, and JSON cannot represent this.
                 #[expect(clippy::cast_possible_truncation, reason = "the type has 32 bits")]
                 let exceeds = |number: f64| (number as f32).is_infinite();
                 match self.single && number.as_f64().is_some_and(exceeds) {
@@ -42,7 +42,7 @@ impl Checks {
         }
     }
 
-    /// The allowed values as text, if they are listed.
+    /// Returns the allowed values as strings, if they are listed.
     pub(crate) fn allowed_values(&self) -> Vec<String> {
         self.allowed.iter().map(plain).collect()
     }
@@ -71,7 +71,7 @@ impl Checks {
         (below || above).then(|| format!("must be {}", self.numbers(|_| true)))
     }
 
-    /// The range of a number, from the bounds that `shown` selects: `1 to 5`, `3 or more`.
+    /// Formats the range of a number from the bounds selected by `shown`: `1 to 5`, `3 or more`.
     fn numbers(&self, shown: impl Fn(Bound) -> bool) -> String {
         let [minimum, above, maximum, below] = [self.minimum, self.above, self.maximum, self.below]
             .map(|bound| bound.filter(|bound| shown(*bound)));
@@ -88,8 +88,8 @@ impl Checks {
         parts.join(" ")
     }
 
-    /// The constraint that callers do not expect, as in "Expected: integer, 1 to 5". Usual lengths of
-    /// texts are left out.
+    /// Returns the constraint that callers do not expect, for messages such as "Expected: integer, 1 to 5". Ordinary
+    /// lengths of strings are left out.
     pub(crate) fn rule(&self) -> Option<String> {
         if !self.allowed.is_empty() {
             return Some(format!("one of: {}", self.allowed_values().join(", ")));
@@ -107,7 +107,7 @@ impl Checks {
         (!parts.is_empty()).then(|| parts.join(", "))
     }
 
-    /// The length of texts, if callers do not expect it.
+    /// Returns the length of strings if callers do not expect it.
     pub(super) fn unusual_length(&self) -> Option<String> {
         let is_unusual = self.min_length.is_some_and(|least| least > 1)
             || self.max_length.is_some_and(|most| most < USUAL_LENGTH);
@@ -132,7 +132,7 @@ impl Checks {
         self.format.filter(|format| !has_format(*format, text)).map(|format| {
             let expected =
                 format!("must be in '{}' form, such as '{}'", format.as_str(), format.example());
-            // A caller who only sees the example would append its 'Z', whatever time zone is meant.
+            // A caller who only sees the example would append its 'Z', even if another time zone is meant.
             let lacks_offset =
                 format == Format::DateTime && has_format(format, &format!("{text}Z"));
             match lacks_offset {
@@ -143,7 +143,7 @@ impl Checks {
     }
 }
 
-/// `1 to 200`, `1 or more`, `up to 20`.
+/// Formats a range: `1 to 200`, `1 or more`, `up to 20`.
 fn range(least: Option<usize>, most: Option<usize>) -> String {
     match (least, most) {
         (Some(least), Some(most)) if least == most => format!("exactly {least}"),
@@ -165,7 +165,7 @@ fn plain_bound(bound: Bound) -> String {
     }
 }
 
-/// A scalar without quotation marks.
+/// Formats a scalar, strings without quotation marks.
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -12,20 +12,20 @@ use crate::schema::spec::InputSpec;
 /// Compiles JSON schemas and constraint tables into shapes, and collects problems.
 #[derive(Debug, Default)]
 pub struct Compiler {
-    /// The problems for `build()` to report.
+    /// Problems reported by `build()`.
     pub(crate) problems: Vec<String>,
-    /// The shapes of UPDATE inputs, by their names in introspection.
+    /// Shapes of UPDATE inputs, by their names in introspection.
     pub(crate) inputs: Shapes,
-    /// The tables of the inputs, by the resource's name.
+    /// Tables of the inputs, by the resource's name.
     pub(super) resources: Vec<(Arc<str>, InputSpec)>,
 }
 
-/// The maximum nesting depth of schemas. A deeper part accepts anything; the type itself still checks the
-/// value when it is decoded.
+/// Maximum nesting depth of schemas. A deeper part accepts any value. The Rust type still checks the value when it is
+/// decoded.
 const MAX_DEPTH: usize = 64;
 
 impl Compiler {
-    /// The shape that a JSON schema describes.
+    /// Compiles a JSON schema.
     pub fn schema(&mut self, schema: &Value) -> Shape {
         self.at_depth(schema, 0)
     }
@@ -41,7 +41,7 @@ impl Compiler {
         if let Some(description) = schema.get("description").and_then(Value::as_str) {
             shape.description = Some(description.to_owned());
         }
-        // Authors set it with `#[schemars(extend("sensitive" = true))]`.
+        // Authors set this with `#[schemars(extend("sensitive" = true))]`.
         shape.sensitive |= schema.get("sensitive") == Some(&Value::Bool(true));
         self.checks_of(schema, &mut shape.checks);
         shape
@@ -63,8 +63,8 @@ impl Compiler {
         let has_fields = schema.contains_key("properties");
         if let Some(alternatives) = parts("oneOf").or_else(|| parts("anyOf")) {
             if has_fields {
-                // A flattened enum: the fields depend on the variant, so the type's own decoding decides
-                // about names.
+                // A flattened enum. The fields depend on the variant, so only decoding into the Rust type can check
+                // the names.
                 let mut object = self.object(schema, depth);
                 object.rest = Rest::Open;
                 object.flattened.extend(self.each_of(alternatives, depth));
@@ -137,7 +137,7 @@ impl Compiler {
             None | Some(Value::Bool(true)) => Rest::Open,
             Some(each) => Rest::Each(Box::new(self.at_depth(each, depth + 1))),
         };
-        // Several flattened parts: the type's own decoding decides about names.
+        // With several flattened parts, only decoding into the Rust type can check the names.
         if let Some(parts) = schema.get("allOf") {
             object.rest = Rest::Open;
             object.flattened = self.each_of(parts.as_array().map_or(&[], Vec::as_slice), depth);
@@ -148,7 +148,7 @@ impl Compiler {
             let patterns = patterns.as_object().into_iter().flatten();
             for (pattern, each) in patterns {
                 object.others.push(self.at_depth(each, depth + 1));
-                // A pattern that this crate does not understand is left to the type's own decoding.
+                // A pattern that the crate `regex` does not support is left to the decoding of the Rust type.
                 object.keys.extend(regex::Regex::new(pattern).ok().filter(|_| is_map));
             }
             if object.keys.len() < object.others.len() {
@@ -223,7 +223,7 @@ impl Compiler {
     }
 }
 
-/// The shape that accepts exactly this value.
+/// Returns a shape that accepts exactly this value.
 fn constant(value: &Value) -> Shape {
     let mut shape = Shape::of(match value {
         Value::Null => Kind::Null,
@@ -239,7 +239,7 @@ fn constant(value: &Value) -> Shape {
     shape
 }
 
-/// Combines several shapes: `null` becomes a flag, and constant texts become one enumeration.
+/// Combines several shapes. `null` becomes a flag, and constant strings become one enumeration.
 fn unite(shapes: &mut Vec<Shape>) -> Shape {
     let before = shapes.len();
     shapes.retain(|shape| !matches!(shape.kind, Kind::Null));
@@ -271,7 +271,7 @@ fn enum_value(value: &EnumValue) -> Value {
     }
 }
 
-/// A bound as JSON.
+/// Converts a bound to JSON.
 pub(crate) fn bound_value(bound: Bound) -> Value {
     match bound {
         Bound::Int(number) => i64::try_from(number)
@@ -282,7 +282,7 @@ pub(crate) fn bound_value(bound: Bound) -> Value {
     }
 }
 
-/// The range of an integer type, by its name in schemars.
+/// Returns the range of an integer type, by its name in schemars.
 fn integer_range(format: &str) -> Option<(i128, i128)> {
     Some(match format {
         "int8" => (i8::MIN.into(), i8::MAX.into()),

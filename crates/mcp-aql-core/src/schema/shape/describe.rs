@@ -1,4 +1,4 @@
-//! Descriptions of shapes for introspection and messages.
+//! Describes shapes for introspection and messages.
 
 use serde_json::Value;
 
@@ -6,8 +6,8 @@ use super::compile::bound_value;
 use super::{Checks, Kind, Members, Rest, Shape, Shapes};
 use crate::schema::constraint::Bound;
 
-/// The name of a shape's type in introspection and messages: a JSON type, or a registered type if that is
-/// more specific (REQ-INT-22).
+/// Returns the name of a shape's type in introspection and messages. This is a JSON type, or the name of a registered
+/// type if it is more specific (REQ-INT-22).
 pub fn type_name(shape: &Shape, shapes: &Shapes) -> String {
     match &shape.kind {
         Kind::Any | Kind::Never => "any".to_owned(),
@@ -31,8 +31,8 @@ pub fn type_name(shape: &Shape, shapes: &Shapes) -> String {
     }
 }
 
-/// The name of a type inside a list without names, where no other member describes it: a list with the type of its
-/// items, such as `integer[2]`, and an enum by its name.
+/// Returns the name of a type inside a list without names, where no other member can describe it. A list is shown
+/// with the type of its items, for example `integer[2]`, and an enum with its name.
 pub(crate) fn item_name(shape: &Shape, shapes: &Shapes) -> String {
     const MAX_DEPTH: usize = 6;
     fn at(shape: &Shape, shapes: &Shapes, depth: usize) -> String {
@@ -67,7 +67,7 @@ pub fn describe(shape: &Shape, shapes: &Shapes, into: &mut Members) {
     describe_at(shape, shapes, into, 0);
 }
 
-/// Describes a shape up to a maximum depth, because a list type may contain itself.
+/// Describes a shape up to a maximum depth. The limit is needed because a list type may contain itself.
 fn describe_at(shape: &Shape, shapes: &Shapes, into: &mut Members, depth: usize) {
     const MAX_DEPTH: usize = 6;
     into.put("type", type_name(shape, shapes));
@@ -78,7 +78,7 @@ fn describe_at(shape: &Shape, shapes: &Shapes, into: &mut Members, depth: usize)
     }
     let items = match &target.kind {
         Kind::Array(items) => Some(items),
-        // The protocol has no member for a map: its values are described like the items of a list.
+        // The protocol has no member for a map, so its values are described like the items of a list.
         Kind::Object(object)
             if object.fields.is_empty() && matches!(shape.kind, Kind::Object(_)) =>
         {
@@ -112,9 +112,10 @@ fn describe_checks(checks: &Checks, into: &mut Members) {
     into.put_some("format", format.or_else(|| checks.other_format.clone()));
 }
 
-/// Whether a bound says more than the width of an integer type. Bounds of 32 bits, bounds beyond ±(2^53 -
-/// 1), which JSON parsers do not represent exactly (REQ-ENC-05), and the 0 of unsigned types are not
-/// described, but checked.
+/// Returns `true` if a bound says more than the width of an integer type.
+///
+/// Other bounds are checked, but not described. These are bounds of 32 bits, the 0 of unsigned types, and bounds
+/// beyond ±(2^53 - 1), because JSON parsers do not represent them exactly (REQ-ENC-05).
 fn is_telling(value: &Value) -> bool {
     const SAFE: f64 = 9_007_199_254_740_991.0;
     let width = [i64::from(i32::MIN), i64::from(i32::MAX), i64::from(u32::MAX)];
@@ -122,13 +123,15 @@ fn is_telling(value: &Value) -> bool {
         && !value.as_i64().is_some_and(|number| width.contains(&number))
 }
 
-/// Whether a bound of a number says more than its type, so that a message should mention it.
+/// Returns `true` if a bound says more than the type of the number. Only such bounds are worth mentioning in a
+/// message.
 pub(super) fn is_telling_bound(checks: &Checks, bound: Bound) -> bool {
     let is_count = checks.counts && matches!(bound, Bound::Int(0));
     !is_count && is_telling(&bound_value(bound))
 }
 
-/// The constraints without a member in the protocol's parameter form, as a sentence for the description.
+/// Describes the constraints without a member in the protocol's description of parameters, as a sentence. Examples
+/// are "1 to 3 items." and "More than 0."
 pub fn further_constraints(shape: &Shape, shapes: &Shapes) -> Option<String> {
     let target = shape.resolve(shapes);
     let pick = |of: fn(&Checks) -> Option<usize>| of(&shape.checks).or_else(|| of(&target.checks));

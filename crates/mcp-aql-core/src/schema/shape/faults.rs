@@ -1,4 +1,4 @@
-//! The faults of a value, with their paths.
+//! The violations found in a value, with their paths.
 
 use std::fmt;
 
@@ -7,17 +7,17 @@ use serde_json::Value;
 use super::{Shape, Shapes};
 use crate::text::shorten;
 
-/// A fault of a value and its path.
+/// A violation in a value, and its path.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fault {
-    /// The dotted path inside the parameter: `metadata.owner`, `tags[2]`.
+    /// Dotted path inside the parameter: `metadata.owner`, `tags[2]`.
     pub path: String,
     pub(crate) kind: FaultKind,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum FaultKind {
-    /// The JSON type is wrong. The hint is the next step.
+    /// The JSON type is wrong. The hint describes what to send instead.
     Type { expected: String, actual: &'static str, hint: Option<String> },
     /// A nested object lacks a required field.
     Missing { expected: String },
@@ -25,35 +25,37 @@ pub(crate) enum FaultKind {
     Unknown { name: String, valid: Vec<String>, hint: Hint },
     /// Only the adapter may set the field.
     ReadOnly,
-    /// The value violates a constraint. The text completes the sentence "Parameter 'x' …".
+    /// The value violates a constraint. The string completes the sentence "Parameter 'x' …".
     Value { expectation: String },
 }
 
 impl FaultKind {
-    /// An unknown field, with the one that is probably meant.
+    /// Creates the violation for an unknown field. `near` is the probably intended field.
     pub(super) fn unknown(name: &str, valid: Vec<String>, near: Option<&str>) -> Self {
         let hint = near.map_or(Hint::None, |near| Hint::Name(near.to_owned()));
         Self::Unknown { name: name.to_owned(), valid, hint }
     }
 }
 
-/// The most likely intention behind an unknown name.
+/// The probable intention of a caller who sends an unknown name.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Hint {
     None,
     /// Another field.
     Name(String),
-    /// The identifier that belongs beside `input`.
+    /// An identifier. It belongs next to `input`, not inside it.
     Identifier,
-    /// The field exists further inside: the path from the object, such as `address` or `items[]`.
+    /// A field of an object further inside. The string is the path to that object, for example `address` or
+    /// `items[]`.
     Inside(String),
-    /// The value has fields of the object around it.
+    /// The surrounding object, because the value has its fields.
     Around,
-    /// The name is the path of a field, such as `place.floor`: the path's parts.
+    /// The path of a field, for example `address.city`, as a list of its parts.
     Path(Vec<String>),
 }
 
-/// The path from a parameter to a value inside it. It is only formatted for a fault.
+/// The path from a parameter to a value inside it. It borrows its parts, and is only formatted if a violation is
+/// found.
 #[derive(Clone, Copy)]
 pub enum Path<'a> {
     /// A parameter.
@@ -74,22 +76,23 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-/// The faults of a value, up to a maximum number of faults and steps.
+/// The violations in a value. Their number is limited, and so is the number of steps to find them.
 ///
-/// A union tries its variants in order, so a recursive union can take exponentially many steps for a small
-/// value. The maximum is far above the steps of other requests within the limits.
+/// A union tries its variants in order, so a recursive union can take exponentially many steps for a small value. The
+/// limit is far above the steps of other requests.
 #[derive(Debug)]
 pub struct Faults {
     list: Vec<Fault>,
     steps: u32,
-    /// Whether a variant fits, while it is tried. Faults are not stored meanwhile.
+    /// While a variant of a union is tried, contains `true` as long as the variant fits. Violations are not stored
+    /// meanwhile.
     trial: Option<bool>,
 }
 
-/// The maximum number of reported faults.
+/// Maximum number of reported violations.
 const MAX_FAULTS: usize = 20;
 const MAX_STEPS: u32 = 4_000_000;
-/// The maximum number of steps to find a hint for one fault.
+/// Maximum number of steps to find a hint for one violation.
 const MAX_HINT_STEPS: u32 = 10_000;
 
 impl Default for Faults {
@@ -99,18 +102,18 @@ impl Default for Faults {
 }
 
 impl Faults {
-    /// Whether a shape accepts a value that the caller may have meant.
+    /// Returns `true` if a shape accepts a value that the caller may have meant.
     pub(super) fn accepts(shape: &Shape, value: &Value, path: Path<'_>, shapes: &Shapes) -> bool {
         let mut faults = Self { steps: MAX_HINT_STEPS, ..Self::default() };
         faults.fits(|faults| shape.check(value, path, shapes, faults))
     }
 
-    /// Returns the faults.
+    /// Returns the violations.
     pub fn into_vec(self) -> Vec<Fault> {
         self.list
     }
 
-    /// Returns whether the value has no fault.
+    /// Returns `true` if no violation was found.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
@@ -119,7 +122,7 @@ impl Faults {
         self.push_with(path, || kind);
     }
 
-    /// Adds a fault, which is only described if it will be reported.
+    /// Adds a violation. It is only described if it will be reported.
     pub(super) fn push_with(&mut self, path: Path<'_>, kind: impl FnOnce() -> FaultKind) {
         if let Some(fits) = &mut self.trial {
             *fits = false;
@@ -128,7 +131,7 @@ impl Faults {
         }
     }
 
-    /// Replaces the hint of the last fault, if its type is wrong.
+    /// Replaces the hint of the last violation if its type is wrong.
     pub(super) fn hint_last(&mut self, text: &str) {
         if let Some(Fault { kind: FaultKind::Type { hint, .. }, .. }) = self.list.last_mut()
             && self.trial.is_none()
@@ -137,13 +140,13 @@ impl Faults {
         }
     }
 
-    /// Replaces the faults since there were `count` by one.
+    /// Replaces all violations after the first `count` by one.
     pub(super) fn replace_from(&mut self, count: usize, path: Path<'_>, kind: FaultKind) {
         self.list.truncate(count);
         self.push(path, kind);
     }
 
-    /// Removes the faults since there were `count`.
+    /// Removes all violations after the first `count`.
     pub(super) fn forget_from(&mut self, count: usize) {
         match &mut self.trial {
             Some(fits) => *fits = self.list.len() == count,
@@ -151,27 +154,27 @@ impl Faults {
         }
     }
 
-    /// Whether a variant of a union is tried, so that faults are not reported.
+    /// Returns `true` while a variant of a union is tried. Violations are not reported then.
     pub(super) fn is_trial(&self) -> bool {
         self.trial.is_some()
     }
 
-    /// Whether no further fault will be reported.
+    /// Returns `true` if no further violation will be reported.
     pub(super) fn is_full(&self) -> bool {
         self.trial == Some(false) || self.list.len() >= MAX_FAULTS
     }
 
-    /// The number of faults so far, to detect new ones.
+    /// Returns the number of violations. Compare it with an earlier number to detect new ones.
     pub(super) fn count(&self) -> usize {
         self.list.len() + usize::from(self.trial == Some(false))
     }
 
-    /// Whether the maximum number of steps is reached.
+    /// Returns `true` if the maximum number of steps was reached.
     pub(super) fn is_exhausted(&self) -> bool {
         self.steps == 0
     }
 
-    /// Counts a step. Returns `false`, and adds a fault, if the maximum is reached.
+    /// Counts a step. If the maximum is reached, adds a violation and returns `false`.
     pub(super) fn step(&mut self, path: Path<'_>) -> bool {
         if self.steps > 1 {
             self.steps -= 1;
@@ -189,7 +192,7 @@ impl Faults {
         false
     }
 
-    /// Whether `check` finds no fault. Its steps count.
+    /// Returns `true` if `check` finds no violation. Its steps count.
     pub(super) fn fits(&mut self, check: impl FnOnce(&mut Self)) -> bool {
         let outer = self.trial.replace(true);
         check(self);

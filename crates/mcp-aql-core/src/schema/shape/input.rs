@@ -9,7 +9,7 @@ use super::{FieldShape, Kind, MergeRules, ObjectShape, Rest, Shape, Shapes};
 use crate::schema::spec::{InputFieldSpec, InputSpec, Merge, SchemaFn};
 
 impl Compiler {
-    /// The shape of an UPDATE operation's `input`.
+    /// Returns the shape of an UPDATE operation's `input`.
     pub(crate) fn input(
         &mut self,
         spec: &InputSpec,
@@ -19,7 +19,8 @@ impl Compiler {
         self.inputs.get(&name).cloned().unwrap_or_default()
     }
 
-    /// Compiles the input of a resource once and returns its name, so that a resource may contain itself.
+    /// Compiles the input of a resource and returns its name. The name is registered before the fields are compiled,
+    /// so that a resource may contain itself.
     fn input_name(
         &mut self,
         spec: &InputSpec,
@@ -48,8 +49,8 @@ impl Compiler {
         name
     }
 
-    /// Lets [`overlay_resources`](Self::overlay_resources) apply the constraints of a resource and of those
-    /// inside it, although no operation updates them.
+    /// Registers a resource that no operation updates. [`overlay_resources`](Self::overlay_resources) then applies
+    /// its constraints, and those of the resources inside it.
     pub(crate) fn add_resource(
         &mut self,
         spec: &InputSpec,
@@ -71,10 +72,11 @@ impl Compiler {
         }
     }
 
-    /// Applies the constraints of resources to the shapes of their types, so that a field is checked and
-    /// described in the same way wherever its type occurs. A type that is flattened into another one is
-    /// only visible through its fields. If all of them are present, its sensitive fields are treated as
-    /// sensitive there too.
+    /// Applies the constraints of resources to the shapes of their types. A field is then checked and described in
+    /// the same way wherever its type occurs.
+    ///
+    /// A type flattened into another one is only recognizable by its fields. If all of them are present, its
+    /// sensitive fields are treated as sensitive there, too.
     pub(crate) fn overlay_resources<'a>(
         &mut self,
         shapes: &'a mut Shapes,
@@ -135,7 +137,7 @@ impl Compiler {
         shape
     }
 
-    /// The shape of a value that is merged with a stored one in this way.
+    /// Returns the shape of a value with this merge rule.
     fn merging(
         &mut self,
         merge: Merge,
@@ -168,7 +170,7 @@ impl Compiler {
     }
 }
 
-/// The name of a resource's input: `TaskUpdate` for a `Task`.
+/// Returns the name of a resource's input: `TaskUpdate` for a `Task`.
 pub fn input_name(schema: &Value) -> String {
     format!("{}Update", resource_name(schema))
 }

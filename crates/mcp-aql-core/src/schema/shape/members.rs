@@ -4,7 +4,7 @@ use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// A JSON object that keeps the order of its members.
+/// A JSON object that keeps the order of its members. Introspection uses it for its entries.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Members(Vec<(&'static str, Node)>);
 
@@ -17,7 +17,7 @@ pub enum Node {
     Object(Members),
     /// A list of objects.
     List(Vec<Members>),
-    /// JSON text as its author wrote it.
+    /// JSON as its author wrote it, with the original order of members.
     Text(Box<RawValue>),
 }
 
@@ -41,7 +41,7 @@ impl Members {
         self.put(key, Node::List(list));
     }
 
-    /// Sets a member to JSON text, which keeps its order.
+    /// Sets a member to JSON that keeps its order. Invalid JSON is ignored.
     pub(crate) fn put_text(&mut self, key: &'static str, json: &str) {
         if let Ok(text) = RawValue::from_string(json.to_owned()) {
             self.put(key, Node::Text(text));
@@ -55,7 +55,7 @@ impl Members {
         }
     }
 
-    /// A member's text.
+    /// Returns the value of a member if it is a string.
     pub fn text(&self, key: &str) -> Option<&str> {
         self.0.iter().find_map(|(known, node)| match node {
             Node::Value(Value::String(text)) if *known == key => Some(text.as_str()),
@@ -63,7 +63,7 @@ impl Members {
         })
     }
 
-    /// Returns the object as JSON text.
+    /// Serializes the object as JSON.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_else(|_| "null".to_owned())
     }

@@ -1,5 +1,7 @@
-//! Shapes of values. A shape is compiled once from a type's JSON schema and the operation's constraints. It
-//! checks values and describes itself, so that accepted values are the documented ones (REQ-INT-20).
+//! Shapes of values.
+//!
+//! A shape is compiled once from a type's JSON schema and the operation's constraints. It checks values and also
+//! describes itself, so that the documented values are exactly the accepted ones (REQ-INT-20).
 
 mod check;
 mod checks;
@@ -33,20 +35,20 @@ pub(crate) use sketch::expected_form;
 
 use crate::schema::constraint::Bound;
 
-/// The shape of a value.
+/// Describes which values are accepted.
 #[derive(Debug, Clone, Default)]
 pub struct Shape {
-    /// The kind of the value.
+    /// Kind of the value.
     pub kind: Kind,
-    /// Whether `null` is accepted too.
+    /// If `true`, `null` is accepted in addition.
     pub nullable: bool,
-    /// The constraints beyond the type.
+    /// Constraints beyond the type.
     pub checks: Checks,
-    /// The description by the author of the type.
+    /// Description by the author of the type.
     pub description: Option<String>,
-    /// Whether the value is masked in logs.
+    /// If `true`, the value is masked in logs.
     pub sensitive: bool,
-    /// The form of the value in messages, where the shape leaves its members open.
+    /// Form of the value in messages, for a shape that does not know its members.
     pub form: Option<String>,
 }
 
@@ -56,7 +58,7 @@ pub enum Kind {
     /// Any value.
     #[default]
     Any,
-    /// Nothing is accepted.
+    /// No value is accepted.
     Never,
     /// `null`.
     Null,
@@ -66,11 +68,11 @@ pub enum Kind {
     Integer,
     /// A number.
     Number,
-    /// A text.
+    /// A string.
     String,
-    /// A list of values of one shape.
+    /// A list whose items have one shape.
     Array(Box<Shape>),
-    /// A list with a fixed number of values.
+    /// A list with a fixed number of items.
     Tuple(Vec<Shape>),
     /// An object.
     Object(Box<ObjectShape>),
@@ -80,33 +82,33 @@ pub enum Kind {
     Named(Arc<str>),
 }
 
-/// The fields of an object.
+/// The members of an object.
 #[derive(Debug, Clone, Default)]
 pub struct ObjectShape {
-    /// The known fields.
+    /// Known fields.
     pub fields: BTreeMap<String, FieldShape>,
-    /// The field names in the order of descriptions.
+    /// Names of the fields in the order of descriptions.
     pub order: Vec<String>,
-    /// The accepted members beyond the known fields.
+    /// Members accepted in addition to the known fields.
     pub rest: Rest,
-    /// The shapes of flattened enums. The type's own decoding checks them. Their
-    /// sensitive fields are redacted.
+    /// Shapes of flattened enums. They are checked by decoding into the Rust type, and are used here to mask
+    /// sensitive fields.
     pub flattened: Vec<Shape>,
-    /// Like [`Rest::Each`], for values that the type's own decoding checks.
+    /// Like [`Rest::Each`], for values checked by decoding into the Rust type.
     pub others: Vec<Shape>,
-    /// The patterns of the keys of a map, one of which a key must match.
+    /// Patterns for the keys of a map. A key must match one of them.
     pub keys: Vec<regex::Regex>,
-    /// The rules of merging, for the `input` of an UPDATE operation and the objects that merge inside it.
+    /// Merge rules. They are set for the `input` of an UPDATE operation, and for merged objects inside it.
     pub merge: Option<MergeRules>,
 }
 
 impl ObjectShape {
-    /// Whether a name that is not a field violates the rule for the keys of a map.
+    /// Returns `true` if an unknown name violates the rule for the keys of a map.
     pub(crate) fn refuses_key(&self, name: &str) -> bool {
         !self.keys.is_empty() && !self.keys.iter().any(|key| key.is_match(name))
     }
 
-    /// The possible shapes of the value with this name.
+    /// Returns the possible shapes of the value with this name.
     pub(crate) fn forms_of<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a Shape> {
         let field = self.fields.get(name);
         let each = match &self.rest {
@@ -121,18 +123,18 @@ impl ObjectShape {
 /// A field of an object.
 #[derive(Debug, Clone)]
 pub struct FieldShape {
-    /// The shape of its value.
+    /// Shape of its value.
     pub shape: Shape,
-    /// Whether the field must be given.
+    /// If `true`, the field must be present.
     pub required: bool,
-    /// The value of an omitted field, unless it is null.
+    /// Value of an omitted field, unless it is `null`.
     pub default: Option<Value>,
 }
 
-/// The accepted members of an object beyond its known fields.
+/// The members accepted in addition to the known fields of an object.
 #[derive(Debug, Clone, Default)]
 pub enum Rest {
-    /// None: unknown names are refused.
+    /// None. Unknown names are rejected.
     #[default]
     Closed,
     /// Any.
@@ -141,45 +143,45 @@ pub enum Rest {
     Each(Box<Shape>),
 }
 
-/// The further rules of UPDATE input (REQ-UPD-04 to REQ-UPD-10).
+/// Additional rules of UPDATE input (REQ-UPD-04 to REQ-UPD-10).
 #[derive(Debug, Clone, Default)]
 pub struct MergeRules {
-    /// The fields that identify the resource, which are parameters beside `input`.
+    /// Fields that identify the resource. They are parameters next to `input`.
     pub(crate) identifiers: &'static [&'static str],
-    /// The fields that only the adapter may set.
+    /// Fields that only the adapter may set.
     pub read_only: &'static [&'static str],
 }
 
 /// The constraints of a value beyond its type.
 #[derive(Debug, Clone, Default)]
 pub struct Checks {
-    /// The only allowed values; any if it is empty.
+    /// The only allowed values. If it is empty, all values are allowed.
     pub allowed: Vec<Value>,
-    /// The smallest allowed number.
+    /// Smallest allowed number.
     pub minimum: Option<Bound>,
-    /// The largest allowed number.
+    /// Largest allowed number.
     pub maximum: Option<Bound>,
-    /// Whether the minimum is 0 because of an unsigned type: it is checked, but not described.
+    /// If `true`, the minimum is 0 because the type is unsigned. It is checked, but not described.
     pub counts: bool,
-    /// Whether the type of the number has 32 bits and a fraction. Its range is checked, but not described.
+    /// If `true`, the number is an `f32`. Its range is checked, but not described.
     pub single: bool,
-    /// A number that the value must exceed.
+    /// Exclusive lower bound.
     pub above: Option<Bound>,
-    /// A number that the value must stay below.
+    /// Exclusive upper bound.
     pub below: Option<Bound>,
-    /// The minimum number of characters.
+    /// Minimum number of characters.
     pub min_length: Option<usize>,
-    /// The maximum number of characters.
+    /// Maximum number of characters.
     pub max_length: Option<usize>,
-    /// The patterns that the text must match.
+    /// Patterns that a string must match.
     pub patterns: Vec<regex::Regex>,
-    /// The format of the text.
+    /// Format of a string.
     pub format: Option<Format>,
-    /// A format that is not checked, as the type's author wrote it.
+    /// An unchecked format, as written by the type's author.
     pub other_format: Option<String>,
-    /// The minimum number of items.
+    /// Minimum number of items.
     pub min_items: Option<usize>,
-    /// The maximum number of items.
+    /// Maximum number of items.
     pub max_items: Option<usize>,
 }
 
@@ -192,7 +194,7 @@ impl Shape {
         Self { kind, ..Self::default() }
     }
 
-    /// Sets the form of the value in messages, for an object whose members are checked elsewhere.
+    /// Sets the form shown in messages. Use it for an object whose members are checked elsewhere.
     #[must_use]
     pub fn with_form(self, form: String) -> Self {
         Self { form: Some(form), ..self }
@@ -222,7 +224,7 @@ impl Shape {
         }
     }
 
-    /// Calls `take` for the objects in the shape that have no names.
+    /// Calls `take` for all unnamed objects in the shape.
     pub(crate) fn each_object(&mut self, take: &mut impl FnMut(&mut ObjectShape)) {
         match &mut self.kind {
             Kind::Array(items) => items.each_object(take),
@@ -249,7 +251,8 @@ impl Shape {
         }
     }
 
-    /// Follows names to the shape behind them. It also ends for a type that only refers to itself.
+    /// Follows names to the shape behind them. The number of steps is limited, because a type may only refer to
+    /// itself.
     pub fn resolve<'a>(&'a self, shapes: &'a Shapes) -> &'a Self {
         let mut shape = self;
         for _ in 0..64 {

@@ -1,13 +1,13 @@
-//! Finds the place of a field by its name.
+//! Finds the objects that have a field with a certain name, for hints about misplaced fields.
 
 use super::{Kind, ObjectShape, Shape, Shapes};
 
-/// The maximum depth of a search. A type may contain itself.
+/// Maximum depth of a search. The limit is needed because a type may contain itself.
 const MAX_DEPTH: usize = 6;
-/// The maximum number of objects that a search visits.
+/// Maximum number of objects visited by a search.
 const MAX_VISITS: usize = 500;
 
-/// Returns the paths of the objects inside the value at `path` that have a field of this name, such as
+/// Returns the paths of all objects inside the value at `path` that have a field with this name, for example
 /// `order.address` or `items[]`.
 pub(crate) fn places(shape: &Shape, path: &str, name: &str, shapes: &Shapes) -> Vec<String> {
     let mut search = Search { name, shapes, found: Vec::new(), visits: 0 };
@@ -15,7 +15,8 @@ pub(crate) fn places(shape: &Shape, path: &str, name: &str, shapes: &Shapes) -> 
     search.found
 }
 
-/// Returns the path from an object to the only object inside it that has a field.
+/// Returns the path from an object to the only object inside it that has this field. Returns `None` if there are
+/// several.
 pub(super) fn only_place(object: &ObjectShape, name: &str, shapes: &Shapes) -> Option<String> {
     let mut search = Search { name, shapes, found: Vec::new(), visits: 0 };
     search.inside(object, "", 0);

@@ -1,23 +1,27 @@
-//! Short forms of shapes for error messages, such as `{ field, order?: 'asc'|'desc' }`.
+//! Formats shapes in short for error messages: `{ field, order?: 'asc'|'desc' }`.
 
 use super::describe::is_telling_bound;
 use super::{Checks, Kind, ObjectShape, Rest, Shape, Shapes, type_name};
 
-/// The maximum length of a form in bytes. A longer form shows fewer levels.
+/// Maximum length of a form in bytes. A longer form is shown with fewer levels.
 const MAX_BYTES: usize = 400;
-/// The maximum number of levels of a form.
+/// Maximum number of levels of a form.
 const MAX_LEVELS: usize = 4;
-/// The maximum length of the values of an enum inside a form, in bytes.
+/// Maximum length of the values of an enum inside a form, in bytes.
 const MAX_ENUM_BYTES: usize = 120;
 
-/// Returns the form of a value: the names of an object's fields, `?` after optional ones, and the
-/// types of the fields that are not plain text.
+/// Formats a value: the names of an object's fields with `?` after optional ones, and the types of all fields except
+/// plain strings.
+///
+/// ```text
+/// { title, priority?: 1..5, tags?: [string] }
+/// ```
 pub(crate) fn sketch(shape: &Shape, shapes: &Shapes) -> String {
     let forms = (1..=MAX_LEVELS).rev().map(|levels| form(shape, shapes, levels));
     forms.into_iter().find(|text| text.len() <= MAX_BYTES).unwrap_or_else(|| kind(shape, shapes))
 }
 
-/// Returns the type of a parameter, with what a caller has to know to send a valid value.
+/// Returns the type of a parameter, with everything that a caller must know to send a valid value.
 pub(crate) fn expected_form(shape: &Shape, shapes: &Shapes) -> String {
     let name = type_name(shape, shapes);
     let rule = rule(shape, shapes).map(|rule| format!(", {rule}")).unwrap_or_default();
@@ -31,12 +35,12 @@ pub(crate) fn expected_form(shape: &Shape, shapes: &Shapes) -> String {
     form + &rule
 }
 
-/// The constraint of a value that is not obvious, in words.
+/// Describes a constraint of a value in words, unless it is obvious.
 pub(super) fn rule(shape: &Shape, shapes: &Shapes) -> Option<String> {
     shape.checks.rule().or_else(|| shape.resolve(shapes).checks.rule())
 }
 
-/// Whether a form says nothing about the members of an object.
+/// Returns `true` if the form of an object would not show any member.
 fn is_open(object: &ObjectShape) -> bool {
     object.fields.is_empty() && !matches!(object.rest, Rest::Each(_))
 }
@@ -73,8 +77,8 @@ fn form(shape: &Shape, shapes: &Shapes, levels: usize) -> String {
     }
 }
 
-/// Returns the form of a part. The fields of an object are a level. So is the name of another type, because a list or
-/// a union may contain itself without an object.
+/// Returns the form of a part. The fields of an object are one level. The name of another type is a level as well,
+/// because a list or a union may contain itself without an object in between.
 fn part(shape: &Shape, shapes: &Shapes, levels: usize) -> String {
     let is_object = matches!(shape.resolve(shapes).kind, Kind::Object(_));
     match &shape.kind {
@@ -99,7 +103,7 @@ fn members(object: &ObjectShape, shapes: &Shapes, levels: usize) -> String {
     if members.is_empty() { "object".to_owned() } else { format!("{{ {} }}", members.join(", ")) }
 }
 
-/// The constraint of a scalar inside a form.
+/// Formats the constraint of a scalar inside a form.
 fn short_rule(checks: &Checks) -> Option<String> {
     if !checks.allowed.is_empty() {
         let values = checks.allowed_values();
@@ -119,7 +123,7 @@ fn short_rule(checks: &Checks) -> Option<String> {
         return Some(format!("/{pattern}/"));
     }
     if let Some(length) = checks.unusual_length() {
-        // In a form, "or" stands between variants.
+        // In a form, "or" separates variants.
         return Some(length.replace(" or more", "+"));
     }
     let bound = |bound| Some(bound).filter(|bound| is_telling_bound(checks, *bound));

@@ -1,4 +1,4 @@
-//! The next step after a value of the wrong type.
+//! Suggests what to send instead of a value of the wrong type.
 
 use serde_json::{Map, Value};
 
@@ -7,8 +7,13 @@ use super::sketch::{rule, sketch};
 use super::{Kind, Path, Rest, Shape, Shapes, type_name};
 use crate::text::parsed_json;
 
-/// Returns how to send a value that has the wrong type. The text never repeats the value, which may
-/// be a secret.
+/// Describes how to send a value of the wrong type. The hint never repeats the value, because it may be a secret.
+///
+/// ```text
+/// 2.5 for an integer     →  Send a whole number
+/// ["a"] for a string     →  Send one value, not a list
+/// "yes" for a boolean    →  Send true or false
+/// ```
 pub(super) fn type_hint(
     shape: &Shape,
     value: &Value,
@@ -46,7 +51,7 @@ pub(super) fn type_hint(
     }
 }
 
-/// Returns a change of the value that makes its type right.
+/// Returns a change of the value that corrects its type.
 fn change_of_value(
     shape: &Shape,
     value: &Value,
@@ -86,14 +91,15 @@ fn change_of_value(
     }
 }
 
-/// Whether an object holds a value for the whole, not what to add to it or to remove from it.
+/// Returns `true` unless the object only describes a change of a value. Such objects have members like `add` or
+/// `$push`.
 fn is_replacement(members: &Map<String, Value>) -> bool {
     const CHANGES: [&str; 9] =
         ["add", "append", "insert", "prepend", "pull", "push", "remove", "delete", "addToSet"];
     members.keys().all(|name| !CHANGES.contains(&name.trim_start_matches('$')))
 }
 
-/// Whether a value has the required fields of an object.
+/// Returns `true` if a value has the required fields of an object.
 fn has_required(shape: &Shape, value: &Value, shapes: &Shapes) -> bool {
     match (&shape.resolve(shapes).kind, value) {
         (Kind::Object(object), Value::Object(members)) => {
@@ -106,7 +112,7 @@ fn has_required(shape: &Shape, value: &Value, shapes: &Shapes) -> bool {
     }
 }
 
-/// Whether a text is the JSON of a value of the right type.
+/// Returns `true` if a string contains the JSON of a value of the right type.
 fn is_json_of(text: &str, accepts: impl Fn(&Value) -> bool) -> bool {
     parsed_json(text).is_some_and(|value| !value.is_null() && accepts(&value))
 }

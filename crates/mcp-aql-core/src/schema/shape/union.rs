@@ -1,4 +1,4 @@
-//! Checks of unions.
+//! Checks values against unions.
 
 use mcp_aql_protocol::nearest_name;
 use serde_json::Value;
@@ -10,8 +10,10 @@ use super::{Kind, Rest, Shape, Shapes, type_name};
 use crate::text::parsed_json;
 
 impl Shape {
-    /// A value fits if one variant accepts it. Otherwise, the faults are those of the variant that the value's tags
-    /// name, or of the variants with the value's JSON type.
+    /// Checks a value against a union. The value fits if one variant accepts it.
+    ///
+    /// Otherwise, the reported violations are those of one variant. It is selected by the tags of the value, or by
+    /// its JSON type.
     pub(super) fn check_union(
         &self,
         variants: &[Self],
@@ -71,7 +73,8 @@ impl Shape {
         }
     }
 
-    /// Whether the value has a constant field of this variant (its tag), or its only field.
+    /// Returns `true` if the value has the tags of this variant. For a variant without tags, returns `true` if the
+    /// value has its only field. Tags are constant fields.
     fn is_named_by(&self, value: &Value) -> bool {
         let (Kind::Object(object), Value::Object(fields)) = (&self.kind, value) else {
             return false;
@@ -87,7 +90,8 @@ impl Shape {
     }
 }
 
-/// Checks the variant that a value names. A variant without a tag may have the same members.
+/// Checks the variant named by a value. Another variant may still accept the value, if it has the same members but no
+/// tag.
 fn check_named(
     named: &Shape,
     all: &[&Shape],
@@ -110,10 +114,10 @@ fn check_named(
     }
 }
 
-/// The maximum depth of unions inside unions. A union may contain itself.
+/// Maximum depth of unions inside unions. The limit is needed because a union may contain itself.
 pub(super) const MAX_UNIONS: usize = 8;
 
-/// Adds the variants of a union, and those of the unions among them.
+/// Adds the variants of a union, including those of nested unions.
 fn add_variants<'a>(
     variants: &'a [Shape],
     shapes: &'a Shapes,
@@ -128,8 +132,8 @@ fn add_variants<'a>(
     }
 }
 
-/// Returns the fault of a value that names a variant in the way of variants of another type: a text in place of an
-/// object, or an object around a text. The value has no form of the union.
+/// Describes a value that names a variant in the form of another kind of variant: a string instead of an object, or
+/// an object around a string. Such a value does not have any form of the union.
 fn other_form(
     union: &Shape,
     variants: &[&Shape],
@@ -188,7 +192,7 @@ fn text_in_place_of_object(
     (has_objects && !is_near).then(|| forms_fault(union, shapes))
 }
 
-/// The first variant that accepts a value.
+/// Returns the first variant that accepts a value.
 fn accepting<'a>(
     variants: &[&'a Shape],
     value: &Value,
@@ -198,7 +202,7 @@ fn accepting<'a>(
     variants.iter().copied().find(|variant| Faults::accepts(variant, value, path, shapes))
 }
 
-/// The only member of the objects of a variant.
+/// Returns the name of the only member, if the objects of a variant have exactly one.
 fn only_member<'a>(variant: &'a Shape, shapes: &'a Shapes) -> Option<&'a String> {
     match &variant.resolve(shapes).kind {
         Kind::Object(object) => match object.order.as_slice() {

@@ -1,4 +1,4 @@
-//! Explains why an object fits no variant of a union.
+//! Explains why an object does not fit any variant of a union.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::faults::{FaultKind, Faults, Hint, Path};
 use super::sketch::sketch;
 use super::{FieldShape, Kind, ObjectShape, Rest, Shape, Shapes};
 
-/// The constant fields of a variant, which name it.
+/// Returns the tags of a variant: its required constant fields.
 pub(super) fn tags(object: &ObjectShape) -> impl Iterator<Item = (&str, &Value)> {
     object.fields.iter().filter_map(|(name, field)| match field.shape.checks.allowed.as_slice() {
         [only] if field.required => Some((name.as_str(), only)),
@@ -17,11 +17,11 @@ pub(super) fn tags(object: &ObjectShape) -> impl Iterator<Item = (&str, &Value)>
     })
 }
 
-/// A variant that is an object.
+/// A variant for objects.
 pub(super) type Variant<'a> = (&'a Shape, &'a ObjectShape);
 
-/// Reports why an object fits no variant: its tag is missing or wrong, or the faults of the variant
-/// that it resembles most.
+/// Reports why an object does not fit any variant. Either its tag is missing or wrong, or the violations are those of
+/// the most similar variant.
 pub(super) fn explain(
     union: &Shape,
     mut variants: Vec<Variant<'_>>,
@@ -30,7 +30,7 @@ pub(super) fn explain(
     shapes: &Shapes,
     faults: &mut Faults,
 ) {
-    // The first tag may leave several variants, which a second one distinguishes.
+    // The first tag may leave several variants. A second one distinguishes them.
     while let Some(tag) = distinguishing_tag(&variants) {
         let is_meant = |(_, object): &Variant<'_>| {
             tag_of(object, tag).is_some_and(|it| fields.get(tag) == Some(it))
@@ -58,7 +58,7 @@ pub(super) fn forms_fault(union: &Shape, shapes: &Shapes) -> FaultKind {
     FaultKind::Value { expectation }
 }
 
-/// The name of the tag that all variants have, unless it has the same value in all of them.
+/// Returns the name of a tag that all variants have, with a different value in at least one of them.
 fn distinguishing_tag<'a>(variants: &[Variant<'a>]) -> Option<&'a str> {
     let (first, rest) = variants.split_first()?;
     let names = tags(first.1);
@@ -69,12 +69,12 @@ fn distinguishing_tag<'a>(variants: &[Variant<'a>]) -> Option<&'a str> {
         .map(|(name, _)| name)
 }
 
-/// The value of a tag.
+/// Returns the value of a tag.
 fn tag_of<'a>(object: &'a ObjectShape, tag: &str) -> Option<&'a Value> {
     tags(object).find(|(name, _)| *name == tag).map(|(_, value)| value)
 }
 
-/// The names of the variants, if each is an object with one member that is named after it.
+/// Returns the names of the variants, if each one is an object with one member named after the variant.
 fn wrappers<'a>(variants: &[Variant<'a>]) -> Option<Vec<&'a str>> {
     let name = |(_, object): &Variant<'a>| match object.order.as_slice() {
         [only] if matches!(object.rest, Rest::Closed) => Some(only.as_str()),
@@ -86,7 +86,7 @@ fn wrappers<'a>(variants: &[Variant<'a>]) -> Option<Vec<&'a str>> {
     names.filter(|_| is_distinct)
 }
 
-/// Reports a missing or wrong tag, with the variant that the other fields belong to.
+/// Reports a missing or wrong tag. Suggests the variant that the other fields belong to.
 fn push_tag(
     tag: &str,
     variants: &[Variant<'_>],
@@ -103,7 +103,7 @@ fn push_tag(
     let rest: Map<_, _> = rest.map(|(name, value)| (name.clone(), value.clone())).collect();
     let sent = fields.get(tag).and_then(Value::as_str);
     let near = sent.and_then(|sent| probable_parameter(sent, values.iter().map(String::as_str)));
-    // The only variant that the other fields fit.
+    // Finds the only variant that accepts the other fields.
     let fitting = || {
         let mut fitting = variants.iter().filter_map(|(shape, object)| {
             let mut tagged = rest.clone();
@@ -118,7 +118,7 @@ fn push_tag(
     let near = near.map(str::to_owned).or_else(fitting);
     let meant =
         near.or_else(|| most_similar(variants, &rest).and_then(|(_, it)| tag_of(it)).map(text));
-    // `{ door: { … } }` is the form of other unions.
+    // Unions without tags have the form `{ door: { … } }`.
     let wrapper = || values.iter().find(|value| fields.contains_key(*value)).cloned();
     let mut list = format!("one of: {}", values.join(", "));
     match meant.or_else(wrapper) {
@@ -164,7 +164,7 @@ fn push_unknown(
         let is_around =
             value.as_object().is_some_and(|it| !it.is_empty() && it.keys().all(is_known));
         let missing = names.iter().copied().filter(|known| !fields.contains_key(*known));
-        // Another name with the value of a tag is the tag.
+        // A field with another name but the value of a tag is the tag.
         let is_tag = value.as_str().is_some_and(|text| tags.iter().any(|tag| tag == text));
         let hint = if is_tag { Some(tag) } else { probable_parameter(name, missing) };
         let valid = names.iter().map(|name| Path::Field(&path, name).to_string()).collect();
@@ -201,7 +201,7 @@ fn push_wrapper(
     let scored: Vec<_> = variants.iter().map(|each| content(each).unwrap_or(0)).collect();
     let meant = best(&scored).and_then(|place| names.get(place));
     let mut expectation = format!("must be an object with exactly one of: {}", names.join(", "));
-    // The form of the variant that was probably meant, or of all.
+    // Show the form of the probably intended variant, or of all variants.
     let shown: Vec<_> = variants
         .iter()
         .zip(names)
@@ -212,13 +212,13 @@ fn push_wrapper(
     faults.push(path, FaultKind::Value { expectation });
 }
 
-/// The variant that shares most fields with an object, if one shares more than the others.
+/// Returns the variant that shares more fields with an object than every other variant.
 fn most_similar<'a>(variants: &[Variant<'a>], fields: &Map<String, Value>) -> Option<Variant<'a>> {
     let scores: Vec<_> = variants.iter().map(|(_, object)| score(object, fields)).collect();
     variants.get(best(&scores)?).copied()
 }
 
-/// The place of the highest score, if it is above zero and no other is as high.
+/// Returns the index of the highest score, if it is above zero and unique.
 fn best(scores: &[usize]) -> Option<usize> {
     let most = scores.iter().copied().max().filter(|most| *most > 0)?;
     let mut places = scores.iter().enumerate().filter(|(_, score)| **score == most);
@@ -226,8 +226,10 @@ fn best(scores: &[usize]) -> Option<usize> {
     places.next().is_none().then_some(place)
 }
 
-/// The similarity of a variant and an object: fields with the same name, and with a similar one or any name that the
-/// variant allows. Among equals, the variant that lacks fewer required fields is more similar, and then one that allows
+/// Computes the similarity of a variant and an object. Fields with the same name count most. Fields with a similar
+/// name, or with any name that the variant allows, count less.
+///
+/// If two variants are equal, the one that lacks fewer required fields is more similar, and then the one that allows
 /// any name.
 fn score(variant: &ObjectShape, fields: &Map<String, Value>) -> usize {
     const MAX_MISSING: usize = 63;

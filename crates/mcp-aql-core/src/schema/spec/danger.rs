@@ -1,11 +1,10 @@
-//! The danger and the lifecycle that an operation declares.
+//! The danger and the lifecycle declared by an operation.
 
 use mcp_aql_protocol::DangerLevel;
 
 /// The declared danger of an operation: `danger(level = "destructive", …)`.
 ///
-/// An operation that declares a message, a cooldown or `requires_reauth` requires confirmation at any
-/// level.
+/// An operation that declares a message, a cooldown or `requires_reauth` requires a confirmation at any level.
 ///
 /// ```
 /// use mcp_aql::table::DangerSpec;
@@ -21,16 +20,16 @@ use mcp_aql_protocol::DangerLevel;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DangerSpec {
-    /// The level; `None` derives it from the category and the name.
+    /// Danger level. `None` derives it from the category and the name.
     pub level: Option<DangerLevel>,
-    /// The reasons, one sentence each, which are shown when a call is confirmed.
+    /// Reasons, one sentence each. The user sees them before a call is confirmed.
     pub reasons: &'static [&'static str],
-    /// The question that is shown when a call is confirmed; `{parameter}` is replaced by the parameter's
-    /// value, and `{input.address.city}` by a field of an object.
+    /// Question shown before a call is confirmed. `{parameter}` is replaced by the parameter's value, and
+    /// `{input.address.city}` by a field of an object.
     pub confirmation_message: Option<&'static str>,
-    /// The minimum time between the confirmation and the call, in seconds.
+    /// Minimum time between the confirmation and the call, in seconds.
     pub cooldown_seconds: Option<u32>,
-    /// Whether a person must confirm through a separate channel instead of the caller (REQ-DNG-10).
+    /// If `true`, a person must confirm the call through a separate channel instead of the caller (REQ-DNG-10).
     pub requires_reauth: bool,
 }
 
@@ -56,21 +55,21 @@ impl DangerSpec {
         self
     }
 
-    /// Sets the question that is shown when a call is confirmed.
+    /// Sets the question shown before a call is confirmed.
     #[must_use]
     pub const fn confirmation_message(mut self, message: &'static str) -> Self {
         self.confirmation_message = Some(message);
         self
     }
 
-    /// Sets the minimum time between the confirmation and the call.
+    /// Sets the minimum time between the confirmation and the call, in seconds.
     #[must_use]
     pub const fn cooldown_seconds(mut self, seconds: u32) -> Self {
         self.cooldown_seconds = Some(seconds);
         self
     }
 
-    /// Requires confirmation by a person through a channel that the caller cannot reach.
+    /// Requires confirmation by a person, through a channel that the caller cannot reach.
     #[must_use]
     pub const fn requires_reauth(mut self) -> Self {
         self.requires_reauth = true;
@@ -78,17 +77,17 @@ impl DangerSpec {
     }
 }
 
-/// The supported actions on a long-running operation: `lifecycle(cancel, retry, progress)`.
+/// The actions supported by a long-running operation: `lifecycle(cancel, retry, progress)`.
 ///
 /// Source: MCP-AQL §8.4.5 (REQ-LIF-09).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LifecycleSpec {
-    /// Whether callers may cancel it.
+    /// If `true`, callers may cancel it.
     pub cancel: bool,
-    /// Whether callers may retry it after a failure.
+    /// If `true`, callers may retry it after a failure.
     pub retry: bool,
-    /// Whether it reports progress.
+    /// If `true`, it reports progress.
     pub progress: bool,
 }
 

@@ -1,5 +1,5 @@
-//! The static tables of operations: validation, routing, introspection, documentation and examples
-//! all read them.
+//! The parts of an operation's static table. Validation, routing, introspection, documentation and examples all read
+//! them.
 
 mod danger;
 mod parameter;

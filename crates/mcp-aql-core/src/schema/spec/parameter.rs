@@ -1,4 +1,4 @@
-//! The tables of parameters, and of the fields of an UPDATE operation's `input`, which are parameters too.
+//! The tables of parameters, including the fields of an UPDATE operation's `input`.
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::de::DeserializeOwned;
@@ -9,7 +9,7 @@ use super::unused::Unused;
 use crate::error::warning::Deprecation;
 use crate::schema::constraint::Constraint;
 
-/// The definition of a parameter, which validation, introspection and defaults use (REQ-RQ-11, REQ-RQ-12).
+/// The definition of a parameter. Validation, introspection and defaults use it (REQ-RQ-11, REQ-RQ-12).
 ///
 /// ```
 /// use mcp_aql::table::ParameterSpec;
@@ -22,30 +22,29 @@ use crate::schema::constraint::Constraint;
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct ParameterSpec {
-    /// The name in requests: `^[a-z][a-z0-9_]*$`.
+    /// Name in requests: `^[a-z][a-z0-9_]*$`.
     pub name: &'static str,
-    /// The description.
+    /// Description.
     pub description: &'static str,
-    /// Whether a call without it is refused.
+    /// If `true`, a call without the parameter is rejected.
     pub required: bool,
-    /// The value if a call omits the parameter.
+    /// Value used if a call omits the parameter.
     pub default: Option<DefaultSpec>,
-    /// The constraints beyond the type.
+    /// Constraints beyond the type.
     pub constraints: &'static [Constraint],
-    /// Whether the value is a secret: it is masked by clients, redacted in logs and not repeated in
-    /// replies.
+    /// If `true`, the value is a secret. It is masked by clients, redacted in logs and not repeated in replies.
     pub sensitive: bool,
-    /// Whether `null` is refused. Otherwise, `null` counts as an omitted optional parameter (REQ-ENC-15).
+    /// If `true`, `null` is rejected. Otherwise, `null` counts as an omitted optional parameter (REQ-ENC-15).
     pub refuses_null: bool,
-    /// The deprecation, if callers should no longer use the parameter.
+    /// Deprecation, if callers should no longer use the parameter.
     pub deprecated: Option<Deprecation>,
-    /// The type's JSON schema.
+    /// JSON schema of the type.
     pub schema: SchemaFn,
-    /// The fields of the resource that the values contain, whose constraints apply to them.
+    /// Table of the resource contained in the values. Its constraints apply to them.
     pub(crate) resource: Option<fn() -> InputSpec>,
-    /// A schema that is known only at run time, instead of the type's.
+    /// A schema only known at run time. It replaces that of the type.
     pub(crate) json_schema: Option<&'static Value>,
-    /// The error of the type itself about a value. A type may be stricter than its schema.
+    /// Returns the error of the type itself about a value. A type may be stricter than its schema.
     pub(crate) rejection: fn(&Value) -> Option<String>,
 }
 
@@ -79,14 +78,14 @@ impl ParameterSpec {
         spec
     }
 
-    /// Sets a schema that is known only at run time.
+    /// Sets a schema only known at run time.
     #[must_use]
     pub(crate) const fn json_schema(mut self, schema: &'static Value) -> Self {
         self.json_schema = Some(schema);
         self
     }
 
-    /// Applies the constraints of a resource to the values, which are of its type or contain it.
+    /// Applies the constraints of a resource to the values. They have its type, or contain values of its type.
     #[doc(hidden)]
     #[must_use]
     pub const fn resource(mut self, resource: Option<fn() -> InputSpec>) -> Self {
@@ -94,7 +93,7 @@ impl ParameterSpec {
         self
     }
 
-    /// Sets the value if a call omits the parameter (REQ-RQ-09).
+    /// Sets the value used if a call omits the parameter (REQ-RQ-09). Also makes the parameter optional.
     #[must_use]
     pub const fn default(mut self, default: DefaultSpec) -> Self {
         self.default = Some(default);
@@ -116,7 +115,7 @@ impl ParameterSpec {
         self
     }
 
-    /// Refuses `null`, for parameters whose accidental omission would do harm.
+    /// Rejects `null`. Use this for parameters whose accidental omission would do harm.
     #[must_use]
     pub const fn refuse_null(mut self) -> Self {
         self.refuses_null = true;
@@ -131,24 +130,23 @@ impl ParameterSpec {
     }
 }
 
-/// The fields that `input` may contain for a resource type: the table behind validation and
-/// introspection of UPDATE operations (REQ-UPD-04, REQ-UPD-12). `#[derive(UpdateInput)]` generates
-/// it.
+/// The fields that the `input` of an UPDATE operation may contain for a resource type. Validation and introspection
+/// use this table (REQ-UPD-04, REQ-UPD-12). `#[derive(UpdateInput)]` generates it for you.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct InputSpec {
-    /// The JSON schema of the resource type, whose name introspection uses.
+    /// JSON schema of the resource type. Introspection uses its name.
     pub schema: SchemaFn,
-    /// The fields that may change, in declaration order.
+    /// Fields that may change, in declaration order.
     pub fields: &'static [InputFieldSpec],
-    /// Fields that identify the resource: parameters beside `input`, never part of it (REQ-UPD-06).
+    /// Fields that identify the resource. They are parameters next to `input`, never part of it (REQ-UPD-06).
     pub identifiers: &'static [&'static str],
-    /// Fields that only the adapter writes, such as `created_at` or `_version`.
+    /// Fields that only the adapter writes, for example `created_at` or `_version`.
     pub read_only: &'static [&'static str],
 }
 
 impl InputSpec {
-    /// The table of the resource type `T`.
+    /// Creates the table of the resource type `T`.
     pub const fn of<T: JsonSchema>(fields: &'static [InputFieldSpec]) -> Self {
         Self {
             schema: SchemaGenerator::subschema_for::<T>,
@@ -172,35 +170,35 @@ impl InputSpec {
         self
     }
 
-    /// The field of this name, if it may change.
+    /// Returns the field with this name, or `None` if it may not change.
     pub fn field(&self, name: &str) -> Option<&'static InputFieldSpec> {
         self.fields.iter().find(|field| field.parameter.name == name)
     }
 
-    /// The names of the fields that may change, in declaration order.
+    /// Returns the names of the changeable fields, in declaration order.
     pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.fields.iter().map(|field| field.parameter.name)
     }
 }
 
-/// One field that may change.
+/// A changeable field.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct InputFieldSpec {
-    /// Name, description, constraints and the schema of the type without its `Option`. `required`
-    /// and `default` are not used.
+    /// Name, description, constraints, and the schema of the type without its `Option`. `required` and `default` are
+    /// not used.
     pub parameter: ParameterSpec,
-    /// Whether `null` removes the field (REQ-UPD-10).
+    /// If `true`, `null` removes the field (REQ-UPD-10).
     pub removable: bool,
-    /// How a value merges with the stored one.
+    /// Rule for merging a value with the stored one.
     pub merge: Merge,
-    /// Whether the author chose [`Merge::Replace`] for an object with `#[update_input(replace)]`,
-    /// so that `build()` does not report it.
+    /// If `true`, the author chose [`Merge::Replace`] for an object with `#[update_input(replace)]`. `build()` then
+    /// does not report it as a problem.
     pub allow_replace: bool,
 }
 
 impl InputFieldSpec {
-    /// A placeholder for array initialisation.
+    /// A placeholder for the initialization of arrays.
     pub(crate) const NONE: Self = Self {
         parameter: ParameterSpec::optional::<()>("", ""),
         removable: false,
@@ -209,18 +207,18 @@ impl InputFieldSpec {
     };
 }
 
-/// How a value of `input` merges with the stored one.
+/// A rule for merging a value of `input` with the stored one.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Merge {
     /// The value replaces the stored one: scalars, arrays, enums (REQ-UPD-07, REQ-UPD-09).
     Replace,
-    /// A map: keys merge one by one, `null` removes a key (REQ-UPD-08).
+    /// A map. Keys are merged one by one, and `null` removes a key (REQ-UPD-08).
     Keys(&'static MapValueSpec),
-    /// Fields merge one by one: a struct that derives `UpdateInput` too (REQ-UPD-08).
+    /// A struct that derives `UpdateInput` too. Its fields are merged one by one (REQ-UPD-08).
     Fields(fn() -> InputSpec),
-    /// JSON of any shape: objects merge key by key at every depth, `null` removes a key, anything
-    /// else replaces (REQ-UPD-07 to REQ-UPD-10).
+    /// JSON of any shape. Objects are merged key by key at every depth, `null` removes a key, and any other value
+    /// replaces the stored one (REQ-UPD-07 to REQ-UPD-10).
     Json,
 }
 
@@ -228,16 +226,16 @@ pub enum Merge {
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct MapValueSpec {
-    /// The schema of one value.
+    /// Schema of one value.
     pub schema: SchemaFn,
-    /// How a value merges with the one stored under its key.
+    /// Rule for merging a value with the one stored under its key.
     pub merge: Merge,
 }
 
-/// `fn(T)`, where `T` holds no lifetime that is open.
+/// Implemented for `fn(T)`, where `T` does not contain an unbound lifetime.
 ///
-/// A type with an elided lifetime makes the pointer higher-ranked, which no implementation covers. The
-/// bound of [`ParameterType`] finds such a type too, by regions, and its message names serde's internals.
+/// A type with an elided lifetime makes the pointer higher-ranked, and no implementation covers this. The bound of
+/// [`ParameterType`] would reject such a type too, but with a message that names serde's internals.
 #[diagnostic::on_unimplemented(
     message = "a parameter's type owns its values, and this one has a lifetime",
     label = "the type borrows",
@@ -251,7 +249,7 @@ impl<T> OwnedParameter for fn(T) {}
 #[diagnostic::do_not_recommend]
 impl<F: Unused> OwnedParameter for F {}
 
-/// [`ParameterSpec::required`] in generated code. `F` is `fn(T)`.
+/// Calls [`ParameterSpec::required`] in generated code. `F` is `fn(T)`.
 pub const fn required<T: ParameterType, F: OwnedParameter>(
     name: &'static str,
     description: &'static str,
@@ -259,7 +257,7 @@ pub const fn required<T: ParameterType, F: OwnedParameter>(
     ParameterSpec::required::<T>(name, description)
 }
 
-/// [`ParameterSpec::optional`] in generated code. `F` is `fn(T)`.
+/// Calls [`ParameterSpec::optional`] in generated code. `F` is `fn(T)`.
 pub const fn optional<T: ParameterType, F: OwnedParameter>(
     name: &'static str,
     description: &'static str,
@@ -270,9 +268,10 @@ pub const fn optional<T: ParameterType, F: OwnedParameter>(
 /// The value of an omitted parameter.
 #[derive(Debug, Clone, Copy)]
 pub enum DefaultSpec {
-    /// A literal, as JSON text.
+    /// A literal, as JSON.
     Json(&'static str),
-    /// An expression, evaluated once when the adapter is built; `Err` if it does not convert to JSON.
+    /// An expression, evaluated once when the adapter is built. It returns `Err` if the value does not convert to
+    /// JSON.
     Expr(fn() -> Result<Value, serde_json::Error>),
 }
 
@@ -280,7 +279,8 @@ impl DefaultSpec {
     /// Returns the value.
     ///
     /// # Errors
-    /// If it is not JSON.
+    ///
+    /// Returns an error if the value is not JSON.
     pub(crate) fn value(self) -> Result<Value, serde_json::Error> {
         match self {
             Self::Json(text) => serde_json::from_str(text),
@@ -289,7 +289,7 @@ impl DefaultSpec {
     }
 }
 
-/// A type of a parameter: any type that implements `Deserialize` and `JsonSchema`.
+/// A type that a parameter can have. It is implemented for every type that implements `Deserialize` and `JsonSchema`.
 ///
 /// ```
 /// use mcp_aql::prelude::*;

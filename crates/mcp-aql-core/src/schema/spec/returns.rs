@@ -11,25 +11,25 @@ use super::schema::SchemaFn;
 #[derive(Debug, Clone, Copy)]
 pub struct ReturnsSpec {
     schema: SchemaFn,
-    /// The name of the type, also of one whose schema has no name.
+    /// Returns the name of the type. Types whose schema is inline have one, too.
     name: fn() -> Cow<'static, str>,
-    /// A schema that is known only at run time, instead of the type's.
+    /// A schema only known at run time. It replaces that of the type.
     json_schema: Option<&'static Value>,
 }
 
 impl ReturnsSpec {
-    /// The type's JSON schema.
+    /// Returns the type's JSON schema.
     pub(crate) const fn schema(&self) -> SchemaFn {
         self.schema
     }
 
-    /// The name of the type in its `Option`, or of the type.
+    /// Returns the name of the type. For an `Option`, returns the name of the type inside it.
     pub(crate) fn name(&self) -> String {
         let name = (self.name)();
         name.strip_prefix("Nullable_").unwrap_or(&name).to_owned()
     }
 
-    /// The result is described by this schema and wrapped as [`DataKey`](super::DataKey) says.
+    /// Describes a result of type `T`. [`DataKey`](super::DataKey) determines its position in the reply.
     pub(crate) const fn of_data<T: JsonSchema>() -> Self {
         Self {
             schema: SchemaGenerator::subschema_for::<T>,
@@ -38,12 +38,12 @@ impl ReturnsSpec {
         }
     }
 
-    /// The result has this JSON schema, which is known only at run time.
+    /// Describes a result by a JSON schema only known at run time.
     pub(crate) const fn of_json_schema(schema: &'static Value) -> Self {
         Self { json_schema: Some(schema), ..Self::of_data::<Value>() }
     }
 
-    /// The schema that is known only at run time.
+    /// Returns the schema if it is only known at run time.
     pub(crate) const fn json_schema(&self) -> Option<&'static Value> {
         self.json_schema
     }

@@ -1,4 +1,4 @@
-//! The description of a Rust type.
+//! The type of functions that describe a Rust type.
 
 use schemars::{Schema, SchemaGenerator};
 

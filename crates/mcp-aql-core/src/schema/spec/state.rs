@@ -1,9 +1,9 @@
-//! The shared state that an operation takes.
+//! The shared state used by an operation.
 
 use std::any::{TypeId, type_name};
 use std::fmt;
 
-/// A type of shared state: each call takes a clone of the registered value.
+/// A type of shared state. Each call receives a clone of the registered value.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be shared state: it does not implement `Clone`, `Send` and `Sync`",
     label = "each call takes a clone of `{Self}`",
@@ -23,7 +23,7 @@ pub struct StateSpec {
 }
 
 impl StateSpec {
-    /// The state of type `T`.
+    /// Describes the state of type `T`.
     pub const fn of<T: SharedState>() -> Self {
         Self { id: TypeId::of::<T>, name: type_name::<T> }
     }

@@ -1,5 +1,5 @@
-//! A trait without implementations.
+//! A trait without implementations, for better compiler errors.
 
-/// Implemented by no type. A second implementation that never applies makes the compiler report the
-/// trait itself with its message, not a requirement of the only implementation.
+/// Implemented by no type. Use it for a second implementation that never applies: the compiler then reports the trait
+/// itself with its message, not a requirement of the only implementation.
 pub trait Unused {}

@@ -59,7 +59,7 @@ async fn called(adapter: &Adapter, params: Value) -> Value {
     reply_json(adapter.call("query_relationships", params).await)
 }
 
-/// The complete reply.
+/// Returns the complete reply.
 fn reply_json(result: OperationResult) -> Value {
     match result {
         OperationResult::Success { data, reply } => {

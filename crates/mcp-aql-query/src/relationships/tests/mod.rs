@@ -35,13 +35,13 @@ const PARAMETERS: [&str; 7] =
 
 const KEY: [u8; 16] = [7; 16];
 
-/// Parses a query whose parameters have the right types.
+/// Parses a query with parameters of the right types.
 fn read(options: &QueryOptions, params: Value) -> Result<RelationshipQuery<Bed>, OperationError> {
     let Value::Object(params) = params else { panic!("params are an object") };
     RelationshipQuery::parse(options, params, &CursorKey::new(KEY))
 }
 
-/// Runs a query and returns its result and warnings. In memory the future is ready at once.
+/// Runs a query and returns its result and warnings. The future of a source in memory is ready at once.
 fn run<S: RelationshipSource + ?Sized>(
     query: RelationshipQuery<Bed>,
     source: &S,
@@ -51,7 +51,7 @@ fn run<S: RelationshipSource + ?Sized>(
     Ok((graph, context.take_warnings().into_vec()))
 }
 
-/// The reply to these parameters, without warnings.
+/// Returns the reply to these parameters, without warnings.
 fn ask(edges: &[Edge], params: Value) -> Value {
     let query = read(&QueryOptions::new(), params).unwrap();
     let (graph, warnings) = run(query, edges).unwrap();
@@ -59,7 +59,7 @@ fn ask(edges: &[Edge], params: Value) -> Value {
     serde_json::to_value(graph).unwrap()
 }
 
-/// Parameters that start at the bed `a` in this direction.
+/// Returns parameters that start at the bed `a` in this direction.
 fn from_a(direction: &str, more: Value) -> Value {
     let mut params =
         json!({ "root": { "element_type": "bed", "element_name": "a" }, "direction": direction });
@@ -72,7 +72,7 @@ fn bed(name: &str) -> ElementRef {
     ElementRef::new("bed", name)
 }
 
-/// Parses `a uses b`, a relationship between beds.
+/// Parses a relationship between beds, such as `a uses b`.
 fn edge(text: &str) -> Edge {
     let words: Vec<_> = text.split(' ').collect();
     let [source, relationship, target] = words[..] else { panic!("three words: {text}") };
@@ -83,7 +83,7 @@ fn edges<const N: usize>(texts: [&str; N]) -> Vec<Edge> {
     texts.map(edge).to_vec()
 }
 
-/// The records in the form `1 uses > b`, with `<` for incoming ones.
+/// Returns the records in the form `1 uses > b`, with `<` for incoming ones.
 fn records(reply: &Value) -> Vec<String> {
     let record = |record: &Value| {
         let sign = match record["direction"].as_str() {
@@ -98,7 +98,7 @@ fn records(reply: &Value) -> Vec<String> {
     reply["relationships"].as_array().unwrap().iter().map(record).collect()
 }
 
-/// The names of the nodes.
+/// Returns the names of the nodes.
 fn nodes(reply: &Value) -> Vec<String> {
     let nodes = reply["graph"]["nodes"].as_array().unwrap();
     nodes.iter().map(|node| node["element_name"].as_str().unwrap().to_owned()).collect()

@@ -1,5 +1,6 @@
-//! Compares walks on random graphs with a model that works differently: it computes all distances
-//! first, then each relationship independently.
+//! Compares walks on random graphs with a model.
+//!
+//! The model works differently: it computes all distances first, then each relationship independently.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -54,7 +55,7 @@ impl Question {
         self.direction.edge_directions().contains(&side)
     }
 
-    /// The distance between any two elements, by Floyd and Warshall.
+    /// Returns the distance between any two elements, computed with the Floyd–Warshall algorithm.
     fn distances(&self, edges: &BTreeSet<Numbered>) -> Vec<Vec<usize>> {
         const FAR: usize = 1_000;
         let count = NAMES.len();
@@ -85,7 +86,7 @@ impl Question {
         self.kind.is_none_or(|wanted| wanted == *kind)
     }
 
-    /// Every step from `a`, in order: each relationship where it is encountered first.
+    /// Returns every step from `a`, in order: each relationship at its first encounter.
     fn steps(&self, edges: &[Numbered]) -> Vec<Step> {
         let edges: BTreeSet<_> = edges.iter().copied().collect();
         let distances = self.distances(&edges);
@@ -118,7 +119,7 @@ impl Question {
             .collect()
     }
 
-    /// The result of the walk within these limits.
+    /// Returns the result of the walk within these limits.
     fn walked(
         &self,
         edges: &[Numbered],
@@ -156,7 +157,7 @@ impl Question {
         )
     }
 
-    /// One page, and the cursor of the next.
+    /// Returns one page, and the cursor of the next page.
     fn page(
         &self,
         edges: &[Numbered],
@@ -178,7 +179,7 @@ impl Question {
     }
 }
 
-/// A step as a reply shows it: source, kind, target, side and depth.
+/// A step in the form of a reply: source, kind, target, side and depth.
 type Row = (String, String, String, EdgeDirection, usize);
 
 fn row(step: &Step) -> Row {
@@ -253,8 +254,7 @@ proptest! {
         prop_assert_eq!(found, all);
     }
 
-    /// A relationship that does not change is returned exactly once, even if others change between
-    /// two pages.
+    /// An unchanged relationship is returned exactly once, even if others change between two pages.
     #[test]
     fn pages_stay_in_step_while_others_write(
         versions in prop::collection::vec(graphs(), 1..5),
@@ -296,7 +296,7 @@ proptest! {
 #[test]
 fn a_source_in_memory_returns_the_first_relationships() {
     // REQ-REL-06
-    // `b` and `c` lead to `a`; the elements that lead to `c` have smaller names.
+    // `b` and `c` lead to `a`. The elements that lead to `c` have smaller names.
     let edges: Vec<Numbered> = [(1, 0, 0), (2, 0, 0)]
         .into_iter()
         .chain([(0, 0, 2), (0, 1, 2), (3, 0, 2), (3, 1, 2), (5, 0, 1), (6, 0, 1)])

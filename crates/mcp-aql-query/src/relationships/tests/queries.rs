@@ -197,7 +197,7 @@ fn ignores_relationships_that_were_not_requested() {
     }
 }
 
-/// Records the requests, and knows only the beds that have relationships.
+/// Records the requests. It only knows beds with relationships.
 struct Counting {
     edges: Vec<Edge>,
     asked: Mutex<Vec<(Vec<ElementRef>, EdgeDirection)>>,
@@ -325,7 +325,7 @@ fn too_many_relationships_cut_a_walk_off_as_well() {
         assert_eq!(warning.details()["limit"], 20);
         assert_eq!(warning.details()["original_count"], 30);
     }
-    // A source that repeats itself up to the limit is also cut off, since there may be more.
+    // A source that repeats itself up to the limit is also cut off, because there may be more relationships.
     let source = Sloppy(vec![edge("a uses b"); 21]);
     let query = read(&QueryOptions::new(), from_a("outgoing", json!({}))).unwrap().visit_at_most(2);
     let (graph, warnings) = run(query, &source).unwrap();
@@ -404,7 +404,7 @@ fn pages_are_cut_from_the_relationships() {
         |reply: &Value| json!({ "depth": 3, "first": 2, "after": reply["pageInfo"]["endCursor"] });
     let second = ask(&edges, from_a("outgoing", after(&first)));
     assert_eq!(records(&second), ["2 uses > d", "2 uses > b"]);
-    // Both ends of each relationship, and the root: no edge leads to a missing node.
+    // The page has both ends of each relationship, and the root, so that no edge leads to a missing node.
     assert_eq!(nodes(&second), ["a", "b", "d", "c"]);
     assert_eq!(second["pageInfo"]["hasNextPage"], true);
     assert_eq!(second["pageInfo"]["hasPreviousPage"], true);

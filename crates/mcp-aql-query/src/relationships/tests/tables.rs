@@ -1,4 +1,4 @@
-//! Tests of the parameters and their description.
+//! Tests of the parameters of a relationship query: their description, example and validation.
 
 use mcp_aql_core::internal::schema::shape::{Faults, Path, Shapes, describe};
 use serde_json::{Value, json};
@@ -72,7 +72,8 @@ fn parameters_are_described() {
     assert_eq!(described.iter().map(|(name, ..)| *name).collect::<Vec<_>>(), PARAMETERS);
     let parameter = |name| table.parameters.iter().find(|each| each.name == name).unwrap();
     assert_eq!(parameter("depth").default, Some(json!(1)));
-    // Both the predefined kinds and the author's own.
+    // The description covers a predefined kind, `uses`, and a kind of the author's own, `shades`. It ends each
+    // meaning with exactly one period.
     assert_eq!(
         parameter("relationship").description,
         "Follow only relationships of this kind. `uses`: Takes its water from it. \

@@ -1,4 +1,4 @@
-//! Databases of drivers that people use.
+//! Implementations of [`Database`](super::Database) for common drivers.
 
 #[cfg(feature = "sqlite")]
 mod rusqlite;

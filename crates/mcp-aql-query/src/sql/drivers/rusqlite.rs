@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use mcp_aql_core::Error;
-/// The driver in the version of [`RusqliteDatabase`].
+/// The driver in the version used by [`RusqliteDatabase`].
 pub use rusqlite as driver;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{Connection, InterruptHandle, OpenFlags, ToSql, params_from_iter};
@@ -19,8 +19,9 @@ use crate::sql::{
 
 /// A SQLite database for [`SqlStore`](super::super::SqlStore). Clones share it.
 ///
-/// A file has one connection for calls that change records and one for calls that read, so that reading goes on while
-/// a change waits for another process. The calls of each connection take turns, on tokio's threads for blocking work.
+/// A file has two connections, one for calls that change records and one for calls that only read. Reading
+/// therefore continues while a change waits for another process. The calls of each connection take turns, on
+/// tokio's threads for blocking work.
 #[derive(Clone)]
 pub struct RusqliteDatabase {
     writer: Arc<Mutex<Connection>>,
@@ -29,7 +30,7 @@ pub struct RusqliteDatabase {
 }
 
 impl RusqliteDatabase {
-    /// Opens a file, which must exist.
+    /// Opens an existing file.
     ///
     /// # Errors
     /// If the file cannot be opened.
@@ -41,21 +42,22 @@ impl RusqliteDatabase {
         Ok(Self { reader: Arc::new(Mutex::new(reader)), ..Self::new(open()?) })
     }
 
-    /// Uses a connection, for all calls. SQLite waits for locks as long as [`WaitLimits`] says.
+    /// Uses one connection for all calls, for example to a database in memory. Set the time for which SQLite
+    /// waits for locks with [`wait_limits`](Self::wait_limits).
     pub fn new(connection: Connection) -> Self {
         let writer = Arc::new(Mutex::new(connection));
         Self { reader: Arc::clone(&writer), writer, limits: WaitLimits::default() }
     }
 
-    /// Sets how long calls wait.
+    /// Sets the timeouts of calls.
     #[must_use]
     pub const fn wait_limits(mut self, limits: WaitLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Calls a function with the connection that changes records, on a thread for blocking work, for operations of your
-    /// own. Other changes wait meanwhile.
+    /// Calls a function with the connection for changes, on a thread for blocking work. Use it in your own
+    /// operations. Other changes wait until the function returns.
     ///
     /// ```
     /// use mcp_aql::prelude::*;
@@ -128,12 +130,12 @@ impl Database for RusqliteDatabase {
 
 /// A transaction of a [`RusqliteDatabase`].
 pub struct RusqliteTransaction {
-    /// Missing while a statement runs on another thread.
+    /// `None` while a statement runs on another thread.
     open: Option<Open>,
     limits: WaitLimits,
 }
 
-/// Interrupts the statement of a call that has ended before it.
+/// Interrupts a statement if its call ends before the statement does.
 struct Interrupt {
     handle: InterruptHandle,
     is_over: bool,
@@ -153,7 +155,7 @@ impl fmt::Debug for RusqliteTransaction {
     }
 }
 
-/// The connection of a transaction, wherever it is.
+/// The connection of a transaction. It moves between the transaction and the thread that runs a statement.
 struct Open {
     connection: OwnedMutexGuard<Connection>,
     is_over: bool,
@@ -169,7 +171,7 @@ impl Open {
 
 impl Drop for Open {
     fn drop(&mut self) {
-        // A call that was cancelled may interrupt the first attempt.
+        // The interrupt of a canceled call may hit the first attempt.
         let is_open = |open: &Self| !open.is_over && !open.connection.is_autocommit();
         for _ in 0..MAX_ROLLBACKS {
             if is_open(self) {
@@ -184,7 +186,7 @@ impl Drop for Open {
 
 const MAX_ROLLBACKS: usize = 3;
 
-/// The error for a transaction whose call was cancelled.
+/// The error for a transaction whose call was canceled.
 const CANCELLED: &str = "the transaction has ended with a call that was cancelled";
 
 impl Transaction for RusqliteTransaction {
@@ -215,7 +217,7 @@ impl Transaction for RusqliteTransaction {
 }
 
 impl Statement {
-    /// Runs the statement on a connection of your own, for [`SqlTable::run`](crate::sql::SqlTable::run).
+    /// Runs the statement on your own connection, for [`SqlTable::run`](crate::sql::SqlTable::run).
     ///
     /// # Errors
     /// The error of the driver.
@@ -251,7 +253,7 @@ impl From<ValueRef<'_>> for SqlValue {
             ValueRef::Real(value) => Self::Float(value),
             ValueRef::Text(text) => match std::str::from_utf8(text) {
                 Ok(text) => Self::Text(text.to_owned()),
-                // SQLite does not check the encoding of what other programs store.
+                // SQLite does not check the encoding of strings, so other programs can store any bytes.
                 Err(_) => Self::RawText(text.to_owned()),
             },
             ValueRef::Blob(bytes) => Self::Bytes(bytes.to_owned()),

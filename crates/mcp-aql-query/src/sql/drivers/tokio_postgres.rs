@@ -13,25 +13,27 @@ use crate::sql::{
     Turn, WaitLimits, Writers,
 };
 
-/// The number of statements that a connection keeps prepared.
+/// Number of prepared statements kept per connection.
 const MAX_PREPARED: usize = 256;
 
 /// A PostgreSQL database for [`SqlStore`](super::super::SqlStore), with a pool of connections.
 ///
-/// Half of the connections may change records at the same time, so that calls that read go on while others wait for
-/// locks.
+/// At most half of the connections change records at the same time. The others stay available for reading
+/// while changes wait for locks.
 #[derive(Clone)]
 pub struct PostgresDatabase {
     pool: Pool,
     writers: Writers,
     limits: WaitLimits,
-    /// Set once the database's encoding was checked.
+    /// Set after the database's encoding was checked.
     has_encoding: Arc<OnceCell<()>>,
 }
 
 impl PostgresDatabase {
-    /// Connects to a database, `postgres://user:password@host/database`, without TLS. The pool has four connections for
-    /// each processor. [`new`](Self::new) uses a pool of your own, with other limits and with TLS.
+    /// Connects to a database, `postgres://user:password@host/database`, without TLS. The pool has four
+    /// connections per processor.
+    ///
+    /// Use [`new`](Self::new) with your own pool if you need TLS or other limits.
     ///
     /// # Errors
     /// If the URL is malformed, the first connection fails, or the database has the encoding `SQL_ASCII`.
@@ -45,13 +47,13 @@ impl PostgresDatabase {
         Ok(Self::new(pool))
     }
 
-    /// Uses the connections of a pool.
+    /// Uses the connections of your own pool.
     pub fn new(pool: Pool) -> Self {
         let writers = Writers::of_pool(pool.status().max_size);
         Self { pool, writers, limits: WaitLimits::default(), has_encoding: Arc::default() }
     }
 
-    /// Sets how long calls wait.
+    /// Sets the timeouts of calls.
     #[must_use]
     pub const fn wait_limits(mut self, limits: WaitLimits) -> Self {
         self.limits = limits;
@@ -82,7 +84,8 @@ impl Database for PostgresDatabase {
             PoolError::Timeout(_) => DatabaseError::Busy(error.into()),
             other => other.into(),
         })?;
-        // The connection is not returned to the pool before the transaction is over.
+        // The transaction owns the connection from here on, so that the connection is not returned to the
+        // pool too early.
         let limits = self.limits;
         let transaction =
             PostgresTransaction { connection: Some(connection), limits, access, _turn: turn };
@@ -97,7 +100,7 @@ impl Database for PostgresDatabase {
 
 /// A transaction of a [`PostgresDatabase`].
 pub struct PostgresTransaction {
-    /// Missing after the end of the transaction.
+    /// `None` after the end of the transaction.
     connection: Option<Object>,
     limits: WaitLimits,
     access: AccessMode,
@@ -119,7 +122,7 @@ impl fmt::Debug for PostgresTransaction {
 
 impl Drop for PostgresTransaction {
     fn drop(&mut self) {
-        // A connection with an open transaction is closed, which rolls it back.
+        // Closing the connection rolls back its open transaction.
         drop(self.connection.take().map(Object::take));
     }
 }
@@ -127,7 +130,8 @@ impl Drop for PostgresTransaction {
 impl Transaction for PostgresTransaction {
     async fn run(&mut self, statement: Statement) -> Result<Vec<Vec<SqlValue>>, DatabaseError> {
         let connection = self.connection()?;
-        // The text of a statement depends on the request, so that the cache would grow without end.
+        // Clear the cache, because it would grow without limit: the SQL of a statement depends on the
+        // request.
         if connection.statement_cache.size() >= MAX_PREPARED {
             connection.statement_cache.clear();
         }
@@ -161,7 +165,7 @@ impl Transaction for PostgresTransaction {
             Ok(Err(error)) => error.into(),
             Err(error) => error.into_cause(),
         };
-        // Without an answer, the transaction may have ended either way.
+        // The server has not answered, so the transaction may have been committed or rolled back.
         Err(match self.access {
             AccessMode::Read => DatabaseError::Busy(cause),
             AccessMode::Write => DatabaseError::Unknown(cause),
@@ -169,8 +173,8 @@ impl Transaction for PostgresTransaction {
     }
 }
 
-/// Refuses a database that stores bytes without knowing their encoding: what another program has written there may be no
-/// text, and comparisons of letters are wrong.
+/// Rejects a database that stores bytes without knowing their encoding. Values of other programs may be
+/// invalid UTF-8 there, and comparisons of letters are wrong.
 async fn check_encoding(connection: &Object) -> Result<(), DatabaseError> {
     let row = connection.query_one("SHOW server_encoding", &[]).await.map_err(failure)?;
     let encoding: String = row.try_get(0)?;
@@ -196,8 +200,8 @@ fn read(row: &tokio_postgres::Row) -> Result<Vec<SqlValue>, DatabaseError> {
     row.columns().iter().enumerate().map(value).collect()
 }
 
-/// Returns `true` if the server has closed the connection or is not reached. Other errors of I/O are those of values that
-/// cannot be encoded.
+/// Returns `true` if the server has closed the connection or cannot be reached. All other I/O errors come
+/// from values that cannot be encoded.
 const fn is_of_network(kind: io::ErrorKind) -> bool {
     use io::ErrorKind as Kind;
     matches!(

@@ -1,4 +1,4 @@
-//! The algorithms and the public keys of signatures.
+//! Signature algorithms and public keys.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::signature::{self, RsaPublicKeyComponents, UnparsedPublicKey, VerificationAlgorithm};
 use serde::Deserialize;
 
-/// An algorithm of signatures. All are asymmetric: a token cannot be signed with what a verifier knows.
+/// A signature algorithm. All are asymmetric, so the keys known to a verifier cannot sign tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub enum Algorithm {
@@ -44,7 +44,7 @@ impl Algorithm {
         Self::EdDSA,
     ];
 
-    /// The algorithm with this name in a token's header.
+    /// Returns the algorithm with this name in a token's header.
     pub(super) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|algorithm| algorithm.to_string() == name)
     }
@@ -56,7 +56,7 @@ impl fmt::Display for Algorithm {
     }
 }
 
-/// A key of a JSON Web Key Set (RFC 7517), as far as it concerns signatures.
+/// A key of a JSON Web Key Set (RFC 7517), with the members needed for signatures.
 #[derive(Debug, Deserialize)]
 struct Jwk {
     kty: String,
@@ -75,7 +75,7 @@ struct Jwk {
 #[derive(Debug)]
 pub(super) struct Key {
     pub(super) id: Option<String>,
-    /// The only algorithm of the key, if the set names one.
+    /// The only algorithm of the key, if the key set restricts it.
     algorithm: Option<String>,
     material: Material,
 }
@@ -89,9 +89,13 @@ enum Material {
 }
 
 impl Key {
-    /// Reads the keys of a set. Keys for other purposes than signatures, and of unknown kinds, are left out.
+    /// Parses a key set. Keys for purposes other than signatures and keys of unknown types are skipped.
+    ///
+    /// ```json
+    /// { "keys": [{ "kty": "OKP", "crv": "Ed25519", "kid": "2031-05", "x": "…" }] }
+    /// ```
     pub(super) fn read_set(json: &[u8]) -> Option<Vec<Self>> {
-        /// The maximum number of keys.
+        /// Maximum number of keys.
         const MAX_KEYS: usize = 100;
         #[derive(Deserialize)]
         struct JwkSet {
@@ -121,7 +125,7 @@ impl Key {
         Some(Self { id: key.kid, algorithm: key.alg, material })
     }
 
-    /// Whether a signature with this algorithm can be of the key.
+    /// Returns `true` if the key can be used with this algorithm.
     pub(super) fn fits(&self, algorithm: Algorithm) -> bool {
         use Algorithm::{ES256, ES384, EdDSA, PS256, PS384, PS512, RS256, RS384, RS512};
         let named = self.algorithm.as_deref().is_none_or(|name| name == algorithm.to_string());
@@ -135,7 +139,7 @@ impl Key {
             )
     }
 
-    /// Whether a signature of a message is of the key.
+    /// Returns `true` if the signature of a message was made with this key.
     pub(super) fn verifies(&self, algorithm: Algorithm, message: &[u8], signed: &[u8]) -> bool {
         let by = |parameters: &'static dyn VerificationAlgorithm, key: &[u8]| {
             UnparsedPublicKey::new(parameters, key).verify(message, signed).is_ok()

@@ -1,4 +1,4 @@
-//! The keys of an issuer, with a cache.
+//! The cached keys of an issuer.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -15,21 +15,22 @@ use tokio::time::{Instant, timeout};
 use super::key::{Algorithm, Key};
 use crate::auth::AuthenticationError;
 
-/// The maximum size of a key set, in bytes.
+/// Maximum size of a key set, in bytes.
 const MAX_BYTES: usize = 256 << 10;
-/// The problem of a key set beyond that.
+/// Problem to report for a larger key set.
 const TOO_LARGE: &str = "it is too large";
-/// The maximum time for fetching a key set.
+/// Time limit for fetching a key set.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
-/// The minimum time between two attempts to fetch a key set.
+/// Minimum time between two attempts to fetch a key set. Otherwise, tokens with unknown key ids could flood the issuer
+/// with requests.
 const MIN_INTERVAL: Duration = Duration::from_secs(30);
-/// How long old keys are used if no newer ones can be fetched.
+/// How long expired keys remain in use if no newer ones can be fetched.
 const MAX_STALE: Duration = Duration::from_secs(60 * 60);
 
-/// The maximum number of tokens whose signatures are not checked again, which take 32 bytes each.
+/// Maximum number of cached signature checks. Each takes 32 bytes.
 const MAX_VERIFIED: usize = 4_096;
 
-/// Where the public keys of an issuer come from, as a JSON Web Key Set.
+/// The location of an issuer's public keys, published as a JSON Web Key Set.
 #[derive(Debug, Clone)]
 pub struct KeySource(Source);
 
@@ -40,10 +41,10 @@ enum Source {
 }
 
 impl KeySource {
-    /// A URL with `https://`, or with `http://` on this machine.
+    /// Fetches the keys from a URL. It must start with `https://`, unless it is on this machine.
     ///
     /// # Errors
-    /// [`Error::Usage`] for any other URL.
+    /// Returns [`Error::Usage`] for any other URL.
     pub fn url(url: &str) -> Result<Self> {
         let parsed = Url::parse(url).ok();
         let usable = parsed
@@ -53,16 +54,18 @@ impl KeySource {
         })
     }
 
-    /// A file, which is read again when the keys are refreshed. A relative path belongs to the working directory, and no
-    /// link below it is followed.
+    /// Reads the keys from a file. The file is read again whenever the keys are refreshed. A relative path is resolved
+    /// against the working directory, and symbolic links below that directory are not followed.
+    ///
+    /// To change the keys, you only replace the file.
     pub fn file(path: impl Into<PathBuf>) -> Self {
         Self(Source::File(SettingPath::new(Path::new(""), path)))
     }
 
-    /// A file that has usable keys now.
+    /// Reads the keys from a file, and checks now that the file has usable keys.
     ///
     /// # Errors
-    /// [`Error::Usage`] if it has none.
+    /// Returns [`Error::Usage`] if the file has no usable keys.
     pub(super) fn checked_file(path: SettingPath) -> Result<Self> {
         let problem = match read_file(&path) {
             Ok(bytes) if Key::read_set(&bytes).is_some_and(|keys| !keys.is_empty()) => {
@@ -77,7 +80,7 @@ impl KeySource {
         Err(Error::Usage(format!("`auth.jwt.keys_file` names `{}`: {problem}", file.display())))
     }
 
-    /// Fetches the keys.
+    /// Fetches the keys. Logs a warning and returns `None` on an error.
     async fn fetch(&self) -> Option<Vec<Key>> {
         let fetched = timeout(FETCH_TIMEOUT, self.read()).await;
         let problem = match fetched {
@@ -124,8 +127,8 @@ fn read_file(path: &SettingPath) -> std::io::Result<Vec<u8>> {
     read_settings(&path.without_links()?)
 }
 
-/// The keys of an issuer. They are fetched when they are old, and when a token names an unknown key, but not more often
-/// than every 30 seconds.
+/// The cached keys of an issuer. They are fetched again when they expire and when a token names an unknown key, but at
+/// most every 30 seconds.
 #[derive(Debug)]
 pub(super) struct Keys(Arc<Cache>);
 
@@ -134,7 +137,7 @@ struct Cache {
     source: KeySource,
     max_age: Duration,
     known: Mutex<Known>,
-    /// Held while the keys are fetched, so that concurrent requests share the result.
+    /// Locked while the keys are fetched, so that concurrent requests share the result.
     fetching: tokio::sync::Mutex<()>,
 }
 
@@ -149,13 +152,13 @@ struct Known {
 #[derive(Debug, Default)]
 struct KeySet {
     keys: Vec<Key>,
-    /// The hashes of the tokens whose signatures these keys have verified. A client sends its token with every call, and
+    /// The hashes of tokens already verified with these keys. A client sends the same token with every call, and
     /// checking a signature takes longer than the call.
     verified: Mutex<HashSet<[u8; SHA256_OUTPUT_LEN]>>,
 }
 
 impl KeySet {
-    /// Whether one of the keys that fit verifies a signature; `None` if no key fits.
+    /// Returns `true` if a suitable key verifies the signature, and `None` if there is no suitable key.
     fn verifies(
         &self,
         algorithm: Algorithm,
@@ -164,7 +167,7 @@ impl KeySet {
         signed: &[u8],
     ) -> Option<bool> {
         let mut hash = digest::Context::new(&digest::SHA256);
-        // The header in the message names the algorithm and the key.
+        // The message contains the header, so the hash also covers the algorithm and the key id.
         hash.update(message);
         hash.update(b".");
         hash.update(signed);
@@ -178,7 +181,7 @@ impl KeySet {
         };
         let mut keys = self.keys.iter().filter(fits).peekable();
         keys.peek()?;
-        // Without an identifier there can be several.
+        // There may be several suitable keys if the token names none.
         let is_verified = keys.any(|key| key.verifies(algorithm, message, signed));
         if is_verified {
             let mut verified = lock(&self.verified);
@@ -197,10 +200,10 @@ impl Keys {
         Self(Arc::new(Cache { source, max_age, known, fetching }))
     }
 
-    /// Whether one of the keys verifies a signature. A token that names a key is only checked with that one.
+    /// Returns `true` if one of the keys verifies a signature. A token that names a key is only checked with that key.
     ///
     /// # Errors
-    /// If the token names an unknown key, or if no keys are available.
+    /// Returns an error if the token names an unknown key, or if no keys are available.
     pub(super) async fn verify(
         &self,
         algorithm: Algorithm,
@@ -212,7 +215,7 @@ impl Keys {
         let known = self.current(false).await?;
         let mut found = find(&known);
         if found.is_none() || (found == Some(false) && key_id.is_none()) {
-            // The issuer may have begun to use a new key.
+            // The issuer may have started to use a new key.
             let newer = self.current(true).await?;
             if !Arc::ptr_eq(&newer.keys, &known.keys) {
                 found = find(&newer);
@@ -221,10 +224,11 @@ impl Keys {
         found.ok_or_else(|| AuthenticationError::invalid("the token is signed with an unknown key"))
     }
 
-    /// The keys, fetched if they are old or if a newer set is needed and the last attempt was not just now.
+    /// Returns the keys. Fetches them if they have expired, or if `newer` ones are needed and the last attempt is old
+    /// enough.
     async fn current(&self, newer: bool) -> std::result::Result<Known, AuthenticationError> {
         let before = lock(&self.0.known).clone();
-        // Keys that have become old just now are used while newer ones are fetched.
+        // Recently expired keys are used while newer ones are fetched, so that requests do not wait.
         let is_usable =
             before.fetched_at.is_some_and(|at| at.elapsed() < self.0.max_age.saturating_mul(2));
         let known = match self.0.is_due(&before, newer) {
@@ -236,7 +240,7 @@ impl Keys {
                 before
             }
             true => {
-                // A task of its own, so that an attempt is not repeated because a client disconnects.
+                // Fetch in a separate task. A client that disconnects does not cancel the attempt.
                 let cache = Arc::clone(&self.0);
                 let fetching = tokio::spawn(async move { cache.refresh(&before, newer).await });
                 fetching.await.map_err(|_| AuthenticationError::unavailable())?
@@ -260,7 +264,7 @@ impl Cache {
     async fn refresh(&self, before: &Known, newer: bool) -> Known {
         let _one = self.fetching.lock().await;
         let known = lock(&self.known).clone();
-        // Another request has fetched them meanwhile.
+        // Another request may have fetched the keys in the meantime.
         if known.tried_at != before.tried_at || !self.is_due(&known, newer) {
             return known;
         }

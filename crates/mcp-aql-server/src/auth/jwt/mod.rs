@@ -1,4 +1,4 @@
-//! Authentication with JSON Web Tokens of an authorization server.
+//! Authentication with JSON Web Tokens (JWT) of an authorization server.
 
 mod key;
 mod key_source;
@@ -23,12 +23,13 @@ use super::{AuthenticationError, Authenticator};
 
 /// Accepts the JSON Web Tokens of one issuer for one audience.
 ///
-/// The signature, the issuer, the audience, the expiry and the times from which the token is valid are checked. Only
-/// asymmetric algorithms exist here, and a key is only used with the algorithms of its kind. The keys are cached;
-/// [`KeySource`] says where they come from. While none can be fetched, clients receive status 503.
+/// The authenticator checks the signature, the issuer, the audience, the expiry and the start of validity. Only
+/// asymmetric algorithms are supported, and each key is only used with algorithms of its type. Keys are cached;
+/// [`KeySource`] determines where they come from. While no keys can be fetched, clients receive status 503.
 ///
-/// Cryptography is that of `ring`, because jsonwebtoken's is a setting of the whole process, which a library must not
-/// make.
+/// Signatures are checked with `ring`. The crate jsonwebtoken is not used, because its cryptography is a setting of the
+/// whole process, and a library must not change that.
+///
 ///
 /// ```
 /// use mcp_aql::auth::{JwtAuthenticator, JwtOptions, KeySource};
@@ -61,8 +62,8 @@ pub struct JwtOptions {
 }
 
 impl JwtOptions {
-    /// Accepts tokens with exactly this issuer (`iss`), and with this audience (`aud`), which is usually the URL of the
-    /// endpoint.
+    /// Accepts tokens with exactly this issuer (`iss`) and this audience (`aud`). The audience is usually the URL of
+    /// your endpoint.
     pub fn new(issuer: impl Into<String>, audience: impl Into<String>) -> Self {
         Self {
             issuer: issuer.into(),
@@ -75,36 +76,38 @@ impl JwtOptions {
         }
     }
 
-    /// Sets the accepted algorithms. Default: RS256, ES256 and EdDSA.
+    /// Sets the accepted algorithms. Default: RS256, ES256 and EdDSA. You need this only if your authorization server
+    /// signs with another algorithm.
     #[must_use]
     pub fn algorithms(mut self, algorithms: impl IntoIterator<Item = Algorithm>) -> Self {
         self.algorithms = algorithms.into_iter().collect();
         self
     }
 
-    /// Sets the claims with scopes: a text with spaces between them, or a list. Default: `scope` and `scp`.
+    /// Sets the claims that contain scopes, either as a space-separated string or as a list. Default: `scope` and
+    /// `scp`.
     #[must_use]
     pub fn scope_claims<S: Into<String>>(mut self, claims: impl IntoIterator<Item = S>) -> Self {
         self.scope_claims = claims.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Sets how much the clocks of issuer and adapter may differ. Default: 30 seconds.
+    /// Sets the tolerated difference between the clocks of the issuer and the adapter. Default: 30 seconds.
     #[must_use]
     pub fn leeway(mut self, leeway: Duration) -> Self {
         self.leeway = leeway;
         self
     }
 
-    /// Sets the age at which keys are fetched again, so that a key that the issuer has withdrawn is no longer accepted.
-    /// Default: 10 minutes. If fetching fails, they are used for an hour more.
+    /// Sets the age at which keys are fetched again. Afterwards, keys withdrawn by the issuer are no longer accepted.
+    /// Default: 10 minutes. If fetching fails, the old keys are used for another hour.
     #[must_use]
     pub fn max_key_age(mut self, age: Duration) -> Self {
         self.max_key_age = age;
         self
     }
 
-    /// Sets the source of the time, for tests.
+    /// Sets the source of the current time. Use this in tests.
     #[must_use]
     pub fn time_source(mut self, time: TimeSource) -> Self {
         self.time = time;
@@ -113,7 +116,7 @@ impl JwtOptions {
 }
 
 impl JwtAuthenticator {
-    /// Creates an authenticator. The keys are fetched when the first token is checked.
+    /// Creates an authenticator. It fetches the keys when it checks the first token.
     pub fn new(keys: KeySource, options: JwtOptions) -> Self {
         let keys = Keys::new(keys, options.max_key_age);
         Self { options, keys }
@@ -145,6 +148,13 @@ impl Authenticator for JwtAuthenticator {
 }
 
 /// The table `auth.jwt` of a configuration file.
+///
+/// ```toml
+/// [auth.jwt]
+/// issuer = "https://login.example.org"
+/// audience = "https://tasks.example.org/mcp"
+/// keys_url = "https://login.example.org/keys.json"
+/// ```
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct JwtTable {
@@ -159,7 +169,7 @@ pub(super) struct JwtTable {
 }
 
 impl JwtTable {
-    /// Creates the authenticator. A relative path of keys belongs to this folder.
+    /// Creates the authenticator. A relative path of a key file is resolved against `folder`.
     pub(super) fn authenticator(self, folder: &Path) -> Result<JwtAuthenticator> {
         let keys = match (self.keys_url, self.keys_file) {
             (Some(url), None) => KeySource::url(&url)?,

@@ -1,4 +1,4 @@
-//! Tokens of a test issuer, and the attacks on them.
+//! Tests with the tokens of a test issuer, including known attacks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ const ISSUER: &str = "https://login.test";
 const AUDIENCE: &str = "https://tasks.test/mcp";
 const NOW: i64 = 1_900_000_000;
 
-/// The keys of an issuer: one of each kind, whose identifiers are `rsa`, `ec` and `ed`.
+/// The keys of an issuer: one of each type, with the ids `rsa`, `ec` and `ed`.
 struct Issuer {
     rsa: RsaKeyPair,
     ec: EcdsaKeyPair,
@@ -58,7 +58,7 @@ impl Issuer {
         ] })
     }
 
-    /// A token with this header and these claims, signed with the key of the algorithm.
+    /// Creates a token with this header and these claims, signed with the key for the header's algorithm.
     fn token(&self, header: &Value, claims: &Value) -> String {
         let message = format!("{}.{}", encode(header.to_string()), encode(claims.to_string()));
         let random = SystemRandom::new();
@@ -73,7 +73,7 @@ impl Issuer {
             Some("ES256") => self.ec.sign(&random, message.as_bytes()).unwrap().as_ref().to_vec(),
             Some("EdDSA") => self.ed.sign(message.as_bytes()).as_ref().to_vec(),
             Some("HS256") => {
-                // The attack on verifiers that take the public key for a shared secret.
+                // This attack targets verifiers that use the public key as a shared secret.
                 let set = self.key_set();
                 let secret = set["keys"][0]["n"].as_str().unwrap().to_owned();
                 let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, secret.as_bytes());
@@ -101,7 +101,7 @@ fn options() -> JwtOptions {
     JwtOptions::new(ISSUER, AUDIENCE).time_source(TimeSource::new(move || now))
 }
 
-/// An authenticator with the keys of an issuer in a file, which is deleted with the returned directory.
+/// Creates an authenticator with the keys of an issuer in a file. The file is deleted with the returned directory.
 fn authenticator(issuer: &Issuer, options: JwtOptions) -> (JwtAuthenticator, Directory) {
     let directory = Directory::new();
     let path = directory.0.join("keys.json");
@@ -144,7 +144,7 @@ async fn valid_tokens_have_a_principal() {
         assert!(principal.has_scope("tasks:read") && principal.has_scope("tasks:create"));
         assert_eq!(principal.claim("tenant"), Some(&json!("north")));
     }
-    // Without an identifier, every key that fits is tried.
+    // Without a key id, all suitable keys are tried.
     let token = issuer.token(&json!({ "alg": "ES256" }), &claims());
     assert!(authenticator.authenticate(&token).await.is_ok());
     for (name, value) in [
@@ -164,7 +164,7 @@ async fn valid_tokens_have_a_principal() {
     assert!(authenticator.authenticate(&token).await.unwrap().has_scope("tasks:delete"));
 }
 
-/// Tokens that are forged, for another server, or of another time, each with its fault.
+/// Returns forged tokens, tokens for other servers, and tokens outside of their validity, each with its mistake.
 fn refused_tokens(issuer: &Issuer) -> Vec<(&'static str, String)> {
     let other = Issuer::new();
     let valid = issuer.token(&header("EdDSA", "ed"), &claims());
@@ -229,7 +229,7 @@ async fn forged_and_foreign_tokens_are_refused() {
     let issuer = Issuer::new();
     let (authenticator, _directory) = authenticator(&issuer, options());
     let valid = issuer.token(&header("EdDSA", "ed"), &claims());
-    // Its signature is not checked again, unlike that of every other token.
+    // The signature of the valid token is now cached. All other tokens must still be rejected.
     assert!(authenticator.authenticate(&valid).await.is_ok());
     for (what, token) in refused_tokens(&issuer) {
         let error = authenticator.authenticate(&token).await.map(|it| it.subject().to_owned());
@@ -238,7 +238,7 @@ async fn forged_and_foreign_tokens_are_refused() {
     assert!(authenticator.authenticate(&valid).await.is_ok());
 }
 
-/// Serves key sets on loopback, and counts the requests.
+/// Serves key sets on the loopback interface, and counts the requests.
 async fn serve(
     answers: impl Fn(usize) -> String + Send + Sync + 'static,
 ) -> (String, Arc<AtomicUsize>) {
@@ -273,7 +273,7 @@ async fn a_new_key_is_fetched_once_and_a_storm_of_unknown_keys_fetches_nothing_m
     .await;
     let authenticator = Arc::new(JwtAuthenticator::new(KeySource::url(&url).unwrap(), options()));
     let valid = issuer.token(&header("EdDSA", "ed"), &claims());
-    // The first set is empty, and was fetched just now.
+    // The first key set is empty, and it is too new to be fetched again.
     assert!(authenticator.authenticate(&valid).await.is_err());
     assert_eq!(count.load(Ordering::SeqCst), 1);
     let storm = (0..500).map(|number| {
@@ -319,14 +319,14 @@ async fn withdrawn_keys_are_refused_and_an_unreachable_issuer_is_no_reason_to_ac
     advance(9).await;
     assert!(authenticator.authenticate(&valid).await.is_ok());
     assert_eq!(count.load(Ordering::SeqCst), 1);
-    // Keys that have become old just now are used while newer ones are fetched.
+    // Recently expired keys are used while newer ones are fetched.
     advance(2).await;
     assert!(authenticator.authenticate(&valid).await.is_ok());
-    // A token that names an unknown key waits for this attempt, and is no reason for another one.
+    // A token with an unknown key waits for the running attempt, and does not cause another one.
     let unknown = issuer.token(&header("EdDSA", "unknown"), &claims());
     assert!(authenticator.authenticate(&unknown).await.is_err());
     assert_eq!(count.load(Ordering::SeqCst), 2);
-    // The issuer is broken: its keys are used for an hour more.
+    // The issuer's reply is broken, so its old keys are used for another hour.
     advance(50).await;
     assert!(authenticator.authenticate(&valid).await.is_ok());
     assert_eq!(count.load(Ordering::SeqCst), 3);
@@ -364,7 +364,7 @@ fn the_table_of_the_configuration_is_complete() {
     assert!(read(&format!("{{{issuer}, {both}}}")).is_err());
     let unknown = format!("{{{issuer}, \"keys_file\": \"k\", \"algorithms\": [\"HS256\"]}}");
     assert!(serde_json::from_str::<JwtTable>(&unknown).is_err());
-    // The file is read at the start, so that a server without keys does not answer every client with 503.
+    // The file is checked at startup. Otherwise, a server without keys would answer every client with 503.
     let named = format!("{{{issuer}, \"keys_file\": \"k.json\"}}");
     for content in ["", "{", "[]", r#"{"keys":[]}"#, r#"{"keys":[{"kty":"oct","k":"AA"}]}"#] {
         std::fs::write(&keys, content).unwrap();
@@ -375,7 +375,7 @@ fn the_table_of_the_configuration_is_complete() {
     assert!(read(&named).is_err());
 }
 
-/// A server of an adapter without operations, over HTTP.
+/// Serves an adapter without operations over HTTP.
 async fn server(authenticator: impl Authenticator) -> std::net::SocketAddr {
     use crate::{HttpOptions, ServeHttp as _};
     let adapter = mcp_aql_core::Adapter::builder("tasks").without_config().build().unwrap();
@@ -388,7 +388,7 @@ async fn server(authenticator: impl Authenticator) -> std::net::SocketAddr {
     address
 }
 
-/// Lists the operations over HTTP with this token. Returns the status and the answer.
+/// Lists the operations over HTTP with this token. Returns the status and the body.
 async fn introspect(address: std::net::SocketAddr, token: &[u8]) -> (u16, String) {
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
         "name": "mcp_aql_read", "arguments": { "operation": "introspect", "params": { "query": "operations" } },
@@ -422,7 +422,7 @@ async fn forged_and_foreign_tokens_are_refused_over_http() {
     for (what, token) in refused_tokens(&issuer) {
         let (status, answer) = introspect(address, token.as_bytes()).await;
         let expected = match what {
-            // These do not have the form of a token.
+            // These are not well-formed bearer tokens.
             "empty" | "not base64" => (400, "error=\"invalid_request\""),
             _ => (401, "error=\"invalid_token\""),
         };

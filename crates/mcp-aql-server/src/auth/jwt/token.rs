@@ -1,4 +1,4 @@
-//! Reads and checks JSON Web Tokens (RFC 7519, RFC 9068).
+//! Decodes JSON Web Tokens and checks their claims (RFC 7519, RFC 9068).
 
 use std::collections::BTreeSet;
 
@@ -12,15 +12,15 @@ use super::JwtOptions;
 use super::key::Algorithm;
 use crate::auth::AuthenticationError;
 
-/// The maximum length of a token, in bytes.
+/// Maximum length of a token, in bytes.
 const MAX_LENGTH: usize = 16 << 10;
 
-/// A token whose signature is not checked yet.
+/// A decoded token with an unverified signature.
 #[derive(Debug)]
 pub(super) struct UnverifiedToken<'a> {
     pub(super) algorithm: Algorithm,
     pub(super) key_id: Option<String>,
-    /// The signed text: the encoded header and payload.
+    /// The signed part of the token: the encoded header and payload.
     pub(super) message: &'a str,
     pub(super) signature: Vec<u8>,
     payload: &'a str,
@@ -31,14 +31,14 @@ struct Header {
     alg: String,
     typ: Option<String>,
     kid: Option<String>,
-    /// Extensions that a verifier must understand.
+    /// Extensions that a verifier must support.
     crit: Option<Value>,
 }
 
 const MALFORMED: AuthenticationError = AuthenticationError::invalid("the token is malformed");
 
 impl<'a> UnverifiedToken<'a> {
-    /// Reads a token of one of these algorithms.
+    /// Decodes a token signed with one of these algorithms.
     pub(super) fn read(text: &'a str, allowed: &[Algorithm]) -> Result<Self, AuthenticationError> {
         if text.len() > MAX_LENGTH {
             return Err(AuthenticationError::invalid("the token is too long"));
@@ -71,7 +71,14 @@ impl<'a> UnverifiedToken<'a> {
         Ok(Self { algorithm, key_id: header.kid, message, signature, payload })
     }
 
-    /// Checks the claims at a time in seconds since 1970. The signature must have been checked before.
+    /// Checks the claims and returns the principal. `now` is in seconds since 1970. Check the signature first.
+    ///
+    /// ```json
+    /// {
+    ///   "iss": "https://login.example.org", "aud": "https://tasks.example.org/mcp",
+    ///   "sub": "ada", "exp": 1936000000, "scope": "tasks:read"
+    /// }
+    /// ```
     pub(super) fn principal(
         &self,
         options: &JwtOptions,
@@ -118,7 +125,7 @@ impl<'a> UnverifiedToken<'a> {
     }
 }
 
-/// The scopes in a claim: a text with spaces between them, or a list.
+/// Returns the scopes in a claim, either a space-separated string or a list.
 fn scopes(claim: &Value) -> Vec<String> {
     match claim {
         Value::String(text) => {

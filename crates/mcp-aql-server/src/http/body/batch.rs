@@ -20,8 +20,8 @@ use crate::batch_budget::BatchBudget;
 use crate::wire::{LONG_BATCH, MAX_BATCH_MESSAGES, fail_with};
 
 impl BodyGuard {
-    /// Answers a JSON-RPC batch as if each message had arrived in its own request: with a list of
-    /// answers, or with all events if one of the messages is answered by events.
+    /// Answers a JSON-RPC batch as if each message had arrived in a separate request. The response is an array of
+    /// answers, or a stream with all answers as events if any of the messages is answered with events.
     pub(super) async fn batch(&self, head: &Parts, messages: &[&RawValue]) -> Response {
         if messages.len() > MAX_BATCH_MESSAGES {
             let mut body = Vec::new();
@@ -36,7 +36,7 @@ impl BodyGuard {
             match (response.status(), kind) {
                 (StatusCode::ACCEPTED, _) => {}
                 (_, Some(b"application/json")) => {
-                    // The batch's size limit already bounds the answers.
+                    // The batch's size budget already limits the answers.
                     match axum::body::to_bytes(response.into_body(), usize::MAX).await {
                         Ok(answer) => answers.push(answer),
                         Err(error) => {
@@ -48,7 +48,7 @@ impl BodyGuard {
                 (StatusCode::OK, Some(b"text/event-stream")) => {
                     streams.push(response.into_body().into_data_stream().left_stream());
                 }
-                // The headers are invalid, and all messages share them.
+                // The headers are invalid. All messages share them, so one response is enough.
                 _ => return response,
             }
         }

@@ -1,4 +1,4 @@
-//! A limit on the bytes of incomplete requests.
+//! The size budget for incomplete requests.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -7,10 +7,10 @@ use tokio_util::sync::CancellationToken;
 
 use mcp_aql_core::internal::util::lock;
 
-/// A limit on the bytes of all requests that are being received.
+/// A limit on the total size of all requests being received.
 ///
-/// At the limit, the request whose body has been incomplete for longest is aborted. Clients that
-/// never finish their requests therefore cannot block others.
+/// At the limit, the oldest request with an incomplete body is aborted. Otherwise clients that never finish their
+/// requests could block all others.
 #[derive(Debug)]
 pub(crate) struct BodyBudget {
     limit: usize,
@@ -20,7 +20,7 @@ pub(crate) struct BodyBudget {
 #[derive(Debug, Default)]
 struct HeldBodies {
     bytes: usize,
-    /// By age, the oldest first.
+    /// The requests by age, starting with the oldest.
     bodies: BTreeMap<u64, HeldBody>,
     next: u64,
 }
@@ -29,11 +29,11 @@ struct HeldBodies {
 struct HeldBody {
     bytes: usize,
     is_complete: bool,
-    /// Cancelled when the request is aborted, after which it no longer counts.
+    /// Canceled when the request is aborted. Aborted requests no longer count.
     aborted: CancellationToken,
 }
 
-/// The share of one request, released on drop.
+/// The share of one request. Dropping it releases the bytes.
 #[derive(Debug)]
 pub(super) struct BodyShare {
     budget: Arc<BodyBudget>,
@@ -42,7 +42,7 @@ pub(super) struct BodyShare {
 }
 
 impl BodyBudget {
-    /// Creates a budget of `limit` bytes, where a single request may use up to `longest`.
+    /// Creates a budget of `limit` bytes, or of `longest` bytes if that is more, so that a single request always fits.
     pub(crate) fn new(limit: usize, longest: usize) -> Arc<Self> {
         Arc::new(Self { limit: limit.max(longest), held: Mutex::default() })
     }
@@ -60,8 +60,7 @@ impl BodyBudget {
 }
 
 impl BodyShare {
-    /// Adds bytes of the request. Returns false if the budget is exhausted and no other request is
-    /// incomplete.
+    /// Adds bytes of the request. Returns `false` if the budget is exhausted and no other request is incomplete.
     pub(super) fn add(&self, bytes: usize) -> bool {
         let mut held = lock(&self.budget.held);
         let held = &mut *held;
@@ -84,14 +83,14 @@ impl BodyShare {
         true
     }
 
-    /// Marks the body as complete, after which the request is not aborted.
+    /// Marks the body as complete. A complete request is no longer aborted.
     pub(super) fn complete(&self) {
         if let Some(body) = lock(&self.budget.held).bodies.get_mut(&self.number) {
             body.is_complete = true;
         }
     }
 
-    /// Cancelled when the request is aborted in favour of another one.
+    /// Returns the token of the request. It is canceled when the request is aborted in favor of another one.
     pub(super) fn aborted(&self) -> &CancellationToken {
         &self.aborted
     }

@@ -1,5 +1,5 @@
-//! Guards HTTP request bodies: size, time and encoding. Rejected requests get the same errors as
-//! over any other transport.
+//! Limits the size, time and encoding of HTTP request bodies. Rejected requests receive the same errors as over all
+//! other transports.
 
 mod batch;
 mod budget;
@@ -55,8 +55,7 @@ pub(super) struct BodyGuard {
     budget: Arc<BodyBudget>,
 }
 
-/// Passes on requests whose bodies are complete in time and within the budget, and rejects the
-/// others.
+/// Middleware that rejects requests with bodies that exceed the time limit or the budget.
 pub(super) async fn within_bounds(
     State((client_timeout, budget)): State<(Duration, Arc<BodyBudget>)>,
     request: Request,
@@ -84,8 +83,7 @@ impl BodyGuard {
         self.direct.server()
     }
 
-    /// Answers plain calls. Other requests go to rmcp, and its bare status codes are replaced with
-    /// explanatory errors.
+    /// Answers plain calls. Passes other requests to rmcp, and replaces its bare status codes with explanatory errors.
     async fn pass(&self, request: Request) -> Response {
         let until = Instant::now() + self.client_timeout;
         if let Some(name) = repeated_header(request.headers()) {
@@ -101,8 +99,8 @@ impl BodyGuard {
         self.pass_open(request, until).await
     }
 
-    /// Passes requests of sessions, whose calls are refused, and refuses other clients, which may be served by another
-    /// process.
+    /// Handles a request while the server is stopping. Requests of sessions are passed on, and their calls are
+    /// rejected. Clients without a session are rejected, because another process may be able to serve them.
     async fn pass_while_draining(&self, request: Request, until: Instant) -> Response {
         let has_session = request.headers().contains_key(SESSION_ID);
         if *request.method() != Method::POST {
@@ -110,7 +108,7 @@ impl BodyGuard {
         }
         if !has_session {
             let (request, seen) = RecordedBody::request(request, self.longest, until, &self.budget);
-            // Read for the id of the request.
+            // Read the body, because the rejection contains the id of the request.
             let _ = axum::body::to_bytes(request.into_body(), self.longest).await;
             let seen = std::mem::take(&mut *lock(&seen));
             return refuse_unfinished(&seen).unwrap_or_else(|| refuse_shutdown(&seen));
@@ -131,7 +129,7 @@ impl BodyGuard {
             }
             let response = match self.answer_at_once(request, until).await {
                 Ok(answer) => answer.await,
-                // Boxed, so that the future of a plain call stays small.
+                // Boxing keeps the future of a plain call small.
                 Err(request) => erased(self.post(request, until)).await,
             };
             return match accepted {
@@ -146,8 +144,8 @@ impl BodyGuard {
         }
     }
 
-    /// Starts a plain call whose body arrives in one piece, as nearly all do. Nothing of it is kept, so it needs no share
-    /// of the budget. Otherwise returns the request.
+    /// Starts a plain call with a body that arrives in one piece, as nearly all do. Nothing of the body is kept, so it
+    /// needs no share of the budget. Otherwise returns the request.
     async fn answer_at_once(
         &self,
         request: Request,
@@ -160,7 +158,7 @@ impl BodyGuard {
         let frame = match tokio::time::timeout_at(until, frame).await {
             Ok(Some(Ok(frame))) => frame,
             Ok(Some(Err(error))) => {
-                // A body reports its error only once.
+                // A body reports its error only once, so the error must be put back.
                 let broken = Body::from_stream(stream::once(ready(Err::<Bytes, _>(error))));
                 return Err(Request::from_parts(head, broken));
             }
@@ -204,7 +202,7 @@ impl BodyGuard {
             let answer = |form| self.direct.answer(&form, &body, &mut head.extensions, None);
             match form.and_then(answer) {
                 Some(answer) => {
-                    // The operation may run for long, and these are not needed again.
+                    // Release the request, because the operation may run for long.
                     drop((head, body, seen));
                     return answer.await;
                 }
@@ -223,7 +221,7 @@ impl BodyGuard {
         }
         let seen = std::mem::take(&mut *lock(&seen));
         if seen.pieces.is_empty() && !seen.ended {
-            // The headers are invalid.
+            // rmcp has rejected the headers without reading the body.
             return response;
         }
         match response.status() {
@@ -262,29 +260,30 @@ impl Service<Request> for BodyGuard {
     }
 }
 
-/// Returns a header that decides about access and is sent more than once. A proxy, this server and rmcp might each read
-/// another one of them (for `Host`, see RFC 9112 §3.2).
+/// Returns a header that is relevant for access control and occurs more than once. Such requests are rejected, because
+/// a proxy, this server and rmcp might each use a different value (for `Host`, see RFC 9112 §3.2).
 fn repeated_header(headers: &HeaderMap) -> Option<HeaderName> {
     let single = [HOST, ORIGIN, SESSION_ID];
     single.into_iter().find(|name| headers.get_all(name).iter().nth(1).is_some())
 }
 
-/// Keeps the server from ending before a reply is sent.
+/// Keeps the server from stopping before a reply is sent.
 fn held(response: Response, open: OpenReply) -> Response {
     response.map(|body| Body::new(ReplyBody::new(body, open)))
 }
 
-/// Whether a client wants to resume a stream of events.
+/// Returns `true` if a client wants to resume a stream of events.
 fn resumes_stream(request: &Request) -> bool {
     *request.method() == Method::GET && request.headers().contains_key(LAST_EVENT_ID)
 }
 
-/// The answer to requests of an unknown session, and of the session of another principal.
+/// Returns the response for an unknown session. It is also used for the session of another principal, so that clients
+/// cannot find out which sessions exist.
 fn session_not_found() -> Response {
     (StatusCode::NOT_FOUND, "Not Found: Session not found").into_response()
 }
 
-/// Whether a request follows MCP 2026-07-28 or later.
+/// Returns `true` if a request follows MCP 2026-07-28 or later.
 fn is_modern(headers: &HeaderMap) -> bool {
     let version = headers.get("mcp-protocol-version").and_then(|version| version.to_str().ok());
     version.is_some_and(|version| version >= "2026-07-28")

@@ -1,4 +1,4 @@
-//! The bytes of a request's body that were read.
+//! The recorded bytes of a request's body.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,23 +8,23 @@ use mcp_aql_core::internal::util::lock;
 use super::super::original_message::OriginalText;
 use super::budget::BodyShare;
 
-/// The part of a body that was read, and the rest of the body once rmcp no longer reads it.
+/// The recorded part of a body, and the rest of the body once rmcp no longer reads it.
 #[derive(Debug, Default)]
 pub(super) struct BodyRecord {
     pub(super) pieces: Vec<Bytes>,
     pub(super) rest: Option<Body>,
     pub(super) ended: bool,
     pub(super) late: bool,
-    /// Set when the body was cut off or has an invalid form, as chunks can have.
+    /// If `true`, the body ended early or is malformed, for example because of invalid chunks.
     pub(super) is_broken: bool,
-    /// Set when the request was aborted to make space for another one.
+    /// If `true`, the request was aborted in favor of another one.
     pub(super) is_aborted: bool,
-    /// The request's share of the byte budget.
+    /// The request's share of the size budget.
     pub(super) _share: Option<Arc<BodyShare>>,
 }
 
 impl BodyRecord {
-    /// The bytes read so far.
+    /// Returns the bytes read so far.
     pub(super) fn read(&self) -> Bytes {
         match &*self.pieces {
             [whole] => whole.clone(),

@@ -1,4 +1,4 @@
-//! A request's body that records its bytes and enforces the limits on time and size.
+//! A request body that records its bytes and enforces the limits on time and size.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -13,18 +13,18 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 use super::budget::{BodyBudget, BodyShare};
 use super::record::BodyRecord;
 
-/// A body that records its bytes as they are read. It fails if it is not complete in time or if the
-/// budget is exhausted.
+/// A body that records its bytes while they are read. It fails if it is not complete in time or if the budget is
+/// exhausted.
 ///
-/// No byte is yielded before the body is complete or longer than `longest`: a reader would collect a
-/// copy of its own, which the budget does not count. The bytes are copied out of hyper's buffers,
-/// because a short piece would keep a whole buffer in memory.
+/// Until the body is complete or longer than `longest`, no bytes are passed to the reader. The reader would collect a
+/// copy of them, and the budget does not count copies. The bytes are copied out of hyper's buffers, because even a
+/// short slice would keep a complete buffer in memory.
 pub(super) struct RecordedBody {
     body: Body,
     longest: usize,
-    /// The bytes that were received and not yet yielded.
+    /// The bytes received but not yet passed on.
     received: Vec<u8>,
-    /// Set once the end of the body was received.
+    /// If `true`, the end of the body was received.
     is_complete: bool,
     seen: Arc<Mutex<BodyRecord>>,
     share: Arc<BodyShare>,
@@ -80,7 +80,8 @@ impl RecordedBody {
         piece
     }
 
-    /// Whether the deadline has passed, and whether the request was aborted to make space.
+    /// Returns two flags: `true` if the deadline has passed, and `true` if the request was aborted in favor of another
+    /// one.
     fn poll_end(&mut self, context: &mut Context<'_>) -> (bool, bool) {
         let until = self.until;
         let limit = self.limit.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
@@ -161,7 +162,7 @@ mod tests {
 
     use super::*;
 
-    /// Reads a body that arrives in these pieces. Returns the lengths of the pieces that it yields.
+    /// Reads a body that arrives in these pieces. Returns the lengths of the pieces passed to the reader.
     async fn lengths(pieces: Vec<Bytes>, longest: usize) -> Vec<usize> {
         let pieces = stream::iter(pieces.into_iter().map(Ok::<_, std::io::Error>));
         let request = Request::new(Body::from_stream(pieces));

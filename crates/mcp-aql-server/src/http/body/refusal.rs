@@ -1,4 +1,4 @@
-//! The answers to rejected requests.
+//! The responses to rejected requests.
 
 use std::pin::Pin;
 
@@ -15,10 +15,10 @@ use super::record::BodyRecord;
 use crate::drain::RETRY_AFTER_SECONDS;
 use crate::wire::{Fault, IdScanner, Message, Refusal, ToolCall, decode, fail_with, too_long};
 
-/// The multiple of the maximum body length up to which an overlong body is read and discarded, to
-/// find the request's id.
+/// Maximum number of bytes of an overlong body to read, as a multiple of the maximum body length. The bytes are
+/// discarded and only searched for the request's id.
 const MAX_SKIPPED_FACTOR: usize = 4;
-/// The first code that JSON-RPC reserves for servers: too many sessions, too many bytes, or the end of the server.
+/// The first JSON-RPC code reserved for servers. Used for too many sessions, too many bytes, and a stopping server.
 const SERVER_OVERLOADED: i32 = -32000;
 
 impl BodyGuard {
@@ -76,8 +76,8 @@ impl BodyGuard {
         self.answer(refusal, sender, StatusCode::BAD_REQUEST)
     }
 
-    /// Answers with a tool result if the protocol has an error for it, otherwise with a JSON-RPC
-    /// error and this status.
+    /// Responds with a tool result if the protocol defines an error for this rejection. Otherwise responds with a
+    /// JSON-RPC error and this status.
     fn answer(
         &self,
         refusal: Refusal,
@@ -102,7 +102,7 @@ impl BodyGuard {
     }
 }
 
-/// The answer to a body that was not complete in time, ended early, or was aborted to make space.
+/// Returns the response to a body that was not complete in time, ended early, or was aborted in favor of another one.
 pub(super) fn refuse_unfinished(seen: &BodyRecord) -> Option<Response> {
     let refused = |status: StatusCode, message: &str| {
         Some((status, json(), failure(seen, -32600, message)).into_response())
@@ -112,7 +112,7 @@ pub(super) fn refuse_unfinished(seen: &BodyRecord) -> Option<Response> {
         return refused(StatusCode::REQUEST_TIMEOUT, message);
     }
     if seen.is_broken {
-        // Most clients are gone by then.
+        // Most clients have disconnected in this case.
         let message = "Invalid request: the body ended early, or its chunks are not valid";
         return refused(StatusCode::BAD_REQUEST, message);
     }
@@ -120,18 +120,18 @@ pub(super) fn refuse_unfinished(seen: &BodyRecord) -> Option<Response> {
     seen.is_aborted.then(|| refuse_overload(seen, message))
 }
 
-/// The answer when the session limit is reached.
+/// Returns the response if the limit on sessions is reached.
 pub(super) fn refuse_session(seen: &BodyRecord) -> Response {
     refuse_overload(seen, "Too many sessions are open: try again later")
 }
 
-/// The answer when the session limit of the caller is reached.
+/// Returns the response if the caller's limit on sessions is reached.
 pub(super) fn refuse_own_session(seen: &BodyRecord) -> Response {
     let message = "This caller has too many open sessions: end one with DELETE, or try again later";
     refuse_for_now(seen, StatusCode::TOO_MANY_REQUESTS, message)
 }
 
-/// The answer to a client without a session while the server stops.
+/// Returns the response to a client without a session while the server is stopping.
 pub(super) fn refuse_shutdown(seen: &BodyRecord) -> Response {
     let message = format!(
         "The server is shutting down: send the request again in {RETRY_AFTER_SECONDS} seconds"
@@ -149,7 +149,7 @@ fn refuse_for_now(seen: &BodyRecord, status: StatusCode, message: &str) -> Respo
     (status, json(), retry, body).into_response()
 }
 
-/// A JSON-RPC error with the id of the request, as far as it is known.
+/// Returns a JSON-RPC error with the id of the request, if the part read so far contains it.
 fn failure(seen: &BodyRecord, code: i32, message: &str) -> Vec<u8> {
     let mut body = Vec::new();
     let id = IdScanner::of(&seen.read()).id;
@@ -157,7 +157,7 @@ fn failure(seen: &BodyRecord, code: i32, message: &str) -> Vec<u8> {
     body
 }
 
-/// The type of JSON, as a header.
+/// Returns the `Content-Type` header for JSON.
 pub(super) fn json() -> [(HeaderName, &'static str); 1] {
     [(CONTENT_TYPE, "application/json")]
 }

@@ -13,25 +13,27 @@ use super::super::replay::EventId;
 use super::rmcp_request::with_original_ids;
 use super::{BodyGuard, held, session_not_found};
 
-/// The header with the id of the last event that the client has received.
+/// Header with the id of the last event received by the client.
 pub(super) const LAST_EVENT_ID: &str = "last-event-id";
-/// The id of no session. The ids of sessions are longer.
+/// A session id that never exists, because the ids of sessions are longer.
 const NO_SESSION: HeaderValue = HeaderValue::from_static("none");
 
 impl BodyGuard {
     /// Resumes a stream of events.
     ///
-    /// If the reply is not available, the answer is an event with an error for the request, also if the session has
-    /// ended: several clients ignore the status of a reconnection, and their request would wait for ever. If the client
-    /// has received everything, the answer is 204, by which a client of events learns not to reconnect.
+    /// If the reply is not available, the response is an event with an error for the request, even if the session has
+    /// ended. Several clients ignore the status of a reconnection, so their request would wait forever.
+    ///
+    /// If the client has received all events, the status is 204. It makes clients of event streams stop reconnecting.
     pub(super) async fn resume_stream(&self, mut request: Request) -> Response {
         let last = request.headers().get(LAST_EVENT_ID);
         let last = last.and_then(|id| EventId::parse(id.to_str().ok()?));
         if self.direct.is_foreign(&request) {
-            // The session of another principal is answered like one that does not exist.
+            // Treat the session of another principal like one that does not exist.
             request.headers_mut().insert(SESSION_ID, NO_SESSION);
         }
-        // The events of a request end with its answer. Those of a session do not end before the server.
+        // The stream of a request ends with its answer, so the server can wait for it. The stream of a session only
+        // ends with the server.
         let is_of_request = last.as_ref().is_some_and(|last| last.stream.call.is_some());
         let open = is_of_request.then(|| self.server().drain().hold());
         let (response, noticed) = observe_session(None, self.rmcp.run(request)).await;
@@ -54,7 +56,7 @@ impl BodyGuard {
     }
 }
 
-/// Answers the request whose stream is resumed.
+/// Answers the request whose stream the client wants to resume with an error.
 fn answer_lost(last: EventId, has_ended: bool) -> Response {
     let id = last.stream.request.as_deref().and_then(long_id::request_id);
     match id {
@@ -69,7 +71,8 @@ fn answer_lost(last: EventId, has_ended: bool) -> Response {
     }
 }
 
-/// The answer if the id names no request. 404 would mean that the session has ended.
+/// Returns the response if the event id contains no request. The status is not 404, because that would mean that the
+/// session has ended.
 fn not_kept() -> Response {
     let unknown = "Bad Request: Last-Event-ID names no event of a kept reply";
     (StatusCode::BAD_REQUEST, unknown).into_response()

@@ -1,4 +1,4 @@
-//! Passes requests to rmcp, in a form that it can parse.
+//! Passes requests to rmcp, and rewrites those that it cannot parse.
 
 use std::borrow::Cow;
 
@@ -17,12 +17,12 @@ use super::super::original_message::OriginalMessage;
 use super::super::rmcp_server::RmcpService;
 use crate::wire::{Message, ToolCall, decode};
 
-/// Rewrites a request for rmcp, if its id is a number that rmcp cannot represent, or if it is a tool
-/// call whose arguments contain values that rmcp's parser rejects. The call itself is decoded from
-/// the original bytes: an invalid value fails its own operation, and the other operations of a batch
-/// run.
+/// Rewrites a request that rmcp cannot parse. Returns `None` if nothing has to be rewritten. The second value is `true`
+/// if the id was replaced.
 ///
-/// Also returns whether the id was replaced.
+/// Two parts are rewritten: numeric ids that rmcp cannot represent, and values in a call's arguments that rmcp's parser
+/// rejects. The call itself is decoded from the original bytes. Therefore an invalid value only fails its own
+/// operation, and the other operations of a batch run.
 fn rewrite_for_rmcp(mut head: Parts, body: &[u8]) -> Option<(Request, bool)> {
     let arguments = match decode(body) {
         Message::Call(ToolCall { arguments: Some(arguments), .. }) => match readable(arguments) {
@@ -41,8 +41,8 @@ fn rewrite_for_rmcp(mut head: Parts, body: &[u8]) -> Option<(Request, bool)> {
     Some((Request::from_parts(head, Body::from(body_for_rmcp)), has_other_id))
 }
 
-/// Passes a request to rmcp, and passes it again in a rewritten form if rmcp could not parse it or
-/// parsed it as a notification.
+/// Passes a request to rmcp. If rmcp could not parse it or mistook it for a notification, passes it again in a
+/// rewritten form.
 pub(super) async fn forward_to_rmcp(
     request: Request,
     rmcp: &RmcpService,
@@ -65,7 +65,7 @@ pub(super) async fn forward_to_rmcp(
     }
 }
 
-/// Restores the ids that were shortened for rmcp.
+/// Restores the ids replaced for rmcp.
 pub(super) fn with_original_ids(response: Response) -> Response {
     response.map(|body| Body::from_stream(body.into_data_stream().map_ok(long_id::restore)))
 }

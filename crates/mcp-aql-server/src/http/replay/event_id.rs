@@ -1,31 +1,38 @@
-//! The ids of events, which clients send as `Last-Event-ID` after losing their connection.
+//! The ids of events. Clients send them as `Last-Event-ID` after losing their connection.
 //!
-//! An id names its session and its request, so that a client that waits for a reply can be answered even if nothing of
-//! the reply or of the session is left. Several clients do not treat a failed reconnection as the end of their request.
+//! An id contains its session and its request. A client that waits for a reply can therefore be answered even if
+//! neither the reply nor the session exists any longer. This is necessary because several clients do not treat a failed
+//! reconnection as the end of their request.
 
 use std::fmt;
 
-/// The length up to which ids contain the id of the request, in bytes.
+/// Maximum length of a request's id to be included in event ids, in bytes.
 const MAX_REQUEST_ID_BYTES: usize = 256;
-/// The number of characters of a session's id by which the session is recognized.
+/// Number of characters of a session's id included in event ids.
 const SESSION_CHARS: usize = 8;
 /// The stream of events that belong to no request.
 const STANDALONE: &str = "events";
-/// The place after the answer to a request.
+/// The position after the answer to a request.
 const END: &str = "end";
 
 /// A stream of events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) struct StreamId {
-    /// The start of the session's id.
+    /// The first characters of the session's id.
     session: Box<str>,
     /// The number of the request's call, or `None` for events that belong to no request.
     pub(in super::super) call: Option<i64>,
-    /// The id of the request in canonical form, unless it is long.
+    /// The id of the request in canonical form, unless it is too long.
     pub(in super::super) request: Option<Box<str>>,
 }
 
-/// An event of a stream: `NEXT/CALL/SESSION/REQUEST`, where the last part is missing if it is not known.
+/// The id of an event in a stream: `NEXT/CALL/SESSION/REQUEST`. The last part is missing if the request is unknown.
+///
+/// ```text
+/// 3/7/5f0c2a9e/12      before event 3 of the reply to call 7, which has the request id 12
+/// end/7/5f0c2a9e/12    the answer
+/// 0/events/5f0c2a9e    before event 0 of the session's own stream
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) struct EventId {
     /// The number of the next event of the stream, or `None` after the answer to the request.
@@ -34,30 +41,30 @@ pub(in super::super) struct EventId {
 }
 
 impl StreamId {
-    /// The stream of a session's events that belong to no request.
+    /// Creates the id of the stream for a session's events that belong to no request.
     pub(in super::super) fn standalone(session: &str) -> Self {
         Self { session: start_of(session), call: None, request: None }
     }
 
-    /// The stream of the reply to a request.
+    /// Creates the id of the stream for the reply to a request.
     pub(in super::super) fn of_call(session: &str, call: i64, request: &str) -> Self {
         let request = (request.len() <= MAX_REQUEST_ID_BYTES).then(|| request.into());
         Self { session: start_of(session), call: Some(call), request }
     }
 
-    /// Whether the stream belongs to this session.
+    /// Returns `true` if the stream belongs to this session.
     pub(in super::super) fn is_of(&self, session: &str) -> bool {
         self.session == start_of(session)
     }
 
-    /// The id of the event before the event with the number `next`, or of the answer.
+    /// Returns the id of the event before the one with the number `next`. `None` stands for the answer.
     pub(in super::super) fn event(&self, next: Option<usize>) -> EventId {
         EventId { next, stream: self.clone() }
     }
 }
 
 impl EventId {
-    /// Parses an id. Other servers have other ids.
+    /// Parses an id. Returns `None` for ids in another format, for example those of other servers.
     pub(in super::super) fn parse(id: &str) -> Option<Self> {
         let mut parts = id.splitn(4, '/');
         let next = match parts.next()? {
@@ -105,7 +112,7 @@ fn start_of(session: &str) -> Box<str> {
     session.chars().take(SESSION_CHARS).collect()
 }
 
-/// Decodes percent-encoded text.
+/// Decodes a percent-encoded string.
 fn decode(text: &str) -> Option<String> {
     let mut pieces = text.split('%');
     let mut decoded = pieces.next()?.as_bytes().to_vec();

@@ -1,4 +1,4 @@
-//! The finished replies of all sessions, within limits on time and memory.
+//! The finished replies of all sessions, with limits on time and memory.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
@@ -10,14 +10,14 @@ use tokio::time::Instant;
 
 use super::EventStreams;
 
-/// The limits on finished replies that are kept.
+/// The limits on kept replies.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct ReplyLimits {
-    /// The time for which a reply is kept.
+    /// How long a reply is kept.
     pub(in super::super) retention: Duration,
-    /// The total size of the replies, in bytes.
+    /// Maximum total size of all replies, in bytes.
     pub(in super::super) bytes: usize,
-    /// The total size of the replies of one session, in bytes.
+    /// Maximum total size of the replies of one session, in bytes.
     pub(in super::super) session_bytes: usize,
 }
 
@@ -25,22 +25,22 @@ pub(in super::super) struct ReplyLimits {
 pub(in super::super) struct FinishedReplies {
     limits: ReplyLimits,
     queue: Mutex<FinishedQueue>,
-    /// Notifies the task that removes expired replies when the last reply is gone.
+    /// Notifies the task for expired replies when no reply is left, so that it ends.
     emptied: Arc<Notify>,
 }
 
 #[derive(Default)]
 struct FinishedQueue {
-    /// By age, the oldest first.
+    /// The replies by age, starting with the oldest.
     replies: BTreeMap<u64, FinishedReply>,
     /// The number of the next reply.
     next: u64,
     bytes: usize,
-    /// Whether a task for removing expired replies is running.
+    /// If `true`, a task for removing expired replies is running.
     is_swept: bool,
 }
 
-/// A finished reply that can be fetched again.
+/// A finished reply. Clients can fetch it again.
 struct FinishedReply {
     streams: Weak<EventStreams>,
     call: i64,
@@ -53,10 +53,10 @@ impl FinishedReplies {
         Arc::new(Self { limits, queue: Mutex::default(), emptied: Arc::default() })
     }
 
-    /// Keeps a reply, and removes older ones that exceed the limits. A reply that exceeds them alone is not kept.
+    /// Keeps a reply, and removes older ones that exceed the limits. A reply larger than a limit is not kept.
     pub(super) fn keep(self: &Arc<Self>, streams: &Weak<EventStreams>, call: i64, bytes: usize) {
         let mut queue = lock(&self.queue);
-        // The queue is locked, so a session that ends concurrently removes the reply afterwards.
+        // The queue stays locked, so a session that ends concurrently removes the reply afterwards.
         let Some(owner) = streams.upgrade() else { return };
         let number = queue.next;
         if !owner.add_finished(number, bytes) {
@@ -75,7 +75,7 @@ impl FinishedReplies {
         }
     }
 
-    /// Drops the replies of a session that ends.
+    /// Drops the replies of an ending session.
     pub(super) fn forget(&self, session: &EventStreams) {
         let mut queue = lock(&self.queue);
         for number in session.clear() {
@@ -88,7 +88,7 @@ impl FinishedReplies {
         }
     }
 
-    /// Removes expired replies. Returns when the next one expires.
+    /// Removes expired replies. Returns the time at which the next one expires.
     fn remove_expired(&self) -> Option<Instant> {
         let mut queue = lock(&self.queue);
         let now = Instant::now();
@@ -100,7 +100,7 @@ impl FinishedReplies {
         next
     }
 
-    /// The number of kept replies, and their size in bytes.
+    /// Returns the number of kept replies and their total size in bytes.
     #[cfg(test)]
     pub(super) fn kept(&self) -> (usize, usize) {
         let queue = lock(&self.queue);
@@ -115,12 +115,12 @@ impl Drop for FinishedReplies {
 }
 
 impl FinishedQueue {
-    /// When the oldest reply expires.
+    /// Returns the time at which the oldest reply expires.
     fn oldest(&self) -> Option<Instant> {
         self.replies.first_key_value().map(|(_, reply)| reply.expires)
     }
 
-    /// Removes the oldest reply. Returns false if the queue is empty.
+    /// Removes the oldest reply. Returns `false` if the queue is empty.
     fn remove_oldest(&mut self) -> bool {
         let oldest = self.replies.first_key_value().map(|(number, _)| *number);
         oldest.map(|number| self.remove(number)).is_some()
@@ -135,7 +135,7 @@ impl FinishedQueue {
     }
 }
 
-/// Removes replies as they expire, until none is left.
+/// Removes replies when they expire, until none is left.
 async fn sweep(finished: Weak<FinishedReplies>, emptied: Arc<Notify>) {
     loop {
         let next = finished.upgrade().and_then(|finished| finished.remove_expired());

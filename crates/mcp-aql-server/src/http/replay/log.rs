@@ -1,4 +1,4 @@
-//! The events of one reply, for any number of readers.
+//! The event log of one reply. Any number of readers can follow it.
 
 use std::collections::VecDeque;
 
@@ -6,8 +6,7 @@ use futures_util::Stream;
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 use tokio::sync::watch;
 
-/// The maximum number of kept events per request. The oldest progress notifications are removed
-/// first.
+/// Maximum number of kept events per request. At the limit, the oldest progress notifications are removed first.
 pub(super) const MAX_EVENTS: usize = 64;
 
 /// The events of one reply.
@@ -19,7 +18,7 @@ struct Events {
     kept: VecDeque<ServerSseMessage>,
     /// The number of the first kept event.
     first: usize,
-    /// Set when the stream is complete.
+    /// If `true`, the stream is complete.
     is_finished: bool,
 }
 
@@ -40,28 +39,28 @@ impl EventLog {
         });
     }
 
-    /// Ends the streams of the readers after the last event.
+    /// Marks the stream as complete. The readers' streams end after the last event.
     pub(super) fn finish(&self) {
         self.0.send_modify(|events| events.is_finished = true);
     }
 
-    /// Whether the stream is complete, and has no event from this number on.
+    /// Returns `true` if the stream is complete and has no event with this number or a higher one.
     pub(super) fn is_over(&self, next: usize) -> bool {
         let events = self.0.borrow();
         events.is_finished && next >= events.end()
     }
 
-    /// Completes when the log has no reader.
+    /// Waits until the log has no reader.
     pub(super) async fn unread(&self) {
         self.0.closed().await;
     }
 
-    /// Whether the log has a reader.
+    /// Returns `true` if the log has a reader.
     pub(super) fn is_read(&self) -> bool {
         !self.0.is_closed()
     }
 
-    /// The events from this number on, until the stream is complete.
+    /// Returns the events with this number or a higher one, until the stream is complete.
     pub(super) fn events_from(
         &self,
         next: usize,

@@ -1,7 +1,7 @@
-//! Keeps the events of requests, so that a client can fetch them after losing its connection.
+//! Keeps the events of requests, so that clients can fetch them after losing their connection.
 //!
-//! rmcp discards the events of a request with its reply. For a fast call that is before the client
-//! can notice a lost connection.
+//! rmcp discards the events of a request together with its reply. For a fast call, this happens before the client can
+//! notice that the connection is lost.
 
 mod event_id;
 mod finished;
@@ -20,7 +20,7 @@ pub(super) use self::finished::{FinishedReplies, ReplyLimits};
 use self::log::EventLog;
 pub(super) use self::record::{RETRY_INTERVAL, ReplyRecord, is_answer};
 
-/// The replies to one session's requests, by the numbers of their calls.
+/// The replies to the requests of one session, by the numbers of their calls.
 pub(super) struct EventStreams {
     /// The id of the session.
     session: Arc<str>,
@@ -31,31 +31,31 @@ pub(super) struct EventStreams {
 #[derive(Default)]
 struct SessionLogs {
     by_call: HashMap<i64, Arc<EventLog>>,
-    /// The finished replies by their numbers, the oldest first.
+    /// The numbers of the finished replies, starting with the oldest.
     finished: VecDeque<u64>,
-    /// The size of the finished replies.
+    /// Total size of the finished replies, in bytes.
     bytes: usize,
-    /// Set when the session ends, after which nothing is kept.
+    /// If `true`, the session has ended and nothing more is kept.
     has_ended: bool,
 }
 
-/// What a client gets that resumes the stream of a reply.
+/// The result of resuming the stream of a reply.
 pub(super) enum Replay<S> {
-    /// The events after the one that it has received.
+    /// The events after the last one received by the client.
     Events(S),
-    /// Nothing: it has received all events. The request was cancelled if none of them is an answer.
+    /// The client has already received all events. If none of them is an answer, the request was canceled.
     Complete,
     /// The reply is not kept.
     NotKept,
 }
 
 impl EventStreams {
-    /// The streams of a session. Finished replies count towards the limits of `finished`.
+    /// Creates the streams of a session. Finished replies count toward the limits of `finished`.
     pub(super) fn new(session: Arc<str>, finished: Arc<FinishedReplies>) -> Arc<Self> {
         Arc::new(Self { session, logs: Mutex::default(), finished })
     }
 
-    /// Begins to record the reply to a request, which has this id in canonical form.
+    /// Starts to record the reply to a request. `request` is its id in canonical form.
     pub(super) fn record(self: &Arc<Self>, call: i64, request: &str) -> ReplyRecord {
         let log = Arc::new(EventLog::default());
         let mut logs = lock(&self.logs);
@@ -67,7 +67,7 @@ impl EventStreams {
         ReplyRecord::new(log, stream, call, Arc::downgrade(self), Arc::clone(&self.finished))
     }
 
-    /// The events after this one.
+    /// Returns the events after this one.
     pub(super) fn replay(
         &self,
         last: &EventId,
@@ -82,12 +82,12 @@ impl EventStreams {
         }
     }
 
-    /// Drops the replies when the session ends.
+    /// Drops all replies when the session ends.
     pub(super) fn end(&self) {
         self.finished.forget(self);
     }
 
-    /// Counts a finished reply. Returns false if the session has ended.
+    /// Counts a finished reply. Returns `false` if the session has ended.
     fn add_finished(&self, number: u64, bytes: usize) -> bool {
         let mut logs = lock(&self.logs);
         if logs.has_ended {
@@ -98,13 +98,13 @@ impl EventStreams {
         true
     }
 
-    /// Takes the number of the oldest finished reply if all of them together are larger than this.
+    /// Takes the number of the oldest finished reply if the total size of all exceeds this limit.
     fn take_oldest_beyond(&self, bytes: usize) -> Option<u64> {
         let mut logs = lock(&self.logs);
         if logs.bytes > bytes { logs.finished.pop_front() } else { None }
     }
 
-    /// Drops a finished reply, which is the session's oldest.
+    /// Drops the session's oldest finished reply.
     fn remove_finished(&self, number: u64, call: i64, bytes: usize) {
         let mut logs = lock(&self.logs);
         if logs.finished.front() == Some(&number) {

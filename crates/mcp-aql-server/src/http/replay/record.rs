@@ -14,13 +14,12 @@ use super::event_id::StreamId;
 use super::finished::FinishedReplies;
 use super::log::EventLog;
 
-/// The time after which a client that has lost its connection reconnects. Clients of MCP try it twice before they give
-/// up.
+/// How long clients wait before they reconnect after a lost connection. MCP clients try twice before they give up.
 pub(in super::super) const RETRY_INTERVAL: Duration = Duration::from_secs(3);
-/// The overhead of a kept reply besides its text, in bytes.
+/// Size that a kept reply counts in addition to its events, in bytes.
 const ENTRY_BYTES: usize = 1 << 10;
 
-/// The recorder of a reply's events.
+/// Records the events of a reply.
 pub(in super::super) struct ReplyRecord {
     log: Arc<EventLog>,
     stream: StreamId,
@@ -43,14 +42,14 @@ impl ReplyRecord {
         Self { log, stream, call, next: 0, bytes: ENTRY_BYTES, streams, finished }
     }
 
-    /// The events of the reply from its start.
+    /// Returns the events of the reply from its start.
     pub(in super::super) fn events(
         &self,
     ) -> impl Stream<Item = ServerSseMessage> + Send + Sync + use<> {
         self.log.events_from(0)
     }
 
-    /// Records an event, and gives it an id.
+    /// Records an event and sets its id.
     pub(in super::super) fn push(&mut self, mut event: ServerSseMessage) {
         self.next += 1;
         let next = (!is_answer(&event)).then_some(self.next);
@@ -59,8 +58,8 @@ impl ReplyRecord {
         self.log.push(event);
     }
 
-    /// Records all events of a reply, and continues if the client stops reading. If they end without an answer that is
-    /// still awaited, an error with the id is the answer.
+    /// Records all events of a reply, even if the client stops reading. If the events end without an answer and the
+    /// client still expects one, records an error as the answer.
     pub(in super::super) async fn run(
         mut self,
         mut events: BoxStream<'static, ServerSseMessage>,
@@ -78,13 +77,13 @@ impl ReplyRecord {
         self.finish();
     }
 
-    /// Ends the reply, which is kept from now on.
+    /// Completes the reply. It is kept from now on.
     pub(in super::super) fn finish(self) {
         self.log.finish();
         self.finished.keep(&self.streams, self.call, self.bytes);
     }
 
-    /// Completes when no client has read the events for this long.
+    /// Waits until no client has read the events for this long.
     pub(in super::super) async fn abandoned(&self, after: Duration) {
         loop {
             self.log.unread().await;
@@ -96,12 +95,12 @@ impl ReplyRecord {
     }
 }
 
-/// Whether an event is the answer to a request.
+/// Returns `true` if an event is the answer to a request.
 pub(in super::super) fn is_answer(event: &ServerSseMessage) -> bool {
     matches!(event.message.as_deref(), Some(JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)))
 }
 
-/// The length of a message in JSON.
+/// Returns the length of a message as JSON.
 fn length(message: &ServerJsonRpcMessage) -> usize {
     struct Length(usize);
     impl std::io::Write for Length {
@@ -114,7 +113,7 @@ fn length(message: &ServerJsonRpcMessage) -> usize {
         }
     }
     let mut length = Length(0);
-    // A message that cannot be serialized cannot be sent either.
+    // A message that cannot be serialized cannot be sent either, so its length does not matter.
     let _ = serde_json::to_writer(&mut length, message);
     length.0
 }

@@ -21,7 +21,7 @@ fn streams(finished: &Arc<FinishedReplies>) -> Arc<EventStreams> {
     EventStreams::new("5f0c2a9e-41d7".into(), Arc::clone(finished))
 }
 
-/// A progress notification.
+/// Returns a progress notification.
 fn progress() -> ServerSseMessage {
     let message = serde_json::json!({
         "jsonrpc": "2.0", "method": "notifications/progress",
@@ -30,7 +30,7 @@ fn progress() -> ServerSseMessage {
     ServerSseMessage::from_message(serde_json::from_value(message).unwrap())
 }
 
-/// An answer of this length.
+/// Returns an answer with a string of this length.
 fn answer(bytes: usize) -> ServerSseMessage {
     let message = serde_json::json!({
         "jsonrpc": "2.0", "id": 1, "result": { "text": "x".repeat(bytes) },
@@ -40,7 +40,7 @@ fn answer(bytes: usize) -> ServerSseMessage {
     ServerSseMessage::from_message(message)
 }
 
-/// Records the reply to a call, whose request has the number of the call as its id.
+/// Records the reply to a call. The request has the number of the call as its id.
 fn record(
     streams: &Arc<EventStreams>,
     call: i64,
@@ -57,7 +57,7 @@ async fn ids(events: impl Stream<Item = ServerSseMessage>) -> Vec<String> {
     events.filter_map(|event| async { event.event_id }).collect().await
 }
 
-/// The ids of the events after this one, or why there are none.
+/// Returns the ids of the events after this one, or the reason why they are missing.
 async fn after(streams: &EventStreams, last: &str) -> Result<Vec<String>, &'static str> {
     match streams.replay(&EventId::parse(last).unwrap()) {
         Replay::Events(events) => Ok(ids(events).await),
@@ -130,7 +130,7 @@ async fn newer_replies_replace_older_ones_within_the_limits() {
         let first = EventId::parse(&format!("1/{call}/5f0c2a9e")).unwrap();
         matches!(streams.replay(&first), Replay::Events(_))
     };
-    // A session's own limit.
+    // The limit of one session.
     for call in 1..=3 {
         keep(&one, call, BYTES / 6).await;
     }
@@ -142,7 +142,7 @@ async fn newer_replies_replace_older_ones_within_the_limits() {
     }
     assert!(finished.kept().1 <= BYTES);
     assert!(!is_kept(&one, 2) && is_kept(&one, 3) && is_kept(&two, 1) && is_kept(&three, 1));
-    // A reply that is too large is not kept, and other sessions lose nothing by it.
+    // A reply larger than the limit is not kept, and the replies of other sessions remain.
     keep(&two, 4, BYTES).await;
     assert!(!is_kept(&two, 4) && is_kept(&one, 3) && is_kept(&three, 1));
 }
@@ -164,7 +164,7 @@ async fn replies_of_an_ended_session_are_dropped() {
     assert_eq!(finished.kept(), (1, both / 2));
     assert_eq!(after(&ends, "1/1/5f0c2a9e/1").await, Err("not kept"));
     assert!(after(&stays, "1/1/5f0c2a9e/1").await.is_ok());
-    // A call that ends after its session leaves nothing behind.
+    // The reply to a call that ends after its session is not kept.
     assert!(send.send(answer(10)).is_ok());
     assert_eq!(ids(running).await, ["end/2/5f0c2a9e/2"]);
     for _ in 0..100 {
@@ -205,7 +205,7 @@ async fn a_reply_is_abandoned_when_no_client_returns() {
         tokio::time::sleep(grace_period * 3).await;
         drop(reader);
         tokio::time::sleep(grace_period / 2).await;
-        // The client is back, and stays for longer than the grace period.
+        // The client returns, and stays longer than the grace period.
         let again = record.events();
         tokio::time::sleep(grace_period * 2).await;
         drop(again);

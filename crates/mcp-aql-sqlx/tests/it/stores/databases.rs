@@ -32,7 +32,7 @@ pub(crate) async fn pools() -> Pools {
     let options = SqliteConnectOptions::new()
         .filename(folder.path().join("test.db"))
         .create_if_missing(true)
-        // Readers do not stop a writer.
+        // Readers do not block a writer.
         .journal_mode(SqliteJournalMode::Wal)
         .busy_timeout(Duration::from_secs(60));
     let file = SqlitePoolOptions::new().max_connections(4).connect_with(options).await.unwrap();
@@ -45,13 +45,13 @@ pub(crate) async fn in_memory() -> SqlitePool {
     options.connect("sqlite::memory:").await.unwrap()
 }
 
-/// Connects to the PostgreSQL of the tests, if there is one, in a new schema.
+/// Connects to the PostgreSQL server of the tests, in a new schema. Returns `None` without a server.
 pub(crate) async fn in_postgres() -> Option<PgPool> {
     use std::io::Write as _;
     static NUMBER: AtomicU64 = AtomicU64::new(0);
 
     let Ok(address) = std::env::var("MCP_AQL_TEST_POSTGRES") else {
-        // Written to the terminal directly, because the test harness hides the output of passing tests.
+        // Write to the terminal directly, because the test harness hides the output of passing tests.
         let _ = writeln!(
             std::io::stderr(),
             "MCP_AQL_TEST_POSTGRES is not set: PostgreSQL is left out (scripts/postgres.sh)"
@@ -73,7 +73,7 @@ pub(crate) async fn in_postgres() -> Option<PgPool> {
     let pool = PgPool::connect_with(options.clone()).await.unwrap();
     let create = format!("CREATE SCHEMA {schema}");
     sqlx::raw_sql(AssertSqlSafe(create)).execute(&pool).await.unwrap();
-    // Settings that differ from those of the framework as far as possible.
+    // Use settings as different from those of the framework as possible.
     let options = options.options([
         ("search_path", schema.as_str()),
         ("DateStyle", "German"),
@@ -95,7 +95,7 @@ where
     R: Record<Id: NewId> + DeserializeOwned,
     R: ReadyOperations<SqlStore<R, SqlxSqlite>> + ReadyOperations<SqlStore<R, SqlxPostgres>>,
 {
-    /// An adapter for each database, with an empty table.
+    /// Creates an adapter for each database, with an empty table.
     pub(crate) async fn adapters(&self, pools: &Pools) -> Vec<(&'static str, Adapter)> {
         let drop = format!("DROP TABLE IF EXISTS {}", self.name);
         let create = |columns| format!("{drop}; CREATE TABLE {} ({columns})", self.name);
@@ -115,13 +115,13 @@ where
     }
 }
 
-/// An adapter over a store.
+/// Creates an adapter over a store.
 pub(crate) fn adapter<S: ResourceStore<Resource: ReadyOperations<S>>>(store: S) -> Adapter {
     Adapter::builder("library").resource(store).without_config().build().unwrap()
 }
 
-/// Calls an operation, and confirms it where the adapter asks. The answer has no cursors, which differ by the key of
-/// the adapter.
+/// Calls an operation, and confirms it if the adapter requests a confirmation. The cursors are removed from
+/// the reply, because they depend on the key of the adapter.
 pub(crate) async fn ask(adapter: &Adapter, operation: &str, params: &Value) -> Value {
     let mut params = params.clone();
     let mut reply = adapter.call(operation, params.clone()).await;

@@ -1,4 +1,5 @@
-//! Ready operations on stores in SQLite and PostgreSQL through sqlx, compared with those on a store in memory.
+//! Ready operations on stores in SQLite and PostgreSQL through sqlx, compared with those on a store in
+//! memory.
 //!
 //! PostgreSQL is included if a server is given: `../../scripts/postgres.sh cargo test --all-features`.
 
@@ -137,7 +138,7 @@ fn field() -> impl Strategy<Value = (String, Value)> {
     ]
 }
 
-/// A call of a ready operation.
+/// Generates a call of a ready operation.
 fn a_call() -> impl Strategy<Value = (&'static str, Value)> {
     let id = || 1..8_i64;
     let fields = || {
@@ -286,7 +287,7 @@ const READERS: Databases<Reader> = Databases {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_database_refuses_is_refused_with_a_reason() {
-    // SQLite does not limit texts but by a rule.
+    // SQLite only limits strings by a rule.
     let in_postgres = "The value of 'name' (character varying(4)) is too long for the database: use a shorter one";
     let in_sqlite = "The value of 'name' violates a rule of the database: use another one, which fits 'rule' in the details";
     let missing = "The field 'name' needs a value: send one, not null";
@@ -350,7 +351,7 @@ async fn no_change_is_lost_among_others() {
         }
         let book = ask(&adapter, "get_book", &json!({ "book_id": 1 })).await;
         assert_eq!(book["book"]["_version"], WRITERS + 1, "{name}");
-        // Of several callers that know the same version, one succeeds.
+        // If several callers know the same version, one of them succeeds.
         let known = json!({ "book_id": 1, "if_match": WRITERS + 1, "input": { "copies": 3 } });
         let calls = (0..5).map(|_| ask(&adapter, "update_book", &known));
         let changed = futures_util::future::join_all(calls).await;

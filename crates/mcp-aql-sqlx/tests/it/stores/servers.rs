@@ -16,7 +16,7 @@ fn statement(sql: &str) -> Statement {
     Statement { sql: sql.to_owned(), values: Vec::new() }
 }
 
-/// Runs a call that must end in time.
+/// Runs a call, and panics if it does not end in time.
 async fn in_time<T>(call: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(20), call).await.expect("waiting is bounded")
 }

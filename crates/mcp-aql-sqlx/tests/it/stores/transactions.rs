@@ -1,4 +1,4 @@
-//! Transactions that no store uses.
+//! Transactions outside of a store.
 
 use std::str::FromStr as _;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::databases::{in_memory, in_postgres, pools};
 
 type Rows = Result<Vec<Vec<SqlValue>>, DatabaseError>;
 
-/// Runs a statement in a transaction of its own.
+/// Runs a statement in a separate transaction.
 async fn run(database: &impl Database, sql: &str, values: Vec<SqlValue>) -> Rows {
     let mut transaction = database.begin(AccessMode::Write).await?;
     let rows = transaction.run(Statement { sql: sql.to_owned(), values }).await?;
@@ -25,7 +25,7 @@ fn text(text: &str) -> SqlValue {
     SqlValue::Text(text.to_owned())
 }
 
-/// The error of a statement that must fail.
+/// Returns the message of a failed statement, and panics if it succeeded.
 fn message(rows: Rows) -> String {
     match rows.unwrap_err() {
         DatabaseError::Unique(error) => format!("unique: {error}"),
@@ -56,7 +56,7 @@ async fn sqlite_keeps_the_types_of_values() {
     run(&database, "INSERT INTO odd VALUES (?, ?, ?)", values.clone()).await.unwrap();
     let rows = run(&database, "SELECT a, b, c FROM odd", Vec::new()).await.unwrap();
     assert_eq!(rows, [values]);
-    // Text that is not UTF-8 is written back as text.
+    // Invalid UTF-8 is written back as a string.
     for (bytes, expected) in [
         ("SELECT x'00ff'", SqlValue::Bytes(vec![0, 0xff])),
         ("SELECT CAST(x'00ff' AS TEXT)", SqlValue::RawText(vec![0, 0xff])),
@@ -93,7 +93,7 @@ async fn postgres_checks_the_types_of_values() {
         ("INSERT INTO odd (a) VALUES ($1)", SqlValue::Int(7), false),
         ("INSERT INTO odd (b) VALUES ($1)", SqlValue::Int(7), false),
         ("INSERT INTO odd (c) VALUES ($1)", SqlValue::Int(7), true),
-        // Its eight bytes would be taken for a number.
+        // Its eight bytes would be read as a number.
         ("INSERT INTO odd (c) VALUES ($1)", text("12345678"), false),
         ("INSERT INTO odd (c) VALUES ($1)", SqlValue::Null, false),
     ] {
@@ -102,7 +102,7 @@ async fn postgres_checks_the_types_of_values() {
     }
     assert!(message(run(&database, "SELECT $1::text", Vec::new()).await).contains("fewer"));
     assert!(message(run(&database, "SELECT now()", Vec::new()).await).contains("mismatched types"));
-    // Changes are refused where nothing is to be changed.
+    // A read transaction must not change anything.
     let mut transaction = database.begin(AccessMode::Read).await.unwrap();
     let delete = Statement { sql: "DELETE FROM odd".to_owned(), values: Vec::new() };
     assert!(message(transaction.run(delete).await).contains("read-only"));
@@ -157,7 +157,7 @@ async fn a_cancelled_call_that_waits_for_a_lock_leaves_the_pool() {
     let update = || Statement { sql: "UPDATE text SET it = 'b'".to_owned(), values: Vec::new() };
     let mut first = database.begin(AccessMode::Write).await.unwrap();
     first.run(update()).await.unwrap();
-    // The pool has four connections.
+    // Try more often than the pool has connections, four.
     for _ in 0..5 {
         let mut other = database.begin(AccessMode::Write).await.unwrap();
         let waiting = tokio::time::timeout(Duration::from_millis(100), other.run(update())).await;

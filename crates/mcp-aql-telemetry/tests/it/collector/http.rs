@@ -1,4 +1,4 @@
-//! An adapter over HTTP.
+//! The telemetry of an adapter over HTTP.
 
 use std::net::SocketAddr;
 use std::process::Stdio;
@@ -22,7 +22,7 @@ use super::{
 struct Server {
     process: Child,
     url: String,
-    /// The log is read on, so that the process does not fail to write it.
+    /// The log. It is kept open, so that the process can still write to it.
     _log: Lines<BufReader<ChildStderr>>,
 }
 
@@ -41,7 +41,7 @@ impl Server {
         Self { process, url, _log: log }
     }
 
-    /// Stops the process with a signal, as a service manager does.
+    /// Stops the process with a signal, like a service manager.
     async fn stop(mut self) {
         let id = self.process.id().unwrap().to_string();
         let sent = tokio::process::Command::new("kill").args(["-TERM", &id]).status().await;
@@ -49,7 +49,7 @@ impl Server {
         assert!(self.process.wait().await.unwrap().success());
     }
 
-    /// Connects a client whose requests all have this `traceparent`.
+    /// Connects a client whose requests all have this `traceparent` header.
     async fn client(&self, traceparent: Option<&'static str>) -> Client {
         let headers = traceparent.into_iter().map(|value| {
             (http::HeaderName::from_static("traceparent"), http::HeaderValue::from_static(value))
@@ -59,7 +59,7 @@ impl Server {
         ().serve(StreamableHttpClientTransport::from_config(config)).await.unwrap()
     }
 
-    /// Sends a request of the newest MCP, which has no session.
+    /// Sends a request of the newest MCP, without a session.
     async fn call_alone(&self, headers: &[(&'static str, &str)], arguments: &Value, meta: Value) {
         let url = Url::parse(&self.url).unwrap();
         let mut all = HeaderMap::new();
@@ -96,7 +96,7 @@ fn read(item: u32) -> Value {
     json!({ "operation": "get_item", "params": { "item_id": item } })
 }
 
-/// Returns the span of the call with the author's span that has this item, or of the only call that creates an item.
+/// Returns the span of the call that contains the author's span for this item.
 fn of_item<'a>(spans: &'a [Span], item: &str) -> &'a Span {
     let load = spans
         .iter()
@@ -109,7 +109,7 @@ fn of_item<'a>(spans: &'a [Span], item: &str) -> &'a Span {
 async fn calls_of_sessions_are_part_of_the_traces_of_their_clients() {
     let (collector, address) = Collector::start().await;
     let server = Server::start(address).await;
-    // Calls that only read are answered without rmcp, the others by it.
+    // READs are answered without rmcp, and changes by rmcp.
     let client = server.client(Some(OTHER_TRACEPARENT)).await;
     call(&client, "mcp_aql_read", &read(1), &Value::Null).await;
     call(&client, "mcp_aql_read", &read(2), &traced()).await;

@@ -1,4 +1,4 @@
-//! The spans and the metrics of an adapter process, as a collector receives them.
+//! The spans and metrics of an adapter process, as received by a collector.
 
 mod http;
 mod receiver;
@@ -13,18 +13,18 @@ use rmcp::model::{CallToolRequestParams, MetaObject, RequestMetaObject};
 use rmcp::service::{RoleClient, RunningService};
 use serde_json::{Value, json};
 
-/// A trace and a span of a client, and the `traceparent` that names them.
+/// The trace and span of a client, and the `traceparent` that contains both.
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const PARENT: &str = "b7ad6b7169203331";
 const TRACEPARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-/// Another one.
+/// A second trace, span and `traceparent`.
 const OTHER_TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const OTHER_PARENT: &str = "00f067aa0ba902b7";
 const OTHER_TRACEPARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
 type Client = RunningService<RoleClient, ()>;
 
-/// Returns the path of the adapter's program. Cargo builds it with all tests, but not for `--test it` alone.
+/// Returns the path of the adapter's program. Cargo builds it for a run of all tests, but not for `--test it` alone.
 fn program() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let target = test.parent().and_then(Path::parent).unwrap();
@@ -36,7 +36,7 @@ fn program() -> PathBuf {
     program
 }
 
-/// Returns the command of the adapter, which exports to this collector. It only exports when it ends.
+/// Returns the command of an adapter that exports to this collector. It only exports before it exits.
 fn command(collector: SocketAddr) -> tokio::process::Command {
     let mut command = tokio::process::Command::new(program());
     for (name, _) in std::env::vars_os() {
@@ -50,7 +50,7 @@ fn command(collector: SocketAddr) -> tokio::process::Command {
         .env("OTEL_EXPORTER_OTLP_HEADERS", "x-collector-key=collector-key-text")
         .env("OTEL_BSP_SCHEDULE_DELAY", "600000")
         .env("OTEL_METRIC_EXPORT_INTERVAL", "600000")
-        // The traces do not depend on the level of the log.
+        // Traces must not depend on the log level.
         .env("MCP_AQL_LOG", "off")
         .env("RUST_BACKTRACE", "0")
         .kill_on_drop(true);
@@ -85,7 +85,7 @@ fn hex(id: &[u8]) -> String {
     id.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns the ids of the trace and of the parent of a span.
+/// Returns the trace id and the parent id of a span.
 fn lineage(span: &Span) -> (String, String) {
     (hex(&span.trace_id), hex(&span.parent_span_id))
 }

@@ -1,4 +1,4 @@
-//! A collector on loopback that keeps what it receives.
+//! A collector on the loopback interface that keeps all received requests.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -16,18 +16,18 @@ use opentelemetry_proto::tonic::metrics::v1::number_data_point::Value as Number;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message as _;
 
-/// A request to the collector: its path, its headers and its body.
+/// A request to the collector: its path, headers and body.
 type Received = (&'static str, HeaderMap, Bytes);
 
-/// The collector.
+/// The collector. Clones share the received requests.
 #[derive(Clone, Default)]
 pub(crate) struct Collector(Arc<Mutex<Vec<Received>>>);
 
-/// The attributes of a span or of a data point, as texts.
+/// The attributes of a span or of a data point, as strings.
 pub(crate) type Attributes = BTreeMap<String, String>;
 
 impl Collector {
-    /// Starts the collector, and returns its address too.
+    /// Starts the collector. Also returns its address.
     pub(crate) async fn start() -> (Self, SocketAddr) {
         let collector = Self::default();
         let keep = |path: &'static str| {
@@ -58,7 +58,7 @@ impl Collector {
         self.0.lock().unwrap().iter().map(|it| it.1.clone()).collect()
     }
 
-    /// Whether this text occurs anywhere.
+    /// Returns `true` if any body contains this string.
     pub(crate) fn contains(&self, text: &str) -> bool {
         let has = |body: &Bytes| body.windows(text.len()).any(|part| part == text.as_bytes());
         self.0.lock().unwrap().iter().any(|(_, _, body)| has(body))
@@ -76,7 +76,8 @@ impl Collector {
         (spans, services)
     }
 
-    /// Returns the last data points of a metric with their counts. The metrics are cumulative.
+    /// Returns the last data points of a metric with their counts. Metrics are cumulative, so earlier points are not
+    /// needed.
     pub(crate) fn points(&self, name: &str) -> Vec<(Attributes, u64)> {
         let mut points = BTreeMap::new();
         for body in self.received("metrics") {
@@ -102,7 +103,7 @@ impl Collector {
         points.into_iter().collect()
     }
 
-    /// Returns the sum of the counts of a metric over the data points with these attributes.
+    /// Returns the sum of a metric's counts over the data points with these attributes.
     pub(crate) fn count(&self, name: &str, wanted: &[(&str, &str)]) -> u64 {
         let fits = |found: &Attributes| {
             wanted.iter().all(|(key, value)| found.get(*key).is_some_and(|it| it == value))
@@ -111,7 +112,7 @@ impl Collector {
     }
 }
 
-/// Returns attributes as texts.
+/// Converts attributes to strings.
 pub(crate) fn attributes(given: &[KeyValue]) -> Attributes {
     let text = |value: &Option<AnyValue>| match value.as_ref().and_then(|it| it.value.as_ref()) {
         Some(Value::StringValue(text)) => text.clone(),

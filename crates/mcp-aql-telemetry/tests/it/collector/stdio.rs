@@ -1,4 +1,4 @@
-//! An adapter on standard input and output.
+//! The telemetry of an adapter over standard input and output.
 
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
 use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
@@ -10,7 +10,7 @@ use super::receiver::{Collector, attributes};
 use super::{Client, PARENT, TRACE, call, command, hex, lineage, only, owned, traced};
 use crate::strict_json::assert_strict;
 
-/// Makes calls of all kinds. The adapter has ended when this returns.
+/// Makes calls of all kinds. The adapter has exited when this function returns.
 async fn session() -> Collector {
     let (collector, address) = Collector::start().await;
     let client = ().serve(TokioChildProcess::new(command(address)).unwrap()).await.unwrap();
@@ -36,7 +36,7 @@ async fn session() -> Collector {
     collector
 }
 
-/// Makes calls that are refused.
+/// Makes invalid calls.
 async fn refused(client: &Client) {
     let unknown = json!({ "operation": "operation-text", "params": {} });
     call(client, "mcp_aql_read", &unknown, &traced()).await;
@@ -44,7 +44,7 @@ async fn refused(client: &Client) {
     call(client, "mcp_aql_read", &incomplete, &traced()).await;
 }
 
-/// Deletes an item, with a wrong confirmation first.
+/// Deletes an item. The first confirmation is wrong.
 async fn confirmed(client: &Client) {
     let deletion = |token: Option<&str>| {
         let mut params = json!({ "item_id": 3 });
@@ -61,7 +61,7 @@ async fn confirmed(client: &Client) {
     assert_eq!(reply["data"], 3);
 }
 
-/// Runs two executions to their ends, of which one fails.
+/// Runs two executions until they end. One of them fails.
 async fn executed(client: &Client) {
     for fails in [false, true] {
         let begin = json!({ "operation": "run_export", "params": { "fails": fails } });
@@ -89,7 +89,7 @@ async fn a_collector_receives_the_spans_of_calls() {
         assert_eq!(headers["x-collector-key"], "collector-key-text");
     }
 
-    // A call is part of the trace of its client, and the author's span is part of the call.
+    // A call belongs to the trace of its client, and the author's span is a child of the call.
     let load = spans
         .iter()
         .find(|span| span.name == "load_item" && attributes(&span.attributes)["item"] == "7");
@@ -121,7 +121,7 @@ async fn a_collector_receives_the_spans_of_calls() {
     );
     assert_eq!(read.status.clone().unwrap_or_default().code, StatusCode::Unset as i32);
 
-    // A call without a trace context begins a trace.
+    // A call without a trace context starts a new trace.
     let mut created = spans.iter().filter(|span| span.name == "tools/call create_item");
     let create = created.find(|span| lineage(span).0 != TRACE).unwrap();
     assert_eq!(lineage(create).1, "");
@@ -133,7 +133,7 @@ async fn refusals_batches_and_executions_have_spans() {
     let (spans, _) = collector.spans();
     let of_client = (TRACE.to_owned(), PARENT.to_owned());
 
-    // Refusals have the code of the protocol. A fault of the caller is not an error of the adapter.
+    // Rejected calls have the code of the protocol. A mistake of the caller is not an error of the adapter.
     for (name, code, status) in [
         ("tools/call", "NOT_FOUND_OPERATION", StatusCode::Unset),
         ("tools/call get_item", "VALIDATION_MISSING_PARAM", StatusCode::Unset),
@@ -150,7 +150,7 @@ async fn refusals_batches_and_executions_have_spans() {
     let asks = only(&spans, "tools/call delete_item", asks);
     assert_eq!(attributes(&asks.attributes)["mcp_aql.outcome"], "awaits_confirmation");
 
-    // Each call of a batch has a span.
+    // Each call of a batch has its own span.
     let wrong = ("error.type", "VALIDATION_ENDPOINT_MISMATCH");
     let items = [only(&spans, "tools/call get_item", wrong), {
         let in_batch = |span: &&_| lineage(span) == of_client;
@@ -161,7 +161,7 @@ async fn refusals_batches_and_executions_have_spans() {
     assert_eq!(requests[0], requests[1]);
     assert!(items.iter().all(|span| lineage(span) == of_client));
 
-    // An execution is part of the call that began it.
+    // The span of an execution is a child of the call that started it.
     for (outcome, status) in [("succeeded", StatusCode::Unset), ("failed", StatusCode::Error)] {
         let execution = only(&spans, "execute_tool run_export", ("mcp_aql.outcome", outcome));
         let begin = spans.iter().find(|span| span.span_id == execution.parent_span_id).unwrap();
@@ -249,7 +249,7 @@ async fn a_command_sends_its_spans_before_it_exits() {
         (&["introspect", "operations", "unknown_operation"], "introspect"),
     ] {
         let (collector, address) = Collector::start().await;
-        // The command ends the process with this code.
+        // The command exits with this code.
         let output = command(address).args(arguments).output().await.unwrap();
         assert_eq!(output.status.code(), Some(1), "{output:?}");
         let (spans, _) = collector.spans();

@@ -1,10 +1,10 @@
-//! Random tables with names, comments, defaults and rules that a foreign program may have chosen.
+//! Generates random tables with names, comments, defaults and rules that a hostile program may have chosen.
 
 use mcp_aql::query::sql::Dialect;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Parts of names and texts: what would leave the place where it is written, and what means something in the source.
+/// Parts of names and strings. They try to break out of their position in the source, or have a meaning in it.
 const PARTS: &[&str] = &[
     "",
     "a",
@@ -133,7 +133,7 @@ fn text() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A name that the database accepts. PostgreSQL has no empty name and none of more than 63 bytes.
+/// Generates a name that the database accepts. PostgreSQL allows neither an empty name nor more than 63 bytes.
 fn name(dialect: Dialect) -> impl Strategy<Value = String> {
     text().prop_map(move |mut name| {
         if dialect == Dialect::Postgres {
@@ -156,10 +156,10 @@ fn string(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// Stands for the name of its column in a rule.
+/// A placeholder for the name of the column in a rule.
 const COLUMN: &str = "COLUMN";
 
-/// A column without its name, and a rule of it.
+/// Generates a column without its name, and optionally a rule for it.
 fn column(dialect: Dialect) -> impl Strategy<Value = (String, Option<String>)> {
     let of_sqlite: &[&str] = &[
         "TEXT",
@@ -240,7 +240,7 @@ fn column(dialect: Dialect) -> impl Strategy<Value = (String, Option<String>)> {
     )
 }
 
-/// The quoted name of a table, and the statement that creates it.
+/// Generates the quoted name of a table and the statement that creates it.
 fn table(dialect: Dialect, number: usize) -> impl Strategy<Value = (String, String)> {
     let key = select(match dialect {
         Dialect::Sqlite => vec!["INTEGER PRIMARY KEY", "TEXT PRIMARY KEY", "INT PRIMARY KEY"],
@@ -248,7 +248,7 @@ fn table(dialect: Dialect, number: usize) -> impl Strategy<Value = (String, Stri
     });
     let columns = prop::collection::vec((name(dialect), column(dialect), text()), 1..7);
     (name(dialect), name(dialect), key, columns).prop_map(move |(table, id, key, columns)| {
-        // Names differ in more than case, and no table has the same name in Rust as another.
+        // The names must differ even without case, and in the form that they have in Rust.
         let table = format!("t{number}{table}").chars().take(60).collect::<String>();
         let table = quoted(&truncated(table));
         let mut known = vec![id.to_lowercase()];
@@ -264,7 +264,7 @@ fn table(dialect: Dialect, number: usize) -> impl Strategy<Value = (String, Stri
             parts.push(format!("{name} {column}"));
             parts.extend(rule.map(|rule| format!("CHECK ({})", rule.replace(COLUMN, &name))));
         }
-        // The rules of a table follow its columns.
+        // In the statement, the rules come after the columns.
         parts.sort_by_key(|part| part.starts_with("CHECK"));
         let comments = if dialect == Dialect::Postgres { comments.concat() } else { String::new() };
         let statement = format!("CREATE TABLE {table} ({});{comments}", parts.join(", "));
@@ -279,7 +279,7 @@ fn truncated(mut name: String) -> String {
     name
 }
 
-/// Statements that create random tables. In SQLite, the others refer to the first.
+/// Generates statements that create random tables. In SQLite, all other tables refer to the first.
 pub(super) fn tables(dialect: Dialect, count: usize) -> impl Strategy<Value = String> {
     let tables: Vec<_> = (0..count).map(|number| table(dialect, number)).collect();
     tables.prop_map(move |tables| {

@@ -1,5 +1,8 @@
-//! Adapters that `mcp-aql-generate` has written for the tables of a shop. To write them again, run the test with
-//! `UPDATE_GENERATED=1`.
+//! Tests adapters that `mcp-aql-generate` has written for databases. If you change the generator, write them again:
+//!
+//! ```console
+//! $ UPDATE_GENERATED=1 scripts/postgres.sh cargo test -p mcp-aql-tests-databases generated
+//! ```
 
 #[expect(dead_code, reason = "the tests do not call `main`")]
 mod foreign_sqlite;
@@ -27,7 +30,7 @@ use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
-/// Compares the source for a database with the committed one, and returns the remarks.
+/// Generates an adapter and compares its source with the committed file. Returns the remarks.
 async fn is_as_committed(database: Database, file: &str) -> Vec<String> {
     let request = Request { database, schema: None, tables: Vec::new(), name: "shop".to_owned() };
     let generated = generate(&request).await.unwrap();
@@ -45,7 +48,7 @@ async fn call(adapter: &Adapter, operation: &str, params: Value) -> Value {
     result.data().clone()
 }
 
-/// Creates a customer with an order, changes it and finds it again.
+/// Creates a customer with an order, changes the order and finds it again.
 async fn serves(adapter: &Adapter, order: Value) {
     let created =
         call(adapter, "create_customer", json!({ "name": "Ada", "email": "a@b.c" })).await;
@@ -70,14 +73,14 @@ async fn serves(adapter: &Adapter, order: Value) {
     assert_eq!(without.error().unwrap().code, "VALIDATION_MISSING_PARAM");
 }
 
-/// Checks that nothing violates the protocol. A level also needs data that the runner may change, and values that the
-/// foreign keys accept.
+/// Checks that the adapter does not violate the protocol. It need not reach a conformance level, because the runner
+/// would also need data that it may change, and values for the foreign keys.
 async fn conforms(adapter: &Adapter) {
     let report = conformance_report(adapter, Settings::default().allow_all()).await.unwrap();
     assert_ne!(report.exit_code(), 1, "{}", report.text(false));
 }
 
-/// Creates the tables without a file, because writes to a file may take seconds while other tests write to theirs.
+/// Creates the tables in memory. With files, writes could take seconds, because other tests write at the same time.
 fn in_memory(tables: &str) -> RusqliteDatabase {
     let connection = rusqlite::Connection::open_in_memory().unwrap();
     connection.execute_batch(tables).unwrap();
@@ -205,7 +208,7 @@ async fn odd_names_types_and_defaults_become_an_adapter() {
     assert_eq!(refused.error().unwrap().code, "VALIDATION_INVALID_VALUE");
     let refused = adapter.call("create_t2", json!({ "odd": "1st" })).await;
     assert_eq!(refused.error().unwrap().code, "VALIDATION_MISSING_PARAM");
-    // Columns that the database numbers, beside the key.
+    // The database also numbers columns other than the key.
     let input = json!({ "main_id": 1, "input": { "note": "b" } });
     let changed = call(&adapter, "update_detail", input).await;
     assert_eq!(changed["detail"], json!({ "main_id": 1, "note": "b", "place": 7, "turn": 9 }));

@@ -9,7 +9,7 @@
 //! $ DATABASE_FILE=shop.db cargo run -- introspect
 //! ```
 //!
-//! A text is searched if its field is marked `search`. Give a large table a column for it, with
+//! A string is searched if its field is marked `search`. Give a large table a column for it, with
 //! `SqlTable::search_column`.
 //!
 //! Every caller may read, change and refer to all rows. If rows belong to tenants, give each store

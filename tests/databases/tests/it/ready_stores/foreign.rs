@@ -1,4 +1,4 @@
-//! Rows that other programs have stored, with values that the adapter itself would not write.
+//! Tests rows of other programs, with values that the adapter itself would not write.
 
 use std::time::Duration;
 
@@ -307,7 +307,7 @@ async fn refusals_name_the_field_the_rule_and_the_next_step() {
         if pool.is_none() {
             continue;
         }
-        // What a plain INSERT refuses is refused.
+        // The adapter must reject everything that a plain INSERT rejects.
         for input in
             [json!({ "code": "abc" }), json!({ "codes": ["abc"] }), json!({ "bits": "1010" })]
         {

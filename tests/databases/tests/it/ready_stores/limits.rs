@@ -1,4 +1,4 @@
-//! Tables that cannot keep a resource, and values at the limits of columns.
+//! Tests tables that cannot store a resource, and values at the limits of columns.
 
 use chrono::{DateTime, FixedOffset, Utc};
 use mcp_aql::prelude::*;
@@ -255,7 +255,7 @@ async fn a_column_keeps_a_value_or_refuses_it() {
         }
     }
     assert!(refused_texts > 0);
-    // A value of another program stays if an update sets other fields.
+    // An update of other fields keeps a value of another program.
     let rows =
         "CREATE TABLE loose (id INTEGER PRIMARY KEY, text NUMERIC, whole, number, flag, list, any);
         INSERT INTO loose (text) VALUES ('007')";

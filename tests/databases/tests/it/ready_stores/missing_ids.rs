@@ -1,5 +1,5 @@
-//! Rows of SQLite whose primary key is NULL, and what must hold of their pages in every store. The tests of `mcp-aql-sqlx`
-//! include this file.
+//! Tables of SQLite with rows whose primary key is NULL, and checks of their pages. The tests of `mcp-aql-sqlx` include
+//! this file.
 
 use mcp_aql::Adapter;
 use mcp_aql::prelude::*;
@@ -21,8 +21,8 @@ pub(crate) struct Tag {
     rank: Option<i64>,
 }
 
-/// Tables with several rows of each kind, with the number of their rows. Those without NULL have no number of a row that
-/// is a column, or none at all.
+/// Returns SQL for several tables and the number of rows of each. In most, primary keys are NULL. In the others, the
+/// row number is a column with another meaning, or missing.
 pub(crate) fn tables() -> Vec<(String, usize)> {
     let rows = |is_missing: fn(usize) -> bool| {
         let row = |number: usize| {
@@ -57,7 +57,7 @@ pub(crate) fn tables() -> Vec<(String, usize)> {
     .collect()
 }
 
-/// Lists all rows in pages of each size, forwards and backwards, and compares them with one page.
+/// Lists all rows in pages of each size, forwards and backwards. Compares them with the rows on a single page.
 pub(crate) async fn every_row_is_on_a_page(adapter: &Adapter, table: &str, count: usize) {
     let list = async |window: &Value, sort: &Value| {
         let mut params = json!({ "sort": sort, "fields": ["name"] });

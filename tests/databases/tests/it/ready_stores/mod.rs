@@ -1,4 +1,4 @@
-//! The same calls of ready operations on stores in memory, in SQLite and in PostgreSQL.
+//! Makes the same calls of generated operations on stores in memory, in SQLite and in PostgreSQL.
 
 mod foreign;
 mod limits;
@@ -129,7 +129,7 @@ fn table(dialect: Dialect) -> SqlTable<Book> {
         .search_column("labels", "labels_words")
 }
 
-/// Locked books exist for nobody, and lent books stay.
+/// Rules that hide locked books and keep lent books from being deleted.
 struct Rules;
 
 impl ResourceRules for Rules {
@@ -158,7 +158,7 @@ fn in_sqlite() -> Adapter {
     adapter(SqlStore::new(table(Dialect::Sqlite), RusqliteDatabase::new(connection)))
 }
 
-/// An adapter with an empty table.
+/// Creates an empty table and an adapter for it.
 async fn in_postgres(pool: &Pool) -> Adapter {
     let client = pool.get().await.unwrap();
     client.batch_execute("DROP TABLE IF EXISTS book").await.unwrap();
@@ -200,7 +200,7 @@ fn fields() -> impl Strategy<Value = Value> {
         .prop_map(|fields| Value::Object(fields.into_iter().collect()))
 }
 
-/// A call of a ready operation.
+/// Generates a call of an operation.
 fn a_call() -> impl Strategy<Value = (&'static str, Value)> {
     let id = || 1..8_i64;
     let version = || proptest::option::of(1..3_u64);
@@ -209,8 +209,8 @@ fn a_call() -> impl Strategy<Value = (&'static str, Value)> {
             if fields.get("title").is_none() {
                 fields["title"] = json!("Dune");
             }
-            // What is refused takes a number of PostgreSQL, so nothing is that the rules would refuse: a locked book, or
-            // a reference to one.
+            // A rejected INSERT takes a number of PostgreSQL's sequence. To keep numbers equal, nothing here violates
+            // the rules, neither a locked book nor a reference to one.
             fields["locked"] = json!(false);
             fields["earlier_id"] = json!(null);
             fields["mentioned_ids"] = json!([]);
@@ -248,7 +248,7 @@ fn a_call() -> impl Strategy<Value = (&'static str, Value)> {
     ]
 }
 
-/// Calls an operation, and confirms it where the adapter asks.
+/// Calls an operation. Confirms the call if the adapter requires it.
 async fn ask(adapter: &Adapter, operation: &str, params: &Value) -> Value {
     let mut params = params.clone();
     let mut reply = adapter.call(operation, params.clone()).await;
@@ -263,7 +263,7 @@ async fn ask(adapter: &Adapter, operation: &str, params: &Value) -> Value {
     }
 }
 
-/// A reply without its cursors, which differ by the key of the adapter.
+/// Removes the cursors from a reply. They differ, because each adapter has another key.
 fn comparable(mut data: Value) -> Value {
     if let Some(info) = data.get_mut("pageInfo").and_then(Value::as_object_mut) {
         info.remove("startCursor");
@@ -299,7 +299,7 @@ fn the_stores_answer_alike() {
     outcome.unwrap();
 }
 
-/// The adapters over each database that there is.
+/// Returns the adapters for all available databases.
 async fn adapters(pool: Option<&Pool>) -> Vec<(&'static str, Adapter)> {
     let mut all = vec![("memory", adapter(MemoryRecords::<Book>::new())), ("SQLite", in_sqlite())];
     if let Some(pool) = pool {
@@ -330,7 +330,7 @@ async fn no_change_is_lost_among_others() {
         }
         let book = adapter.call("get_book", json!({ "book_id": 1 })).await;
         assert_eq!(book.data()["book"]["_version"], WRITERS + 1, "{name}");
-        // Of several callers that know the same version, one succeeds.
+        // Several callers know the same version. Exactly one of them succeeds.
         let known = json!({ "book_id": 1, "if_match": WRITERS + 1, "input": { "copies": 3 } });
         let changes = futures_util::future::join_all(
             (0..5).map(|_| adapter.call("update_book", known.clone())),
@@ -376,7 +376,7 @@ struct Parcel {
     town: String,
 }
 
-/// Writes each change of a parcel into another table, which refuses the town `nowhere`.
+/// Records each change of a parcel in another table. This table rejects the town `nowhere`.
 fn with_history<D: Database>(dialect: Dialect, database: D) -> Adapter {
     let (first, second) = match dialect {
         Dialect::Sqlite => ("?", "?"),
@@ -566,7 +566,7 @@ struct Label {
     text: Option<String>,
 }
 
-/// An adapter with parcels and labels.
+/// Builds an adapter with parcels and labels.
 fn with_labels<D: Database + Clone>(dialect: Dialect, database: &D) -> Adapter {
     let parcels = SqlStore::<Parcel, _>::new(SqlTable::new(dialect, "parcel"), database.clone());
     let labels = SqlStore::<Label, _>::new(SqlTable::new(dialect, "label"), database.clone());

@@ -1,4 +1,5 @@
-//! Refusals of databases: an error that the caller can correct is not internal, and names the field.
+//! Tests values that databases reject. If the caller can correct the value, the error is not internal and names the
+//! field.
 
 use mcp_aql::Adapter;
 use mcp_aql::prelude::*;
@@ -56,7 +57,7 @@ fn specimens<D: Database>(dialect: Dialect, database: D) -> Adapter {
     Adapter::builder("museum").resource(store).without_config().build().unwrap()
 }
 
-/// Texts that are not a value of the type of their field.
+/// Invalid strings for the type of their field.
 const MALFORMED: [(&str, &str); 7] = [
     ("pairs", "=>"),
     ("pairs", "a=>\"b"),
@@ -93,7 +94,7 @@ async fn what_the_caller_can_correct_is_no_internal_error() {
         assert_eq!(refused["code"], "VALIDATION_INVALID_VALUE", "{filter}: {refused}");
         assert!(refused["message"].as_str().unwrap().contains(&format!("'{field}'")), "{refused}");
     }
-    // The collation ignores case where values are equal, and not in their parts.
+    // The collation ignores case when it compares whole values, but not their parts.
     for (filter, count) in [
         (json!({ "eq": "ÄRMEL" }), 1),
         (json!({ "contains": "rme" }), 1),
@@ -104,7 +105,7 @@ async fn what_the_caller_can_correct_is_no_internal_error() {
         let found = ask(&adapter, "list_specimens", &params).await;
         assert_eq!(found["pageInfo"]["totalCount"], count, "{filter}: {found}");
     }
-    // An index cannot have so long a text, which is random so that it cannot be compressed.
+    // PostgreSQL cannot index such a long string. It is random, because a compressed one would fit.
     let mut state = 1_u64;
     let letters = std::iter::repeat_with(|| {
         state =
@@ -314,7 +315,7 @@ async fn each_refusal_names_the_field() {
         assert_eq!(listed["pageInfo"]["totalCount"], 2, "{listed}");
     }
     let Some(pool) = pool else { return };
-    // Another program has stored records with numbers after that of the sequence.
+    // Another program has used numbers after the current one of the sequence.
     let import = "INSERT INTO ledger (id, tenant) SELECT number, 'other' FROM generate_series(100, 300) AS number;
         SELECT setval('ledger_id_seq', 200)";
     pool.get().await.unwrap().batch_execute(import).await.unwrap();
@@ -375,7 +376,7 @@ async fn a_refusal_names_the_member_of_a_document_in_several_columns() {
         adapters.push(parcels(Dialect::Postgres, PostgresDatabase::new(pool)));
     }
     for adapter in adapters {
-        // There is no latest event, so that the computed number has no value.
+        // There is no latest event, so the computed number has no value.
         for code in ["a", "b"] {
             let new = json!({ "sender": { "name": "Ada", "code": code } });
             let created = ask(&adapter, "create_parcel", &new).await;

@@ -1,5 +1,5 @@
-//! A table with a column of each sortable type, rows that other programs have stored in it, and what must hold of them in
-//! every store. The tests of `mcp-aql-sqlx` include this file.
+//! A table with a column of each sortable type, rows that other programs may have stored in it, and checks of these
+//! rows. The tests of `mcp-aql-sqlx` include this file.
 
 use chrono::{DateTime, NaiveDate, Utc};
 use mcp_aql::Adapter;
@@ -75,7 +75,7 @@ const FIELDS: [&str; 12] = [
     "address", "amount",
 ];
 
-/// SQL of values for each field in PostgreSQL.
+/// SQL expressions of values in PostgreSQL, for each field.
 const IN_POSTGRES: [&[&str]; 12] = [
     &["''", "'a'", "'B'", "'Z'", "'ä'"],
     &["-9223372036854775808", "0", "9223372036854775807"],
@@ -111,7 +111,7 @@ const IN_POSTGRES: [&[&str]; 12] = [
     &["9.5", "10.25", "100000000000000000000000000000.1", "100000000000000000000000000000.2"],
 ];
 
-/// SQL of values for each field in SQLite, where a column contains anything.
+/// SQL expressions of values in SQLite. Each column can contain all of them.
 const IN_SQLITE: &[&str] = &[
     "''",
     "'a'",
@@ -158,10 +158,10 @@ pub(crate) fn table(dialect: Dialect) -> SqlTable<Sample> {
         .column_type("amount", "numeric")
 }
 
-/// The SQL that creates the table with these rows.
+/// Returns the SQL that creates the table with these rows.
 pub(crate) fn table_sql(dialect: Dialect, rows: &str) -> String {
     let columns = match dialect {
-        // Without types, nothing is converted.
+        // Columns without a type store every value as it is.
         Dialect::Sqlite => {
             let columns = FIELDS.map(|field| format!("\"{field}\"")).join(", ");
             format!("id INTEGER PRIMARY KEY, {columns}")
@@ -173,7 +173,7 @@ pub(crate) fn table_sql(dialect: Dialect, rows: &str) -> String {
     format!("DROP TABLE IF EXISTS sample; CREATE TABLE sample ({columns}); {rows}")
 }
 
-/// The statement that inserts rows. Each row has a value for each field, or none.
+/// Returns the statement that inserts rows. `None` leaves the field of a row out.
 fn insert(rows: &[Vec<Option<&str>>]) -> String {
     let columns = FIELDS.map(|field| format!("\"{field}\"")).join(", ");
     let row = |row: &Vec<Option<&str>>| {
@@ -243,8 +243,8 @@ pub(crate) async fn walk(
     Ok(())
 }
 
-/// Compares filters and aggregates of a field with what is shown of its values. One that the field does not allow is
-/// missing; `order` returns the place of any other, from its text.
+/// Compares filters and aggregates of a field with the values on a page. `order` converts a value to a number for the
+/// comparison. It returns `None` for values that are invalid for the field.
 async fn compare(
     adapter: &Adapter,
     field: &str,
@@ -260,7 +260,7 @@ async fn compare(
         let bound = order(operand).unwrap();
         for operator in ["eq", "gt", "gte", "lt", "lte"] {
             let holds = |value: f64| match operator {
-                // 0 and -0 are equal.
+                // Adding 0 makes 0 and -0 equal.
                 "eq" => (value + 0.0).total_cmp(&(bound + 0.0)).is_eq(),
                 "gt" => value > bound,
                 "gte" => value >= bound,
@@ -286,11 +286,11 @@ async fn compare(
     Ok(())
 }
 
-/// Compares the fields whose order a floating-point number tells.
+/// Compares the fields whose order can be computed with floating-point numbers.
 async fn compare_fields(adapter: &Adapter, dialect: Dialect) -> Result<(), TestCaseError> {
     let numbers = [json!(-1), json!(0), json!(5), json!(1e15)];
     let mut fields = vec!["count", "double"];
-    // PostgreSQL compares numbers that no floating-point number holds.
+    // In PostgreSQL, this field has numbers with more digits than a floating-point number.
     fields.extend((dialect == Dialect::Sqlite).then_some("exact"));
     for field in fields {
         compare(adapter, field, &numbers, Value::as_f64).await?;
@@ -302,7 +302,7 @@ async fn compare_fields(adapter: &Adapter, dialect: Dialect) -> Result<(), TestC
         let values: Vec<_> = values.iter().filter_map(|row| row[field].as_f64()).collect();
         let sum: f64 = values.iter().sum();
         for (name, expected) in [("sum", sum), ("avg", sum / values.len() as f64)] {
-            // A whole number beyond 64 bits is a string.
+            // A whole number beyond 64 bits is shown as a string.
             let found = &found["aggregations"]["n"][name];
             let found = found.as_f64().or_else(|| found.as_str()?.parse().ok()).unwrap_or_default();
             let expected = if values.is_empty() { 0.0 } else { expected };
@@ -311,11 +311,11 @@ async fn compare_fields(adapter: &Adapter, dialect: Dialect) -> Result<(), TestC
             prop_assert!(is_close, "{} of {}: {} {}", name, field, found, listed);
         }
     }
-    // PostgreSQL's infinite dates are after and before all others.
+    // PostgreSQL's infinite dates come before or after all others.
     let infinite = |text: &str| match (text, dialect) {
         ("infinity", Dialect::Postgres) => Some(f64::INFINITY),
         ("-infinity", Dialect::Postgres) => Some(f64::NEG_INFINITY),
-        // Beyond the calendar of the field.
+        // The field's calendar ends before this date.
         (text, Dialect::Postgres) if text.starts_with("294000-") => Some(f64::MAX),
         _ => None,
     };
@@ -363,7 +363,7 @@ async fn repair(adapter: &Adapter) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Runs all calls on random rows.
+/// Runs all checks on random rows.
 pub(crate) fn on_rows(
     dialect: Dialect,
     rows: impl Strategy<Value = String>,

@@ -1,4 +1,4 @@
-//! Settings of a PostgreSQL server, and servers that do not answer.
+//! Tests unusual settings of a PostgreSQL server, and a server that stops responding.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -102,7 +102,8 @@ async fn only_a_malformed_identifier_is_no_record() {
         INSERT INTO node VALUES ('10.0.0.1', 4), ('10.0.0.2', 0), ('10.0.0.4', 7)";
     pool.get().await.unwrap().batch_execute(rows).await.unwrap();
     let table = SqlTable::<Node>::new(Dialect::Postgres, "node").column_type("address", "inet");
-    // The setting has no value, which PostgreSQL reports like a malformed text of some types.
+    // Reading a setting without a value fails. PostgreSQL reports it with the same code as malformed strings of some
+    // types.
     let share =
         "CASE WHEN node.parts = 7 THEN current_setting('app.none')::int ELSE 100 / node.parts END";
     let table = table.expression("share", move |_| Expr::cust(share));

@@ -1,4 +1,4 @@
-//! A server of PostgreSQL that stops to answer. The tests of `mcp-aql-sqlx` include this file.
+//! A PostgreSQL server that stops responding on request. The tests of `mcp-aql-sqlx` include this file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,14 +8,14 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{UnixListener, UnixStream};
 
-/// Passes everything on.
+/// State in which everything is forwarded.
 pub(crate) const RUNNING: u8 = 0;
-/// Passes on no answer.
+/// State in which responses are held back.
 pub(crate) const FROZEN: u8 = 1;
-/// Is frozen as soon as a client commits.
+/// State that changes to [`FROZEN`] as soon as a client commits.
 pub(crate) const UNTIL_COMMIT: u8 = 2;
 
-/// Serves clients at a socket in a folder with the server at another one, as `state` says.
+/// Listens at a socket in `folder` and forwards connections to the socket of the real server. `state` controls this.
 pub(crate) async fn stand_between(folder: &Path, server: PathBuf, state: Arc<AtomicU8>) {
     let listener = UnixListener::bind(folder.join(".s.PGSQL.5432")).unwrap();
     tokio::spawn(async move {

@@ -1,4 +1,4 @@
-//! Tenants that share tables: nobody reads, refers to, moves, counts or guesses what belongs to another.
+//! Tests tenants that share tables. A tenant must not read, refer to, move, count or guess records of another one.
 
 use mcp_aql::Adapter;
 use mcp_aql::prelude::*;
@@ -96,16 +96,16 @@ impl Comment {
     }
 }
 
-/// The tenant of a caller.
+/// The tenant of the caller.
 #[derive(Clone)]
 struct Tenant(&'static str);
 
 const TENANTS: [&str; 3] = ["north", "south", "west"];
 
-/// Rules with the name of the field of the tenant.
+/// Rules that limit a caller to the records of its tenant. Contains the name of the field with the tenant.
 struct Rules<R>(&'static str, std::marker::PhantomData<fn() -> R>);
 
-/// A resource that belongs to a tenant.
+/// A record that belongs to a tenant.
 trait Owned: mcp_aql::resource::Record {
     fn set_tenant(&mut self, tenant: &str);
 }
@@ -123,7 +123,7 @@ impl Owned for Ticket {
 }
 
 impl Owned for Comment {
-    // The database computes it.
+    // The database computes the tenant of a comment.
     fn set_tenant(&mut self, _: &str) {}
 }
 
@@ -147,14 +147,14 @@ const fn rules<R>(field: &'static str) -> Rules<R> {
     Rules(field, std::marker::PhantomData)
 }
 
-/// The names of the field of the tenant: rules about the second one run in memory.
+/// The possible fields with the tenant. A rule about the second one must be evaluated in memory.
 const FIELDS: [&str; 2] = ["tenant", "_computed.owner"];
 
-/// An adapter with the rules, and one that sees everything.
+/// An adapter with the rules, and another one that sees all records.
 struct Pair {
     adapter: Adapter,
     all: Adapter,
-    /// Whether comments are kept.
+    /// If `true`, the adapters also have comments.
     has_comments: bool,
 }
 
@@ -181,7 +181,7 @@ fn in_database<D: Database + Clone>(dialect: Dialect, database: D, field: &'stat
         SqlStore::<Comment, _>::new(table, database.clone())
     };
     let build = |builder: mcp_aql::AdapterBuilder| builder.without_config().build().unwrap();
-    // In separate calls, which must not matter.
+    // Register the resources in separate calls. This must make no difference.
     let referring = (tickets().with_rules(rules(field)), comments().with_rules(rules(field)));
     let adapter = Adapter::builder("desk")
         .resources(referring)
@@ -196,7 +196,7 @@ const TABLES: &str = "CREATE TABLE customer (customer_id {id}, name text NOT NUL
     CREATE TABLE comment (comment_id {id}, ticket_id bigint NOT NULL REFERENCES ticket);";
 
 fn number() -> impl Strategy<Value = i64> {
-    // Some exist, for one of the tenants, and some do not.
+    // Most of these numbers exist, each for one of the tenants.
     prop_oneof![8 => 1..25_i64, 1 => Just(999_999)]
 }
 
@@ -243,7 +243,7 @@ fn a_call() -> impl Strategy<Value = (&'static str, Value)> {
     ]
 }
 
-/// All records, by the name of their kind.
+/// Returns all records by kind.
 async fn state(pair: &Pair) -> Value {
     let mut state = json!({});
     for (kind, list) in
@@ -278,7 +278,7 @@ fn record<'a>(state: &'a Value, kind: &str, id: &Value) -> Option<&'a Value> {
     records.iter().find(|record| record[format!("{kind}_id")] == *id)
 }
 
-/// No record refers to one of another tenant.
+/// Checks that no record refers to a record of another tenant.
 fn check_references(state: &Value) {
     let tenant = |kind: &str, id: &Value| record(state, kind, id).map(|it| it["tenant"].clone());
     for ticket in state["ticket"].as_array().unwrap() {
@@ -294,7 +294,7 @@ fn check_references(state: &Value) {
     }
 }
 
-/// The tenants in a reply.
+/// Collects the tenants that occur in a reply.
 fn tenants_in(reply: &Value, into: &mut Vec<String>) {
     match reply {
         Value::Object(members) => {
@@ -309,7 +309,7 @@ fn tenants_in(reply: &Value, into: &mut Vec<String>) {
     }
 }
 
-/// A reply without the identifiers that the call names.
+/// Removes all digits from a reply, and with them the identifiers in the call.
 fn without_numbers(reply: &Value) -> String {
     reply.to_string().chars().filter(|letter| !letter.is_ascii_digit()).collect()
 }
@@ -332,7 +332,7 @@ async fn run(pair: &Pair, calls: usize, seed: u8) {
         let mut seen = Vec::new();
         tenants_in(&reply, &mut seen);
         assert!(seen.iter().all(|it| it == tenant), "{told}");
-        // What belongs to another tenant is answered as if it did not exist.
+        // A record of another tenant must get the same reply as one that does not exist.
         let kind = operation.split_once('_').unwrap().1;
         if let Some(id) =
             params.get(format!("{kind}_id")).filter(|_| !operation.starts_with("create_"))
@@ -369,7 +369,7 @@ async fn run(pair: &Pair, calls: usize, seed: u8) {
         }
         let after = state(pair).await;
         check_references(&after);
-        // The other tenants' records are as they were, and no record changes its tenant.
+        // The records of other tenants are unchanged, and no record changes its tenant.
         for (kind, records) in after.as_object().unwrap() {
             for found in records.as_array().unwrap() {
                 let id = &found[format!("{kind}_id")];
@@ -385,7 +385,7 @@ async fn run(pair: &Pair, calls: usize, seed: u8) {
         }
         before = after;
     }
-    // The calls have not all been refused.
+    // Many calls must have succeeded. Otherwise the test proves nothing.
     assert!(before["ticket"].as_array().unwrap().len() > 10, "{before}");
 }
 

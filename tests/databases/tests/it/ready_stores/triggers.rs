@@ -1,4 +1,4 @@
-//! Triggers that keep rows as they are.
+//! Tests triggers that silently skip a change.
 
 use mcp_aql::Adapter;
 use mcp_aql::prelude::*;

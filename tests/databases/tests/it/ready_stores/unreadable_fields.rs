@@ -1,4 +1,4 @@
-//! Records with values that the types of their fields do not allow, with and without rules of the author.
+//! Tests records with invalid values for the types of their fields, with and without rules of the author.
 
 use mcp_aql::Adapter;
 use mcp_aql::prelude::*;
@@ -28,7 +28,7 @@ struct Paper {
     body: Value,
 }
 
-/// Heavy papers stay as they are.
+/// Rules that protect heavy papers from changes.
 struct Rules;
 
 impl Rules {
@@ -57,13 +57,14 @@ impl ResourceRules for Rules {
     }
 }
 
-/// Documents that a database stores and that no value of JSON holds, or no reply.
+/// Returns documents that a database can store, but that no JSON value or no reply can hold.
 fn odd_documents() -> Vec<String> {
     let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     vec![r#"{"a":1e400}"#.to_owned(), r#""\ud800""#.to_owned(), nested(110), nested(200)]
 }
 
-/// Heavy papers and light ones with odd documents, in this order, and two papers with an odd weight.
+/// Returns SQL for papers with these documents, alternating between heavy and light ones. The last paper has an invalid
+/// weight.
 fn tables(dialect: Dialect) -> String {
     let (columns, odd) = match dialect {
         Dialect::Sqlite => ("id INTEGER PRIMARY KEY, weight, title TEXT, body TEXT", "'much'"),
@@ -85,7 +86,7 @@ fn adapter<S: ResourceStore<Resource = Paper>>(store: S) -> Adapter {
     Adapter::builder("papers").resource(store).without_config().build().unwrap()
 }
 
-/// The adapters over each database that there is, without and with rules.
+/// Returns an adapter without rules and one with rules, for each available database.
 async fn adapters() -> Vec<(Adapter, Adapter)> {
     fn pair<D: Database + Clone>(dialect: Dialect, plain: D, ruled: D) -> (Adapter, Adapter) {
         let store = |database| SqlStore::new(SqlTable::<Paper>::new(dialect, "paper"), database);
@@ -163,7 +164,7 @@ async fn rules_do_not_decide_by_values_that_nobody_has_stored() {
             }
             let corrected = ask(&adapter, "update_paper", &update(id, json!({ field: 11 }))).await;
             let refused = if field == "body" && id % 2 == 1 {
-                // The rules see the weight.
+                // The weight is readable, so the rules can decide.
                 corrected
             } else {
                 assert_eq!(corrected["paper"][field], 11.0, "{corrected}");

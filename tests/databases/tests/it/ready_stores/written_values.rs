@@ -1,4 +1,4 @@
-//! A value that was written is found by a filter with the same string, in columns of all types.
+//! Tests that a written value is found by a filter with the same string, in columns of all types.
 
 use mcp_aql::Adapter;
 use mcp_aql::prelude::*;
@@ -25,8 +25,8 @@ struct Token {
     list: Option<Vec<String>>,
 }
 
-/// Types of PostgreSQL with texts of values in forms that the database does not return, and another text of the same
-/// value or an empty one.
+/// Types of PostgreSQL with two strings each. The first is a value in a form that the database does not return. The
+/// second is another form of the same value, or empty.
 const TYPES: [(&str, &str, &str); 42] = [
     ("point", "(1, 2)", "1,2"),
     ("box", "(0, 0),(1,1)", "0,0,1,1"),
@@ -72,10 +72,10 @@ const TYPES: [(&str, &str, &str); 42] = [
     ("pair", "( 1 ,2)", "(1,2)"),
 ];
 
-/// Writes a value and a list of it, and finds both by each form of the value.
+/// Writes a value and a list with it. Finds both by each form of the value.
 async fn is_found(adapter: &Adapter, field: &str, forms: &[&str], context: &str) {
     let of = |text: &str| if field == "list" { json!([text]) } else { json!(text) };
-    // A row without a value, which no filter finds.
+    // No filter may find the row without a value.
     let empty = ask(adapter, "create_token", &json!({})).await;
     let empty = &empty["token"]["id"];
     for written in forms {
@@ -127,7 +127,7 @@ async fn what_is_written_is_found_in_a_column_of_any_type() {
         (("citext", "Straße", "STRAße"), "list"),
     ]);
     for (number, ((kind, written, other), field)) in cases.into_iter().enumerate() {
-        // The entries of such a list are objects or numbers of JSON.
+        // The entries of these lists are JSON objects or numbers, not strings.
         if field == "list" && ["hstore", "pair", "numeric", "numeric(6,2)"].contains(&kind) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! The contract of every store. Each test has its own storage, opened twice where that matters.
+//! The contract of every store. Each test has its own storage and can open it several times.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ fn keys(records: &[Record]) -> Vec<&str> {
     records.iter().map(|record| &*record.key).collect()
 }
 
-/// Runs these writes concurrently and returns how many were acknowledged.
+/// Makes these writes concurrently. Returns the number of acknowledged ones.
 async fn acknowledged(writes: Vec<(Arc<dyn StateStore>, Vec<Change>)>) -> usize {
     let mut tasks = JoinSet::new();
     for (store, changes) in writes {
@@ -46,7 +46,7 @@ pub(crate) async fn all_changes_are_made_or_none(fixture: &StoreFixture) {
     assert!(store.write(vec![put("1", Expected::Absent, "1")]).await.unwrap());
     let first = get(&*store, "1").await.unwrap();
 
-    // The last change is rejected, or the first, in both orders.
+    // One of the two changes is rejected. The order must not matter.
     for (free, taken) in [("0", "1"), ("2", "1")] {
         let both = vec![put(free, Expected::Absent, "0"), put(taken, Expected::Absent, "0")];
         assert!(!store.write(both).await.unwrap());
@@ -63,7 +63,7 @@ pub(crate) async fn all_changes_are_made_or_none(fixture: &StoreFixture) {
     store.write(twice).await.unwrap_err();
     assert_eq!(get(&*store, "3").await, None);
 
-    // Collections are independent of each other.
+    // The same key in another collection is another record.
     let elsewhere = Change::put("d", "1", Expected::Absent, NewRecord::new("2"));
     let both = vec![elsewhere, Change::remove("c", "1", version(&*store, "1").await)];
     assert!(store.write(both).await.unwrap());
@@ -99,7 +99,7 @@ pub(crate) async fn readers_see_no_partial_write(fixture: &StoreFixture) {
         if value % 10 == 0 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        // Continues until the reader has run as well.
+        // Continue until the reader has run as well.
         if value >= 200 && (states.load(Ordering::Relaxed) > 2 || reading.is_finished()) {
             break;
         }
@@ -116,7 +116,7 @@ pub(crate) async fn expectations_decide_about_writes(fixture: &StoreFixture) {
     assert!(!write(put("1", Expected::Version(1), "1")).await);
     assert!(!write(put("1", Expected::Version(u64::MAX), "1")).await);
     assert!(!write(remove(Expected::Version(1))).await);
-    // The expected record is absent, and stays absent.
+    // The record is expected to be absent, and it is.
     assert!(write(remove(Expected::Absent)).await);
     assert!(write(remove(Expected::Any)).await);
     assert_eq!(get(&*store, "1").await, None);
@@ -153,7 +153,8 @@ pub(crate) async fn one_of_many_claims_wins(fixture: &StoreFixture) {
         let removed = acknowledged(claims(&|_| Change::remove("c", &key, there))).await;
         assert_eq!(removed, 1);
     }
-    // A condition on one record guards a change of another: each of two writers claims its seat if the other one is free.
+    // A change can depend on a condition on another record: of two writers, each takes its seat only if the other is
+    // free.
     for round in 0..32 {
         let seats = [format!("left {round}"), format!("right {round}")];
         let writes = (0..8).map(|number| {
@@ -235,7 +236,7 @@ pub(crate) async fn versions_are_unique(fixture: &StoreFixture) {
         }
         previous = Expected::Absent;
         assert!(store.write(vec![Change::remove("c", "1", Expected::Any)]).await.unwrap());
-        // A failed write in between does not affect versions.
+        // A failed write in between must not affect versions.
         assert!(!store.write(vec![put("1", Expected::Version(second), "2")]).await.unwrap());
         for old in &seen {
             let change = put("1", Expected::Version(*old), "3");
@@ -274,14 +275,14 @@ pub(crate) async fn groups_are_listed_in_pages(fixture: &StoreFixture) {
     assert_eq!(all.len(), 30);
     assert!(all.is_sorted_by_key(|record| record.key.clone()));
     assert_eq!(keys(&store.list("c", None, Some("27"), 9).await.unwrap()), ["28", "29"]);
-    // A key that does not exist, and an empty result.
+    // The position may be a key that does not exist, and the result may be empty.
     assert_eq!(keys(&store.list("c", None, Some("27x"), 1).await.unwrap()), ["28"]);
     assert!(store.list("c", None, None, 0).await.unwrap().is_empty());
     assert!(store.list("c", Some("z"), None, 9).await.unwrap().is_empty());
     assert!(store.list("c", Some(""), None, 9).await.unwrap().is_empty());
     assert!(store.list("e", None, None, 9).await.unwrap().is_empty());
 
-    // A record may move to another group.
+    // An update may move a record to another group.
     for (key, group) in [("00", Some("y")), ("03", None), ("02", Some("x"))] {
         let change = Change::put("c", key, Expected::Any, record(group));
         assert!(store.write(vec![change]).await.unwrap());
@@ -367,7 +368,7 @@ pub(crate) async fn any_text_is_kept(fixture: &StoreFixture) {
         let listed = store.list(text, Some(text), None, 9).await.unwrap();
         assert_eq!(listed, [found]);
     }
-    // An incompressible mebibyte, and the longest allowed names.
+    // Use a mebibyte that cannot be compressed, and names of the maximum length.
     let mut noise = 1_u64;
     let value: String = std::iter::repeat_with(|| {
         noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -407,7 +408,7 @@ pub(crate) async fn names_that_are_too_long_are_refused(fixture: &StoreFixture) 
         assert!(error.to_string().contains("bytes: at most"), "{error}");
     }
     assert_eq!(get(&*store, "0").await, None);
-    // Reading such names is not an error: the records do not exist.
+    // Reading such names is no error. The records just do not exist.
     assert_eq!(store.get(&name, &key).await.unwrap(), None);
     assert!(store.list(&name, Some(&name), Some(&key), 9).await.unwrap().is_empty());
 }
@@ -418,7 +419,7 @@ pub(crate) async fn what_has_expired_is_forgotten(fixture: &StoreFixture) {
     let now = DateTime::from_timestamp_micros(1_900_000_000_000_000).unwrap();
     let at =
         |nanoseconds| NewRecord::new("0").expires_at(now + TimeDelta::nanoseconds(nanoseconds));
-    // More records than one purge deletes.
+    // Use more records than a purge deletes at once.
     for hundred in 0..25 {
         let changes = (0..100).map(|number| {
             let key = format!("{}", hundred * 100 + number);
@@ -461,7 +462,7 @@ pub(crate) async fn renewed_records_outlive_a_purge(fixture: &StoreFixture) {
             purged
         }
     });
-    // Expired and immediately renewed by a separate write. A purge runs in between.
+    // A purge may run between the expiry of the records and their renewal by another write.
     for _ in 0..20 {
         stores[0].write(records(now - TimeDelta::hours(1))).await.unwrap();
         stores[0].write(records(now + TimeDelta::hours(1))).await.unwrap();
@@ -482,7 +483,7 @@ pub(crate) async fn dropped_writes_are_complete_or_absent(fixture: &StoreFixture
         let limit = Duration::from_micros(number * 50);
         let _ = tokio::time::timeout(limit, store.write(changes)).await;
     }
-    // Later callers get working connections.
+    // Later callers must get working connections.
     assert!(store.write(vec![put("next", Expected::Absent, "1")]).await.unwrap());
     tokio::time::sleep(Duration::from_millis(50)).await;
     let all = store.list("c", None, None, 99).await.unwrap();

@@ -1,4 +1,4 @@
-//! Killed processes, full disks and read-only files.
+//! Tests stores with killed processes, full disks and read-only files.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
@@ -11,9 +11,9 @@ use rusqlite::Connection;
 
 use super::fixture::file;
 
-/// The number of processes that the test kills; the variable `KILLS` overrides it.
+/// Number of processes to kill. You can override it with the variable `KILLS`.
 const KILLS: u64 = 20;
-/// The number of processes that write into one file concurrently.
+/// Number of processes that write to the same file at once.
 const WRITERS: usize = 3;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_store_writer");
@@ -39,7 +39,7 @@ fn start(file: &Path, name: &str) -> Child {
         .unwrap()
 }
 
-/// Counts the acknowledged writes.
+/// Counts the acknowledged writes in the output of a process.
 fn acknowledged_count(child: &mut Child) -> u64 {
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut acknowledged_count = 0;
@@ -52,7 +52,7 @@ fn acknowledged_count(child: &mut Child) -> u64 {
     acknowledged_count
 }
 
-/// Kills the writer after some time, and returns the number of acknowledged writes.
+/// Kills a writer after some time. Returns the number of acknowledged writes.
 fn write_until_killed(file: &Path, name: &str, after: Duration) -> u64 {
     let mut child = start(file, name);
     let text = thread::scope(|scope| {
@@ -70,7 +70,7 @@ fn write_until_killed(file: &Path, name: &str, after: Duration) -> u64 {
     let mut errors = String::new();
     child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
     assert_eq!(errors, "");
-    // An incomplete line was cut off.
+    // Ignore an incomplete last line.
     let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
     let lines: Vec<_> = whole.lines().collect();
     for (number, line) in lines.iter().enumerate() {
@@ -79,15 +79,14 @@ fn write_until_killed(file: &Path, name: &str, after: Duration) -> u64 {
     lines.len().try_into().unwrap()
 }
 
-/// Checks the integrity of the file. Each name must have all records up to the latest, and at least the acknowledged
-/// ones.
+/// Checks the integrity of the file. For each name, all acknowledged records must be present, without gaps.
 async fn check(file: &Path, acknowledged: &[(String, u64)]) {
     let store = SqliteState::open(file);
     for (name, count) in acknowledged {
         let records = store.list("records", Some(name), None, usize::MAX).await.unwrap();
         let there = u64::try_from(records.len()).unwrap();
         assert!(there >= *count, "{name}: {} of {count} are lost", count - there);
-        // At most the one write in progress may be present in addition.
+        // One more write may have succeeded without being acknowledged.
         assert!(there <= count + 1, "{name}: {there} of {count}");
         for (number, record) in records.iter().enumerate() {
             assert_eq!(record.key, format!("{name} {number:06}"));
@@ -107,10 +106,10 @@ async fn acknowledged_writes_survive_every_kill() {
     let wanted = std::env::var("KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
     let (mut kills, mut writes, mut checks) = (0_u64, 0_u64, 0);
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    // Processes live longer if a write is slow.
+    // If writes are slow, processes must live longer to succeed at all.
     let mut longer = 1;
     while kills < wanted || (writes < kills && longer < 100) {
-        // Some files are new, so that processes are also killed while they create one.
+        // Start with a new file, so that processes are also killed while they create one.
         let (_folder, file) = file();
         let mut acknowledged = Vec::new();
         for round in 0..6 {
@@ -118,7 +117,7 @@ async fn acknowledged_writes_survive_every_kill() {
                 let writers: Vec<_> = (0..WRITERS)
                     .map(|writer| {
                         let name = format!("{round}-{writer}");
-                        // Some processes are killed before they have opened the file.
+                        // Kill some processes before they have opened the file.
                         let limit = if random.below(4) == 0 { 15_000 } else { 150_000 };
                         let after = Duration::from_micros(random.below(limit * longer));
                         let file = &file;
@@ -133,7 +132,7 @@ async fn acknowledged_writes_survive_every_kill() {
                 }
             });
             kills += WRITERS as u64;
-            // In between, the next writer must recover the file.
+            // In the other rounds, skip the check, so that the next writer must recover the file.
             if round % 2 == 1 {
                 check(&file, &acknowledged).await;
                 checks += 1;
@@ -154,7 +153,7 @@ async fn acknowledged_writes_survive_every_kill() {
 #[tokio::test]
 async fn a_full_disk_is_reported_and_loses_no_acknowledged_write() {
     let (_folder, file) = file();
-    // Files cannot grow, as on a full disk. Without the trap, the signal would terminate the process.
+    // Limit the size of files. This has the same effect. Without the trap, SIGXFSZ would terminate the process.
     let limited = r#"trap "" XFSZ; ulimit -f 2000; exec "$0" "$1" full"#;
     let mut child = Command::new("sh")
         .args(["-c", limited, PROGRAM])
@@ -173,7 +172,7 @@ async fn a_full_disk_is_reported_and_loses_no_acknowledged_write() {
     check(&file, &[("full".to_owned(), count)]).await;
 }
 
-/// A user who may read the file but not write it. Root may do both, so the writer then runs as another user.
+/// The user may read the file, but not write to it. Root may do both, so the writer then runs as another user.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_read_only_file_is_reported() {

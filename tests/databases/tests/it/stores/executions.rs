@@ -1,4 +1,4 @@
-//! The results of executions in every store.
+//! Tests that every store limits the results of executions.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,9 +25,9 @@ async fn execute_echo(
     Ok(text)
 }
 
-/// The smallest budget.
+/// The smallest budget, in bytes.
 const BUDGET: u64 = 1 << 20;
-/// The size of a result. Four of them exceed the budget.
+/// Size of a result, in bytes. Four of them exceed the budget.
 const RESULT: usize = 300_000;
 
 fn process(fixture: &StoreFixture) -> (Adapter, Arc<dyn StateStore>) {
@@ -37,12 +37,12 @@ fn process(fixture: &StoreFixture) -> (Adapter, Arc<dyn StateStore>) {
     (builder.store(Arc::clone(&store)).without_config().build().unwrap(), store)
 }
 
-/// Returns the data of a reply.
+/// Calls an operation and returns the data of the reply.
 async fn call(adapter: &Adapter, operation: &str, params: Value) -> Value {
     adapter.call(operation, params).await.data().clone()
 }
 
-/// Runs an execution to its end.
+/// Runs an execution to its end and returns its id.
 async fn run(adapter: &Adapter, fails: bool) -> String {
     let params = json!({ "text": "x".repeat(RESULT), "fails": fails });
     let begun = call(adapter, "execute_echo", params).await;
@@ -53,7 +53,7 @@ async fn run(adapter: &Adapter, fails: bool) -> String {
     id
 }
 
-/// The bytes of all outputs.
+/// Returns the total size of all outputs, in bytes.
 async fn stored(store: &dyn StateStore) -> u64 {
     let outputs = store.list("execution_outputs", None, None, 99).await.unwrap();
     outputs.iter().map(|output| output.value.len() as u64).sum()
@@ -65,9 +65,9 @@ pub(crate) async fn results_stay_within_their_budget(fixture: &StoreFixture) {
     let store = &processes[0].1;
     let mut ids = Vec::new();
     for number in 0..9 {
-        // Every third one fails, and keeps its parameters for a retry.
+        // Every third execution fails and keeps its parameters for a retry.
         ids.push(run(&processes[number % 2].0, number % 3 == 2).await);
-        // The process that has written the last output counts them.
+        // Wait until the process that wrote the last output has counted all outputs.
         let begun = Instant::now();
         while stored(&**store).await > BUDGET {
             assert!(begun.elapsed() < Duration::from_secs(20), "{}", stored(&**store).await);
@@ -81,7 +81,7 @@ pub(crate) async fn results_stay_within_their_budget(fixture: &StoreFixture) {
         assert_eq!(newest["result"].as_str().unwrap().len(), RESULT);
         assert!(newest.get("result_dropped").is_none(), "it is kept");
         assert_eq!((oldest.get("result"), &oldest["result_dropped"]), (None, &json!(true)));
-        // A list reads no outputs, and shows the same.
+        // A list does not read the outputs, but must show the same state.
         let listed = call(adapter, "list_executions", json!({})).await;
         let listed = listed["items"].as_array().unwrap();
         assert_eq!(listed.len(), ids.len());

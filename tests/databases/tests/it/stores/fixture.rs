@@ -1,4 +1,4 @@
-//! Creates storage for a test, which can be opened several times.
+//! Creates storage for a test. The test can open it several times.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use mcp_aql::store::{MemoryState, PostgresState, SqliteState, StateStore};
 use tempfile::TempDir;
 
-/// Storage that can be opened several times.
+/// Storage that you can open several times in a test.
 pub(crate) struct StoreFixture {
     open: Box<dyn Fn() -> Arc<dyn StateStore> + Send + Sync>,
     _folder: Option<TempDir>,
 }
 
 impl StoreFixture {
-    /// Opens a store with its own connections, like another process.
+    /// Opens a store with its own connections, as if you had started another process.
     pub(crate) fn store(&self) -> Arc<dyn StateStore> {
         (self.open)()
     }
@@ -33,7 +33,7 @@ pub(crate) fn sqlite() -> StoreFixture {
     }
 }
 
-/// Returns a path in a new directory.
+/// Returns the path of a file in a new directory.
 pub(crate) fn file() -> (TempDir, PathBuf) {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("state.db");
@@ -48,13 +48,13 @@ pub(crate) async fn postgres() -> Option<StoreFixture> {
     Some(StoreFixture { open: Box::new(open), _folder: None })
 }
 
-/// Returns the address of PostgreSQL, if there is one to test with, and the name of a new schema.
+/// Returns the address of the PostgreSQL server and the name of a new schema. Returns `None` without a server.
 pub(crate) async fn schema() -> Option<(String, String)> {
     static SCHEMAS: AtomicUsize = AtomicUsize::new(0);
-    // Prints a message if there is none.
+    // `connect` prints a message if there is no server.
     let client = mcp_aql_tests_databases::postgres::connect().await?;
     let number = SCHEMAS.fetch_add(1, Ordering::Relaxed);
-    // The name contains a quote, which must be escaped.
+    // The name contains quotes, to check that they are escaped.
     let schema = format!("store\"{}\"{number}", std::process::id());
     let quoted = schema.replace('"', "\"\"");
     client.batch_execute(&format!("DROP SCHEMA IF EXISTS \"{quoted}\" CASCADE")).await.unwrap();

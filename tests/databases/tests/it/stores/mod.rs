@@ -1,4 +1,4 @@
-//! The stores: their common contract, and their behaviour when files, servers and processes fail.
+//! Tests the stores: their common contract, and failures of files, servers and processes.
 
 mod contract;
 mod crash;
@@ -8,7 +8,7 @@ mod postgres;
 mod sqlite;
 mod start;
 
-/// Runs the contract against every store.
+/// Generates a test of the contract for each promise and each store.
 macro_rules! promised {
     ($($promise:ident),* $(,)?) => { $(
         mod $promise {

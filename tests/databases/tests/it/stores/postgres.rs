@@ -1,4 +1,4 @@
-//! The PostgreSQL store and its server: lost connections, locks and migrations.
+//! Tests the PostgreSQL store with lost connections, locks and migrations.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -43,13 +43,13 @@ impl Server {
         self.batch(sql).await;
     }
 
-    /// Returns the number of connections with this name.
+    /// Returns the number of connections with this application name.
     async fn connections(&self, name: &str) -> i64 {
         let sql = "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1";
         self.client.query_one(sql, &[&name]).await.unwrap().get(0)
     }
 
-    /// Terminates the connections with this name.
+    /// Terminates the connections with this application name. Returns their number.
     async fn terminate(&self, name: &str) -> usize {
         let sql =
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1";
@@ -96,7 +96,7 @@ async fn newer_layouts_and_foreign_files_are_rejected() {
     let store = server.store();
     store.write(put("a")).await.unwrap();
     server.batch("UPDATE mcp_aql_layout SET number = 3").await;
-    // Stores that are already open keep working. A new one gets an error.
+    // Open stores keep working. Opening another one fails.
     store.get("c", "a").await.unwrap();
     let error = server.store().prepare().await.unwrap_err();
     assert!(matches!(error, StoreError::Unreadable(_)), "{error:?}");
@@ -138,14 +138,14 @@ async fn terminated_connections_are_reopened() {
     let store = PostgresState::connect(&named).unwrap().schema(&server.schema).connections(4);
     let store = Arc::new(store);
     store.write(put("a")).await.unwrap();
-    // Idle connections: the next caller does not notice.
+    // If idle connections are lost, the next caller does not notice it.
     for _ in 0..20 {
         assert!(server.terminate(&name).await > 0);
         assert!(store.get("c", "a").await.unwrap().is_some());
         assert!(server.terminate(&name).await > 0);
         assert!(store.write(put("a")).await.unwrap());
     }
-    // Connections in use: acknowledged writes are present, and the others got an error.
+    // If connections are lost during writes, acknowledged writes are present and the other callers get an error.
     let mut tasks = tokio::task::JoinSet::new();
     for writer in 0..8 {
         let store = Arc::clone(&store);
@@ -211,7 +211,7 @@ async fn a_statement_does_not_wait_for_ever() {
     let error = store.write(put("a")).await.unwrap_err();
     assert!(error.to_string().contains("statement timeout"), "{error}");
     assert!(start.elapsed() < Duration::from_secs(5), "the user's limit counts");
-    // Records that are not locked are available on the same connection.
+    // Other records are available on the same connection.
     assert!(store.get("c", "a").await.unwrap().is_some());
     assert!(store.write(put("b")).await.unwrap());
     server.batch("ROLLBACK").await;
@@ -251,7 +251,7 @@ async fn groups_are_read_from_an_index() {
     };
     let grown = async |index: &str, before: i64| {
         let start = Instant::now();
-        // The server's statistics are delayed; a query makes them available sooner.
+        // The server updates its statistics with a delay. A query speeds this up.
         while scans(index).await == before {
             assert!(start.elapsed().as_secs() < 60, "{index} is not used");
             store.get("elsewhere", "a").await.unwrap();
@@ -284,7 +284,7 @@ async fn a_role_needs_no_right_to_create_what_is_there() {
     let limited = format!("{} user={role}", server.address);
     let store = PostgresState::connect(&limited).unwrap().schema(&server.schema);
     assert!(store.write(put("a")).await.unwrap());
-    // Elsewhere, the error names what is missing.
+    // In another schema, the error names the missing permission.
     let error = store_elsewhere(&limited).prepare().await.unwrap_err();
     assert!(error.to_string().contains("permission denied"), "{error}");
     let sql = format!("DROP OWNED BY {role}; DROP ROLE {role}");

@@ -1,4 +1,4 @@
-//! The SQLite store and its files: layouts, damage, locks and logs.
+//! Tests the SQLite store with old layouts, damaged files, locks and logs.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ fn put(key: &str) -> Vec<Change> {
     vec![Change::put("c", key, Expected::Any, NewRecord::new("0"))]
 }
 
-/// The layout of the first version, with one expired record and two others.
+/// The first layout, with one expired record and two valid ones.
 const FIRST_LAYOUT: &str = "
     CREATE TABLE mcp_aql_layout (number bigint NOT NULL);
     CREATE TABLE record (collection text NOT NULL, key text NOT NULL, value text NOT NULL,
@@ -43,7 +43,7 @@ async fn a_file_of_the_first_layout_becomes_one_of_today() {
     let listed = store.list("c", Some("g"), None, 9).await.unwrap();
     let listed: Vec<_> = listed.iter().map(|it| (&*it.key, &*it.value, it.version)).collect();
     assert_eq!(listed, [("a", "{}", 7), ("ä", "0", 12)]);
-    // Versions continue from the previous ones.
+    // New versions continue after the old ones.
     assert!(store.write(put("new")).await.unwrap());
     assert_eq!(store.get("c", "new").await.unwrap().unwrap().version, 42);
     assert_eq!(store.purge(chrono::Utc::now()).await.unwrap(), 1);
@@ -116,7 +116,7 @@ async fn a_damaged_file_causes_errors_only() {
     closed(folder.path()).await;
     let sound = std::fs::read(&file).unwrap();
     let mut failed = 0;
-    // Each page in turn is overwritten, partially or completely.
+    // Overwrite each page in turn, partly or completely.
     for page in 0..sound.len() / 4096 {
         for length in [40, 4096] {
             let mut damaged = sound.clone();
@@ -134,7 +134,7 @@ async fn a_damaged_file_causes_errors_only() {
         }
     }
     assert!(failed > 10, "{failed}");
-    // The same store works again once the file is restored.
+    // An open store works again after the file was restored.
     let store = SqliteState::open(&file);
     std::fs::write(&file, "not a database".repeat(50)).unwrap();
     store.get("c", "7").await.unwrap_err();
@@ -162,7 +162,7 @@ async fn a_damaged_row_hides_no_other() {
     }
 }
 
-/// Waits until the write-ahead log is removed, which the last connection does.
+/// Waits until the last connection is closed. It removes the write-ahead log.
 async fn closed(folder: &Path) {
     let start = Instant::now();
     while std::fs::read_dir(folder).unwrap().count() > 1 {
@@ -203,7 +203,7 @@ async fn the_file_is_made_late_and_for_the_user_alone() {
     assert_eq!(modes, [0o600; 3], "with the files of the write-ahead log");
 }
 
-/// On one thread, so that a blocking call blocks everything.
+/// This test uses one thread, so that a blocking call would block everything.
 #[tokio::test]
 async fn the_runtime_goes_on_while_the_file_is_busy() {
     let (_folder, file) = file();
@@ -267,13 +267,13 @@ async fn many_may_begin_at_once() {
     }
 }
 
-/// A file system of 1 MiB in memory. It is unmounted when this value is dropped.
+/// A file system of 1 MiB in memory. If you drop it, it is unmounted.
 #[cfg(target_os = "linux")]
 struct SmallFileSystem(tempfile::TempDir);
 
 #[cfg(target_os = "linux")]
 impl SmallFileSystem {
-    /// Mounts it, which needs root. Otherwise prints that the test is skipped.
+    /// Mounts the file system. Without root rights, prints that the test is skipped and returns `None`.
     fn mount() -> Option<Self> {
         let folder = tempfile::TempDir::new().unwrap();
         let mut mount = std::process::Command::new("mount");
@@ -290,7 +290,7 @@ impl SmallFileSystem {
 #[cfg(target_os = "linux")]
 impl Drop for SmallFileSystem {
     fn drop(&mut self) {
-        // Lazily, because the threads of the store close the file a little later.
+        // Unmount lazily, because the threads of the store close the file a little later.
         let _ = std::process::Command::new("umount").arg("-l").arg(self.0.path()).status();
     }
 }
@@ -304,7 +304,7 @@ async fn a_full_file_system_is_usable_again_once_there_is_room() {
         let record = NewRecord::new("x".repeat(2_000));
         vec![Change::put("c", format!("{}", number % 40), Expected::Any, record)]
     };
-    // The records need 100 KB. Changes of them never fill the file system.
+    // The records need 100 KB, so changes of them can never fill the file system.
     for number in 0..1_000 {
         assert!(store.write(change(number)).await.unwrap());
     }

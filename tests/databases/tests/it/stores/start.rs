@@ -1,4 +1,4 @@
-//! An adapter does not start to serve with a store that it cannot use.
+//! Tests that an adapter does not start with a store that it cannot use.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ fn read_clock() -> u8 {
     12
 }
 
-/// Returns the error with which an adapter with this store refuses to start.
+/// Returns the error of an adapter with this store at its start.
 async fn refusal(store: impl StateStore) -> String {
     let builder = Adapter::builder("hall").without_config().operation(read_clock {});
     let adapter = builder.store(store).build().unwrap();
@@ -53,7 +53,7 @@ async fn an_unusable_store_prevents_the_start_with_one_sentence() {
 async fn a_read_only_file_prevents_the_start() {
     let (_folder, file) = file();
     SqliteState::open(&file).prepare().await.unwrap();
-    // Stands for a file that is only readable, which root could write nevertheless.
+    // A trigger stands for a read-only file, because root could write to such a file.
     let sql = "CREATE TRIGGER refusal BEFORE INSERT ON record
         BEGIN SELECT RAISE(ABORT, 'attempt to write a readonly database'); END";
     Connection::open(&file).unwrap().execute_batch(sql).unwrap();

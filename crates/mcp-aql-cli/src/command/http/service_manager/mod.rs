@@ -1,4 +1,4 @@
-//! Notifies the service manager of the process's state, as `Type=notify` of systemd expects (sd_notify(3)).
+//! Notifies the service manager of the state of the process, for services with `Type=notify` of systemd (sd_notify(3)).
 
 #[cfg_attr(not(target_os = "linux"), path = "without_abstract_socket.rs")]
 mod abstract_socket;
@@ -8,16 +8,21 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-/// The variable with the socket of the service manager: a path, or `@` and the name of an abstract socket.
+/// The environment variable with the socket of the service manager: a path, or `@` and the name of an abstract socket.
 const SOCKET_VARIABLE: &str = "NOTIFY_SOCKET";
 
-/// Sends assignments such as `READY=1`, one a line, to the service manager, if there is one.
+/// Sends assignments to the service manager, if there is one. Each assignment is on its own line:
+///
+/// ```text
+/// READY=1
+/// STATUS=MCP on http://127.0.0.1:8787/mcp
+/// ```
 pub(super) fn notify(state: &str) {
     let Some(socket) = std::env::var_os(SOCKET_VARIABLE).filter(|name| !name.is_empty()) else {
         return;
     };
     if let Err(error) = send(&socket, state) {
-        // The service manager stops a service that it does not hear from.
+        // The person must know about this, because the service manager stops a service that sends no notification.
         tracing::warn!(%error, "cannot notify the service manager through {SOCKET_VARIABLE}");
     }
 }
@@ -28,7 +33,7 @@ fn send(socket: &OsStr, state: &str) -> io::Result<()> {
         None => SocketAddr::from_pathname(socket)?,
     };
     let sender = UnixDatagram::unbound()?;
-    // The service manager may be busy, and the caller must not wait for it.
+    // A busy service manager must not block the caller.
     sender.set_nonblocking(true)?;
     sender.send_to_addr(state.as_bytes(), &address).map(|_| ())
 }
@@ -58,7 +63,7 @@ mod tests {
     fn the_state_reaches_an_abstract_socket() {
         let name = format!("mcp-aql-notify-{}", std::process::id());
         let socket = format!("@{name}");
-        // Other systems have none.
+        // Other systems have no abstract sockets.
         let Ok(address) = abstract_socket::address(name.as_bytes()) else {
             assert_ne!(std::env::consts::OS, "linux");
             return;

@@ -1,4 +1,4 @@
-//! Rules of types that are not wrappers or maps.
+//! Merge rules of all types except wrappers and maps.
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::de::DeserializeOwned;
@@ -13,17 +13,17 @@ use crate::operation::update::json::{merge_json, merge_map, without_nulls};
 use crate::operation::update::{InputPath, UpdateInput};
 use crate::schema::spec::{Merge, SchemaFn};
 
-/// The rule of a type that is not a wrapper. [`Probe`](super::Probe) finds the number.
+/// The rule of a type other than a wrapper. [`Probe`](super::Probe) finds its number.
 #[doc(hidden)]
 pub struct Leaf<const RULE: u8>;
 
 /// The value replaces the stored one (REQ-UPD-07, REQ-UPD-09).
 pub type Replace = Leaf<REPLACE>;
-/// A struct that derives `UpdateInput`: field by field (REQ-UPD-08).
+/// A struct that derives `UpdateInput`. It is merged field by field (REQ-UPD-08).
 pub type Nested = Leaf<NESTED>;
-/// JSON of any shape: objects by key, `null` removes (REQ-UPD-08, REQ-UPD-10).
+/// JSON of any shape. Objects are merged by key, and `null` removes a key (REQ-UPD-08, REQ-UPD-10).
 pub type Json = Leaf<JSON>;
-/// A JSON object: by key, at every depth (REQ-UPD-08, REQ-UPD-10).
+/// A JSON object. It is merged by key at every depth (REQ-UPD-08, REQ-UPD-10).
 pub type JsonObject = Leaf<JSON_OBJECT>;
 
 /// The type of a field whose value replaces the stored one.
@@ -139,7 +139,7 @@ impl CreateRule<Map<String, Value>> for Leaf<JSON_OBJECT> {
     }
 }
 
-/// An `Option` behind an alias.
+/// The rule of an `Option` behind an alias.
 #[diagnostic::do_not_recommend]
 impl<V> Rule<Option<V>> for Leaf<OPTION>
 where
@@ -169,7 +169,7 @@ where
     }
 }
 
-/// A map behind an alias.
+/// The rule of a map behind an alias.
 #[diagnostic::do_not_recommend]
 impl<M: MapLike> Rule<M> for Leaf<MAP>
 where

@@ -1,4 +1,4 @@
-//! The rule of maps: merge by key.
+//! The merge rule of maps.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, Hash};
@@ -15,24 +15,25 @@ use crate::error::OperationError;
 use crate::operation::update::InputPath;
 use crate::schema::spec::{MapValueSpec, Merge, SchemaFn};
 
-/// A map: keys merge one by one, their values by the rule `R`, and `null` removes a key
-/// (REQ-UPD-08, REQ-UPD-10).
+/// The rule of a map. Keys are merged one by one, their values by the rule `R`, and `null` removes a key (REQ-UPD-08,
+/// REQ-UPD-10).
 pub struct Keys<R>(PhantomData<R>);
 
 /// A map that [`Keys`] can merge into.
 pub trait MapLike: Default {
-    /// The type of the keys, which are strings in JSON.
+    /// Type of the keys. They are strings in JSON.
     type Key: Clone + Send + Sync + 'static;
-    /// The type of the values.
+    /// Type of the values.
     type Value;
 
     /// Parses a key.
     ///
     /// # Errors
-    /// If the key's type rejects the text.
+    ///
+    /// Returns an error if the type of the key rejects the string.
     fn key(text: &str) -> Result<Self::Key, serde_json::Error>;
 
-    /// The value that is stored under a key.
+    /// Returns the value stored under a key.
     fn value_mut(&mut self, key: &Self::Key) -> Option<&mut Self::Value>;
 
     /// Stores a value under a key.
@@ -85,7 +86,7 @@ where
     }
 }
 
-/// Parses a map's key as `serde_json` does: a string, or a value written as a string, such as a
+/// Parses a map's key in the same way as `serde_json`: as a string, or as a value written as a string, for example a
 /// number.
 fn read_key<K: DeserializeOwned, M: DeserializeOwned>(
     text: &str,

@@ -1,4 +1,4 @@
-//! The members of a value.
+//! Access to the members of a value.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use crate::error::OperationError;
 use crate::operation::update::InputPath;
 use crate::operation::update::json::object_in;
 
-/// Returns the members of a value that must be an object.
+/// Returns the members of a value, or an error if it is not an object.
 pub(super) fn members<'a>(
     value: &'a Value,
     path: &InputPath<'_>,
@@ -18,7 +18,7 @@ pub(super) fn members<'a>(
     }
 }
 
-/// Returns the members of a value that decoding has checked to be an object.
+/// Returns the members of a value. Decoding has already checked that it is an object.
 pub(super) fn into_members(mut value: Value) -> Map<String, Value> {
     object_in(&mut value).map(std::mem::take).unwrap_or_default()
 }

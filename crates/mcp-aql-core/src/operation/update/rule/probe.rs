@@ -1,4 +1,4 @@
-//! Finds the rule of a type at compile time.
+//! Finds the merge rule of a type at compile time.
 
 use std::collections::{BTreeMap, HashMap};
 use std::marker::PhantomData;
@@ -15,10 +15,10 @@ pub(super) const JSON_OBJECT: u8 = 3;
 pub(super) const OPTION: u8 = 4;
 pub(super) const MAP: u8 = 5;
 
-/// Finds the rule of a type that is known by name only: `Leaf<{ Probe::<V>::RULE }>`.
+/// Finds the rule of a type of which the macro only knows the name: `Leaf<{ Probe::<V>::RULE }>`.
 ///
-/// The constant of [`Fallback`] applies to every type, but an inherent constant of the same name
-/// takes precedence. This works for concrete types only, such as the types of a macro's fields.
+/// The constant of [`Fallback`] applies to every type, but an inherent constant with the same name takes precedence.
+/// This only works for concrete types, for example the types of the fields in a macro's input.
 ///
 /// ```
 /// use mcp_aql::update::rule::{Fallback as _, Probe};
@@ -28,12 +28,12 @@ pub(super) const MAP: u8 = 5;
 #[doc(hidden)]
 pub struct Probe<V>(PhantomData<V>);
 
-/// The rule of all other types: the value is replaced.
+/// The rule of all other types. The value is replaced.
 #[doc(hidden)]
 pub trait Fallback {
     /// The number of [`Replace`](super::Replace).
     const RULE: u8 = REPLACE;
-    /// The fields of a resource with constraints of its own.
+    /// Table of the type, if it is a resource with constraints.
     const INPUT: Option<fn() -> InputSpec> = None;
 }
 
@@ -42,7 +42,7 @@ impl<V> Fallback for Probe<V> {}
 impl<V: UpdateInput> Probe<V> {
     /// The number of [`Nested`](super::Nested).
     pub const RULE: u8 = NESTED;
-    /// The fields of the resource.
+    /// Table of the resource.
     pub const INPUT: Option<fn() -> InputSpec> = Some(|| V::INPUT);
 }
 

@@ -1,4 +1,4 @@
-//! Rules of `Option` and `Box`.
+//! Merge rules of `Option` and `Box`.
 
 use std::marker::PhantomData;
 
@@ -9,8 +9,8 @@ use crate::error::OperationError;
 use crate::operation::update::InputPath;
 use crate::schema::spec::{Merge, SchemaFn};
 
-/// The rule of an `Option`: `null` removes the value, another value merges by the rule `R` into the
-/// stored value or into nothing (REQ-UPD-10).
+/// The rule of an `Option`. `null` removes the value. Any other value is merged by the rule `R` into the stored
+/// value, or creates a missing one (REQ-UPD-10).
 pub struct Opt<R>(PhantomData<R>);
 
 impl<V: 'static, R: CreateRule<V>> Rule<Option<V>> for Opt<R> {
@@ -38,7 +38,7 @@ impl<V: 'static, R: CreateRule<V>> CreateRule<Option<V>> for Opt<R> {
     }
 }
 
-/// The rule of a `Box`: the rule `R` of its content.
+/// The rule of a `Box`. It applies the rule `R` to the content.
 pub struct Boxed<R>(PhantomData<R>);
 
 impl<V: 'static, R: Rule<V>> Rule<Box<V>> for Boxed<R> {
