@@ -145,7 +145,7 @@ class Steps(unittest.TestCase):
             self.assertIn(step, choice(path)[0], path)
 
     def test_the_middle_of_the_runtime_needs_no_outer_check(self):
-        steps, _, _ = choice("crates/mcp-aql-core/src/call/validation/mod.rs")
+        steps, _, _ = choice("crates/mcp-aql-core/src/schema/shape/mod.rs")
         self.assertEqual(steps - ALWAYS, {"dependencies", "lints", "tests", "suites", "documentation", "features", "sqlx",
                                           "outputs", "conforms"})
 

@@ -21,8 +21,8 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use issuer::Issuer;
-use mcp_aql::observe::trace_layer;
 use mcp_aql::auth::Access;
+use mcp_aql::observe::trace_layer;
 use mcp_aql::prelude::*;
 use mcp_aql::query::sql::SqlTable;
 use mcp_aql::resource::{Database, SqlStore};

@@ -1,31 +1,49 @@
 //! Paces the calls of a limit that allows a burst.
 
-use std::num::NonZeroU32;
 use std::sync::Mutex;
 use std::time::Duration;
-
-use governor::clock::{Clock, Reference as _};
-use governor::middleware::NoOpMiddleware;
-use governor::state::{InMemoryState, NotKeyed};
-use governor::{Quota, RateLimiter};
 
 use super::declaration::ApiLimit;
 use crate::util::clock::TimeSource;
 use crate::util::sync::lock;
 
 /// Allows an initial burst, and spreads all further calls evenly over the window of the limit.
-pub(crate) struct BurstPacer(
-    RateLimiter<NotKeyed, InMemoryState, MonotonicClock, NoOpMiddleware<Duration>>,
-);
+///
+/// This is the generic cell rate algorithm. It stores one time instead of a time for each call.
+pub(crate) struct BurstPacer {
+    /// The time between two calls that are spread evenly.
+    interval: Duration,
+    /// How far ahead of the even spread a call may be.
+    tolerance: Duration,
+    time: TimeSource,
+    state: Mutex<PacerState>,
+}
+
+/// The state of a pacer, on a clock that starts with the pacer.
+struct PacerState {
+    /// The last reading of the adapter's clock in microseconds.
+    reading: i64,
+    /// The total time elapsed at that reading. If the adapter's clock is set back, it continues from the last reading, so
+    /// that a correction of the system time does not block calls.
+    elapsed: Duration,
+    /// When the next call is due if all calls are spread evenly.
+    due: Duration,
+}
 
 impl BurstPacer {
     /// Creates the pacer of a limit. Returns `None` if the limit has no burst.
     pub(crate) fn of(limit: &ApiLimit, time: &TimeSource) -> Option<Self> {
-        let burst = NonZeroU32::new(limit.burst?)?;
-        let one =
-            Duration::from_micros(limit.window.micros().unsigned_abs()).checked_div(limit.limit)?;
-        let quota = Quota::with_period(one)?.allow_burst(burst);
-        Some(Self(RateLimiter::direct_with_clock(quota, MonotonicClock::new(time.clone()))))
+        let further = limit.burst?.checked_sub(1)?;
+        let window = Duration::from_micros(limit.window.micros().unsigned_abs());
+        let interval = window.checked_div(limit.limit).filter(|interval| !interval.is_zero())?;
+        let reading = time.now().timestamp_micros();
+        let state = PacerState { reading, elapsed: Duration::ZERO, due: Duration::ZERO };
+        Some(Self {
+            interval,
+            tolerance: interval.saturating_mul(further),
+            time: time.clone(),
+            state: Mutex::new(state),
+        })
     }
 
     /// Admits one call.
@@ -34,37 +52,17 @@ impl BurstPacer {
     ///
     /// Returns how long the caller must wait.
     pub(crate) fn check(&self) -> Result<(), Duration> {
-        self.0.check().map_err(|refused| {
-            let wait = refused.earliest_possible().duration_since(self.0.clock().now());
-            Duration::from_nanos(wait.as_u64())
-        })
-    }
-}
-
-/// A monotonic clock based on the adapter's clock. If that clock is set back, this one continues from its last
-/// reading, so that a correction of the system time does not block calls.
-struct MonotonicClock {
-    time: TimeSource,
-    /// The last reading in microseconds, and the total time elapsed at that reading.
-    last: Mutex<(i64, Duration)>,
-}
-
-impl MonotonicClock {
-    fn new(time: TimeSource) -> Self {
-        let now = time.now().timestamp_micros();
-        Self { time, last: Mutex::new((now, Duration::ZERO)) }
-    }
-}
-
-impl Clock for MonotonicClock {
-    type Instant = Duration;
-
-    fn now(&self) -> Duration {
-        let now = self.time.now().timestamp_micros();
-        let mut last = lock(&self.last);
-        let passed = u64::try_from(now.saturating_sub(last.0)).unwrap_or_default();
-        *last = (now, last.1.saturating_add(Duration::from_micros(passed)));
-        last.1
+        let reading = self.time.now().timestamp_micros();
+        let mut state = lock(&self.state);
+        let passed = u64::try_from(reading.saturating_sub(state.reading)).unwrap_or_default();
+        state.reading = reading;
+        state.elapsed = state.elapsed.saturating_add(Duration::from_micros(passed));
+        let earliest = state.due.saturating_sub(self.tolerance);
+        if state.elapsed < earliest {
+            return Err(earliest.saturating_sub(state.elapsed));
+        }
+        state.due = state.due.max(state.elapsed).saturating_add(self.interval);
+        Ok(())
     }
 }
 
@@ -72,6 +70,8 @@ impl Clock for MonotonicClock {
 mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicI64, Ordering};
+
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -96,5 +96,37 @@ mod tests {
         clock.fetch_add(1, Ordering::Relaxed);
         assert_eq!(pacer.check(), Ok(()));
         assert!(BurstPacer::of(&ApiLimit::global(60), &time).is_none());
+    }
+
+    proptest! {
+        /// A bucket that holds one token for each call of the burst, and gets one back per interval, admits the same calls.
+        #[test]
+        fn it_admits_what_a_token_bucket_admits(
+            limit in 1_u32..200,
+            burst in 1_u32..20,
+            steps in prop::collection::vec(0_i64..5_000_000, 1..200),
+        ) {
+            let clock = Arc::new(AtomicI64::new(0));
+            let micros = Arc::clone(&clock);
+            let time = TimeSource::new(move || {
+                chrono::DateTime::from_timestamp_micros(micros.load(Ordering::Relaxed)).unwrap()
+            });
+            let limit = ApiLimit::global(limit).burst(burst);
+            let pacer = BurstPacer::of(&limit, &time).unwrap();
+            let interval = i128::try_from(pacer.interval.as_nanos()).unwrap();
+            let capacity = interval * i128::from(burst);
+            let mut tokens = capacity;
+            for step in steps {
+                clock.fetch_add(step, Ordering::Relaxed);
+                tokens = capacity.min(tokens + i128::from(step) * 1_000);
+                let expected = if tokens >= interval {
+                    tokens -= interval;
+                    Ok(())
+                } else {
+                    Err(Duration::from_nanos(u64::try_from(interval - tokens).unwrap()))
+                };
+                prop_assert_eq!(pacer.check(), expected);
+            }
+        }
     }
 }
