@@ -179,8 +179,8 @@ impl VisitMut for Expansions {
     }
 }
 
-/// Expands the macros of this crate that an attribute of an item names, for example both derives of `#[derive(Debug,
-/// ParamGroup, UpdateInput)]`.
+/// Expands the macros of this crate that an attribute of an item names, for example both derives of
+/// `#[derive(Debug, ParamGroup, UpdateInput)]`.
 fn expansions(attribute: &Attribute, item: &TokenStream) -> Vec<TokenStream> {
     let options = match &attribute.meta {
         Meta::List(list) => list.tokens.clone(),

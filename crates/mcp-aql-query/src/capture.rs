@@ -184,7 +184,7 @@ pub(crate) fn widened(value: f32) -> f64 {
     value.to_string().parse().unwrap_or_else(|_| value.into())
 }
 
-/// Normalizes a number for comparison. As in JSON, -0 becomes 0, and NaN and infinities become null.
+/// Normalizes a number for comparison: -0 becomes 0. NaN and infinities become null, as in JSON.
 pub(crate) fn float(value: f64) -> Scalar {
     if value.is_finite() { Scalar::Float(value + 0.0) } else { Scalar::Null }
 }

@@ -4,8 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcp_aql_core::Adapter;
+use mcp_aql_core::internal::caller::Principal;
 use mcp_aql_core::internal::operation::CallScope;
 use mcp_aql_core::internal::request::Arguments;
+use mcp_aql_core::transport::Extensions;
 use serde_json::{Map, Value};
 
 use super::adapter_tools::AdapterTools;
@@ -13,7 +15,8 @@ use super::connection::Connection;
 use super::request_meta::RequestMeta;
 use super::rpc_error::RpcError;
 use super::server::{Server, ServerState};
-use super::service::{ToolService, panicked};
+use super::service::ToolService;
+use super::tool_table::ToolTable;
 
 /// The tools of an adapter for an MCP server of your own, which also has prompts, resources or other tools.
 ///
@@ -22,7 +25,12 @@ use super::service::{ToolService, panicked};
 /// prescribed. You rarely need it otherwise: an adapter serves its tools itself.
 ///
 /// One value serves one session of a client. Confirmation tokens and executions belong to that session, which ends when the
-/// value is dropped. Create the value of each further session with [`new_session`](Self::new_session), which shares the tools.
+/// value is dropped. Create the value of each further session with [`new_session`](Self::new_session), and that of a request
+/// without a session with [`new_request`](Self::new_request). They share the tools.
+///
+/// Your server decides how long calls may run when it stops. Afterwards, call
+/// [`Adapter::end_sessions`](mcp_aql_core::Adapter::end_sessions); before it starts, call
+/// [`Adapter::check_store`](mcp_aql_core::Adapter::check_store).
 ///
 /// ```
 /// use mcp_aql::prelude::*;
@@ -59,21 +67,29 @@ impl fmt::Debug for McpTools {
 }
 
 impl McpTools {
-    /// Describes the tools of the adapter, and opens a session.
+    /// Describes the tools of the adapter, begins its background work such as the recovery of executions, and opens a session.
     pub fn new(adapter: &Adapter) -> Self {
         let service: Arc<dyn ToolService> = AdapterTools::new(adapter);
+        service.begin();
         let definitions = service.tools();
-        Self::of(ServerState::new(service, &definitions))
+        Self::of(ServerState::new(service, &definitions), Connection::lasting())
     }
 
     /// Opens a session of another client, with the same tools.
     #[must_use]
     pub fn new_session(&self) -> Self {
-        Self::of(Arc::clone(&self.shared))
+        Self::of(Arc::clone(&self.shared), Connection::lasting())
     }
 
-    fn of(shared: Arc<ServerState>) -> Self {
-        let server = Server::new(Arc::clone(&shared), Arc::new(Connection::lasting()));
+    /// Returns the tools for one request without a session, as in MCP 2026-07-28. If the scope of its call has a principal, the
+    /// call is part of the session of that principal, so that a later request can use its confirmation token.
+    #[must_use]
+    pub fn new_request(&self) -> Self {
+        Self::of(Arc::clone(&self.shared), Connection::default())
+    }
+
+    fn of(shared: Arc<ServerState>, connection: Connection) -> Self {
+        let server = Server::new(Arc::clone(&shared), Arc::new(connection));
         Self { shared, server }
     }
 
@@ -87,10 +103,20 @@ impl McpTools {
         serde_json::from_str(self.server.tools().listed(false)).unwrap_or_default()
     }
 
+    /// Returns the result of `tools/list` for an authenticated caller, with only the operations that the caller may call.
+    pub fn list_for(&self, caller: &Principal) -> Value {
+        let mut extensions = Extensions::default();
+        extensions.insert(caller.clone());
+        let service = self.server.service();
+        let Some(tools) = service.tools_for(&extensions) else { return self.list() };
+        let table = ToolTable::new(&tools, service.tasks());
+        serde_json::from_str(table.listed(false)).unwrap_or_default()
+    }
+
     /// Runs a call and returns the result of `tools/call`. If an operation fails, that is a result, too.
     ///
-    /// The scope names the authenticated caller, reports progress and cancels the call. `CallScope::default()` has none of
-    /// these.
+    /// The scope names the authenticated caller, reports progress, asks the user and cancels the call. `CallScope::default()` has
+    /// none of these. Its session is replaced by the one of this value.
     ///
     /// # Errors
     /// The error of JSON-RPC for a tool that does not exist, with the names of those that do.
@@ -107,6 +133,7 @@ impl McpTools {
         let reply = self.server.call(index, arguments, &RequestMeta::default(), scope).await?;
         let mut result = Vec::new();
         self.server.write_result(&mut result, &reply, false);
-        serde_json::from_slice(&result).map_err(|_| panicked())
+        serde_json::from_slice(&result)
+            .map_err(|_| RpcError::new(-32603, "The result of the call cannot be written as JSON"))
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn create_input(model: &CreateModel<'_>, runtime: &RuntimePath) -> To
     implementation(model, &quote!(&[#(#specs),*]), (&call, &decode), runtime)
 }
 
-/// Generates an implementation without parameters, so that a faulty resource causes no follow-up errors.
+/// Generates an implementation without parameters, so that a resource with errors causes no follow-up errors.
 pub(super) fn inert(model: &CreateModel<'_>, runtime: &RuntimePath) -> TokenStream {
     if !model.resource.generics.params.is_empty() {
         return TokenStream::new();

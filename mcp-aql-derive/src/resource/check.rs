@@ -273,7 +273,7 @@ fn presets(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
 /// The field that a path leads to.
 enum PathTarget<'f, 'a> {
     Field(&'f FieldModel<'a>),
-    /// A target inside another type or a computed field. The build of the adapter checks it.
+    /// A computed field, or a target inside another type. The build of the adapter checks it.
     Beyond,
 }
 

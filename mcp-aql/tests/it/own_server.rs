@@ -1,7 +1,8 @@
 //! An adapter's tools inside a server that is built with rmcp, over a stream and in HTTP sessions.
 
+use mcp_aql::auth::Principal;
 use mcp_aql::prelude::*;
-use mcp_aql::transport::{CallScope, McpTools};
+use mcp_aql::transport::{CallScope, Cancellation, McpTools};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ErrorCode, ListPromptsResult, ListToolsResult,
     PaginatedRequestParams, Prompt, ServerCapabilities, ServerConfig,
@@ -38,10 +39,10 @@ impl ServerHandler for Shop {
     async fn call_tool(
         &self,
         call: CallToolRequestParams,
-        _: CallContext,
+        context: CallContext,
     ) -> Result<CallToolResponse, ErrorData> {
-        let arguments = call.arguments.unwrap_or_default();
-        let result = self.0.call(&call.name, arguments, CallScope::default()).await;
+        let scope = Cancellation::from(context.ct).into();
+        let result = self.0.call(&call.name, call.arguments.unwrap_or_default(), scope).await;
         let result =
             result.map_err(|it| ErrorData::new(ErrorCode(it.code), it.message, it.data))?;
         let result = from_value(result).map(CallToolResponse::Complete);
@@ -57,7 +58,9 @@ fn count_apples() -> u32 {
 
 /// Throw the apples away.
 #[operation(category = "DELETE", danger(level = "destructive"))]
-fn discard_apples() {}
+fn discard_apples() -> String {
+    "gone".to_owned()
+}
 
 fn tools() -> McpTools {
     let builder = Adapter::builder("shop").without_config();
@@ -91,10 +94,17 @@ async fn check(client: &Client) -> String {
     asked["error"]["details"]["confirmation_token"].as_str().unwrap().to_owned()
 }
 
-/// Confirms a deletion, and returns the code of the error.
+/// Confirms a deletion.
 async fn confirm(client: &Client, token: &str) -> Value {
-    let params = json!({ "operation": "discard_apples", "params": { "_confirmation": token } });
-    call(client, "mcp_aql_delete", params).await["error"]["code"].clone()
+    call(client, "mcp_aql_delete", confirmation(token)).await
+}
+
+fn confirmation(token: &str) -> Value {
+    json!({ "operation": "discard_apples", "params": { "_confirmation": token } })
+}
+
+fn discarded() -> Value {
+    json!({ "success": true, "data": "gone" })
 }
 
 #[tokio::test]
@@ -104,7 +114,7 @@ async fn the_tools_are_those_of_the_adapter() {
     let server = tokio::spawn(async { Shop(tools()).serve(far).await.unwrap().waiting().await });
     let client = ().serve(near).await.unwrap();
     let token = check(&client).await;
-    assert_eq!(confirm(&client, &token).await, Value::Null);
+    assert_eq!(confirm(&client, &token).await, discarded());
     client.cancel().await.unwrap();
     server.await.unwrap().unwrap();
 }
@@ -126,7 +136,59 @@ async fn each_session_over_http_has_its_own_confirmations() {
         || async { ().serve(StreamableHttpClientTransport::from_uri(&*uri)).await.unwrap() };
     let (first, second) = (connect().await, connect().await);
     let token = check(&first).await;
-    assert_eq!(confirm(&second, &token).await, "TOKEN_SCOPE_MISMATCH");
-    assert_eq!(confirm(&first, &token).await, Value::Null);
+    assert_eq!(confirm(&second, &token).await["error"]["code"], "TOKEN_SCOPE_MISMATCH");
+    assert_eq!(confirm(&first, &token).await, discarded());
     server.abort();
+}
+
+/// Calls a tool for a caller in a request without a session.
+async fn request(tools: &McpTools, caller: &Principal, arguments: Value) -> Value {
+    let mut scope = CallScope::default();
+    scope.extensions.insert(caller.clone());
+    let arguments = arguments.as_object().cloned().unwrap();
+    let result = tools.new_request().call("mcp_aql_delete", arguments, scope).await.unwrap();
+    serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn requests_without_a_session_belong_to_their_principal() {
+    // REQ-TOK-07
+    let tools = tools();
+    let [ada, ben] = ["ada", "ben"]
+        .map(|subject| Principal::new("shop", subject).with_scopes(["shop:delete".to_owned()]));
+    let asked = request(&tools, &ada, json!({ "operation": "discard_apples" })).await;
+    let token = asked["error"]["details"]["confirmation_token"].as_str().unwrap();
+    let foreign = request(&tools, &ben, confirmation(token)).await;
+    assert_eq!(foreign["error"]["code"], "TOKEN_SCOPE_MISMATCH", "{foreign}");
+    assert_eq!(request(&tools, &ada, confirmation(token)).await, discarded());
+    // Ada may only delete, so the other tools are not hers.
+    let listed = tools.list_for(&ada);
+    let names = listed["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]);
+    let names: Vec<_> = names.collect();
+    assert!(tools.contains("mcp_aql_create") && !names.contains(&&json!("mcp_aql_create")));
+    assert!(names.contains(&&json!("mcp_aql_delete")), "{names:?}");
+}
+
+#[tokio::test]
+async fn a_call_ends_when_it_is_cancelled_and_a_token_ends_with_its_session() {
+    // REQ-SES-01, REQ-TOK-07
+    let tools = tools();
+    let session = tools.new_session();
+    let call = json!({ "operation": "discard_apples" }).as_object().cloned().unwrap();
+    let asked = session.call("mcp_aql_delete", call, CallScope::default()).await.unwrap();
+    let asked: Value = serde_json::from_str(asked["content"][0]["text"].as_str().unwrap()).unwrap();
+    let token = asked["error"]["details"]["confirmation_token"].as_str().unwrap().to_owned();
+    drop(session);
+    let arguments = confirmation(&token).as_object().cloned().unwrap();
+    let late = tools.call("mcp_aql_delete", arguments, CallScope::default()).await.unwrap();
+    let late: Value = serde_json::from_str(late["content"][0]["text"].as_str().unwrap()).unwrap();
+    assert_eq!(late["success"], false, "{late}");
+
+    let cancellation = Cancellation::default();
+    cancellation.cancel();
+    let call = json!({ "operation": "count_apples" }).as_object().cloned().unwrap();
+    let result = tools.call("mcp_aql_read", call, cancellation.into()).await.unwrap();
+    let reply: Value =
+        serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
+    assert_eq!(reply["success"], false, "{reply}");
 }

@@ -1,4 +1,4 @@
-//! The adapter under test for injected faults. It runs with its usual command line, as it does for users.
+//! The adapter under test for injected failures. It runs with its usual command line, as it does for users.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

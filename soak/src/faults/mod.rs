@@ -1,4 +1,4 @@
-//! Injects faults into a running adapter. Compares the effects of its operations with the acknowledged calls.
+//! Injects failures into a running adapter. Compares the effects of its operations with the acknowledged calls.
 //!
 //! You can repeat a single failure:
 //!

@@ -1,4 +1,4 @@
-//! The moments of a call for injected faults.
+//! The moments of a call for injected failures.
 
 use std::time::Duration;
 

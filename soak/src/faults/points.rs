@@ -1,11 +1,11 @@
-//! Points: named positions in the adapter's code where the suite can pause it, to inject a fault exactly there.
+//! Points: named positions in the adapter's code where the suite can pause it, to inject a failure exactly there.
 //!
 //! At each point, the adapter sends the point's name over a Unix socket and waits until the suite closes the
 //! connection. The suite closes it at once, unless it wants the adapter to stop at this point.
 //!
 //! ```text
 //! adapter → suite: entered call-7
-//! suite:           injects the fault, then closes the connection
+//! suite:           injects the failure, then closes the connection
 //! adapter:         continues, if it is still running
 //! ```
 

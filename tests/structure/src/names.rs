@@ -7,7 +7,7 @@ use syn::Item;
 
 use crate::source::Crate;
 
-/// Returns the names of types and traits that a crate defines more than once, with the files.
+/// Returns the names of types and traits that several files of a crate define, with the files.
 ///
 /// Stand-ins for a feature or a platform are not read, because they are never compiled together with what they replace.
 pub fn repeated_types(source: &Crate) -> Vec<String> {
@@ -48,10 +48,14 @@ pub fn public_modules(source: &Crate) -> Vec<String> {
 /// ```
 ///
 /// Here these are `cli` and `http`.
+///
+/// # Panics
+/// Panics if the manifest is missing, is not TOML or has no features.
+#[expect(clippy::expect_used, reason = "a test tool stops at manifests that cargo rejects as well")]
 pub fn features(manifest: &Path) -> Vec<String> {
-    let text = std::fs::read_to_string(manifest).unwrap_or_default();
-    let table = text.parse::<toml::Table>().unwrap_or_default();
-    let features = table.get("features").and_then(toml::Value::as_table);
-    let names = features.into_iter().flat_map(|features| features.keys());
+    let text = std::fs::read_to_string(manifest).expect("the manifest is a file");
+    let table = text.parse::<toml::Table>().expect("the manifest is TOML");
+    let features = table.get("features").and_then(toml::Value::as_table).expect("it has features");
+    let names = features.keys();
     names.filter(|name| *name != "default").cloned().collect()
 }

@@ -28,7 +28,7 @@ use Limit::{AtLeast, AtMost};
 use Scope::{Comments, FirstWords, Prose};
 
 /// The phrases to count: title, pattern, scope and limit.
-/// If you add a rule, set its limit to 0 first: `mcp-aql-structure 5` then shows you what it counts.
+/// If you add a rule, set its limit to `AtMost(0.0)` first: `mcp-aql-structure 5` then shows you what it counts.
 const RULES: [(&str, &str, Scope, Limit); 14] = [
     (
         "comments that start without a subject",
@@ -82,8 +82,14 @@ pub struct Phrase {
 }
 
 /// Counts all phrases in the files.
+///
+/// # Panics
+/// Panics if a pattern is not a regular expression.
+#[expect(clippy::expect_used, reason = "an invalid pattern would find nothing")]
 pub fn count<'a>(files: impl Iterator<Item = &'a Path>, workspace: &Path) -> Vec<Phrase> {
-    let patterns: Vec<_> = RULES.iter().map(|(_, pattern, ..)| Regex::new(pattern).ok()).collect();
+    let compiled = |(_, pattern, ..): &(_, &str, _, _)| Regex::new(pattern);
+    let patterns: Result<Vec<_>, _> = RULES.iter().map(compiled).collect();
+    let patterns = patterns.expect("the patterns are valid");
     let mut places = vec![Vec::new(); RULES.len()];
     let (mut lines, mut comments) = (0_u32, 0_u32);
     for file in files {
@@ -108,8 +114,8 @@ pub fn count<'a>(files: impl Iterator<Item = &'a Path>, workspace: &Path) -> Vec
                 };
                 let accepted =
                     |found: &regex::Captures<'_>| *title == IS_NO && found.get(3).is_some();
-                let found = pattern.as_ref().filter(|_| applies).and_then(|it| it.captures(prose));
-                if found.is_some_and(|found| !accepted(&found)) {
+                let mut found = pattern.captures_iter(prose);
+                if applies && found.any(|found| !accepted(&found)) {
                     places.push(format!("{}:{}: {}", file.display(), number + 1, prose.trim()));
                 }
             }
@@ -135,9 +141,13 @@ fn comment(line: &str) -> Option<&str> {
 }
 
 /// Returns the constants named with a superlative or a metaphor instead of `MAX_…` or `DEFAULT_…`.
+///
+/// # Panics
+/// Panics if the pattern is not a regular expression.
+#[expect(clippy::expect_used, reason = "an invalid pattern would find nothing")]
 pub fn constants<'a>(files: impl Iterator<Item = &'a Path>, workspace: &Path) -> Vec<String> {
     const PATTERN: &str = r"\bconst (MOST|LONGEST|DEEPEST|LEAST|SHORTEST|PATIENCE|GOOD_BYE|PACE|BEAT|SOON|BY_FORCE|TO_HEAR|A_WHILE|SETTLED|SHOWN|WATCHED)_?\w*\s*:";
-    let Ok(pattern) = Regex::new(PATTERN) else { return Vec::new() };
+    let pattern = Regex::new(PATTERN).expect("the pattern is valid");
     let mut found = Vec::new();
     for file in files.filter(|file| file.extension().is_some_and(|end| end == "rs")) {
         let Ok(text) = std::fs::read_to_string(workspace.join(file)) else { continue };

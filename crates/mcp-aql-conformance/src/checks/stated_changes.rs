@@ -119,7 +119,7 @@ impl StatedChanges {
     }
 
     /// Returns a string with this word that adapters often alter: with capitals, spaces around and inside, and
-    /// characters beyond ASCII.
+    /// characters beyond ASCII. Those characters are left out if slugs are announced, or if the shape rejects them.
     ///
     /// The string reveals changes that no description announces. Returns `None` if the shape restricts strings by more
     /// than their length.

@@ -163,7 +163,7 @@ fn listed_auth(table: &Value) -> Vec<Setting> {
     all
 }
 
-/// Shown in place of a secret.
+/// Shown instead of a secret.
 const MASK: &str = "(masked)";
 
 /// Masks the user, the password and the query of URLs. If a secret may be elsewhere in a string, the whole string is

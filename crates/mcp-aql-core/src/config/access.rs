@@ -48,7 +48,7 @@ impl Access {
     }
 
     /// Sets the first part of the scopes of categories: with `shop`, READ operations need `shop:read`. Defaults to the
-    /// adapter's name. Characters not allowed in a scope are replaced with `-`.
+    /// adapter's name, with `-` instead of each character not allowed in a scope.
     #[must_use]
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = Some(prefix.into());

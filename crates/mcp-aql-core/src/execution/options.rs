@@ -104,8 +104,9 @@ impl ExecutionOptions {
     /// retries. Default: 256 MiB. Range: 1 MiB to 1 TiB.
     ///
     /// Beyond this size, outputs are dropped before the time of [`keep`](Self::keep) is over, beginning with the oldest
-    /// outputs of the callers that use the most. The newest output is always kept. You can still read the state of such
-    /// an execution: a completed one has `result_dropped: true`, and a retry of a failed one is rejected.
+    /// outputs of the callers that use the most. The newest output is always kept. You can still read the state of an
+    /// execution without its output: a completed one has `result_dropped: true`, and a retry of a failed one is
+    /// rejected.
     ///
     /// To save reads of the store, each process checks the size only after it has written an eighth of the smaller
     /// limit. Sensitive parameters for retries are kept in memory, with the same limits.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 /// Moves the definitions of a schema into the definitions of all types, and returns the schema with references to
 /// them.
 ///
-/// A definition gets a number if another type already has its name: `Address` becomes `Address2`.
+/// A definition gets a number if a different definition already has its name: `Address` becomes `Address2`.
 pub(super) fn adopt(schema: &Value, definitions: &mut Map<String, Value>) -> Value {
     let mut schema = schema.clone();
     let mut own = Map::new();

@@ -56,7 +56,7 @@ struct CallContext {
     confirmed_state: Mutex<Option<String>>,
 }
 
-/// Receives progress. The `mcp` module sends progress to the client, and a test can collect it.
+/// Receives progress. The MCP server sends progress to the client, and a test can collect it.
 pub trait ProgressSink: Send + Sync + 'static {
     /// Reports that `done` of `total` steps are complete.
     fn report<'a>(

@@ -82,7 +82,7 @@ pub(crate) enum Measured<E> {
 /// Measures the JSON around the rows of the page in a result. `serialize` serializes the result.
 ///
 /// The page is serialized with a random marker as its only row. The position of the marker is then searched in the
-/// JSON:
+/// JSON, which does not yet have its last brace:
 ///
 /// ```text
 /// {"success":true,"data":{"items":["rows_…"],"pageInfo":{…}}

@@ -23,8 +23,8 @@ pub(crate) struct BurstPacer {
 struct PacerState {
     /// The last reading of the adapter's clock in microseconds.
     reading: i64,
-    /// The total time elapsed at that reading. If the adapter's clock is set back, it continues from the last reading, so
-    /// that a correction of the system time does not block calls.
+    /// The total time elapsed at that reading. If the adapter's clock is set back, it continues from the last reading,
+    /// so that a correction of the system time does not block calls.
     elapsed: Duration,
     /// When the next call is due if all calls are spread evenly.
     due: Duration,
@@ -52,8 +52,9 @@ impl BurstPacer {
     ///
     /// Returns how long the caller must wait.
     pub(crate) fn check(&self) -> Result<(), Duration> {
-        let reading = self.time.now().timestamp_micros();
         let mut state = lock(&self.state);
+        // Read with the lock held: an earlier reading of another thread would count its time twice.
+        let reading = self.time.now().timestamp_micros();
         let passed = u64::try_from(reading.saturating_sub(state.reading)).unwrap_or_default();
         state.reading = reading;
         state.elapsed = state.elapsed.saturating_add(Duration::from_micros(passed));

@@ -135,7 +135,7 @@ impl ApiLimit {
         self
     }
 
-    /// Sets how many calls may run at once. Further calls are spread evenly over the window.
+    /// Sets how many calls may arrive at once. Further calls are spread evenly over the window.
     ///
     /// Each process paces its own calls. Defaults to all calls of the window.
     pub fn burst(mut self, calls: u32) -> Self {

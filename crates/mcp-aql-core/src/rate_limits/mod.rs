@@ -61,10 +61,10 @@
 //! behind, it was set back, and all counted amounts move back with it. A jump forward is accepted, because a
 //! suspended machine looks the same after it resumes.
 //!
-//! [`ApiLimit::burst`] paces calls within a window with the generic cell rate algorithm of the crate `governor`. Each
-//! process paces its own calls. This algorithm alone would not enforce the limit: with a burst of *N* it admits
-//! almost 2 *N* calls in one window. It is therefore applied in addition to the count in the store. Subtracting a
-//! call from the count does not affect the pacing.
+//! [`ApiLimit::burst`] paces calls within a window with the generic cell rate algorithm. Each process paces its own
+//! calls. This algorithm alone would not enforce the limit: with a burst of *N* it admits almost 2 *N* calls in one
+//! window. It is therefore applied in addition to the count in the store. Subtracting a call from the count does not
+//! affect the pacing.
 //!
 //! # Quotas
 //! The `current` amount of a quota is the amount used until now. From `hard_stop` on, calls are rejected with

@@ -198,8 +198,8 @@ fn look_at_text(text: &str, limits: &SizeLimits, seen: &mut Seen) -> Result<(), 
     Ok(())
 }
 
-/// Returns `true` if the string contains U+0000. Most strings are short, and a plain loop is faster than a search for
-/// them.
+/// Returns `true` if the string contains U+0000. Most strings are short, and for these a plain loop is faster than
+/// `memchr`.
 fn holds_nul(text: &str) -> bool {
     let bytes = text.as_bytes();
     match bytes.len() {

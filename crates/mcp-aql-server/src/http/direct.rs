@@ -89,8 +89,8 @@ impl DirectCalls {
     }
 
     /// Returns `true` if the client may send JSON-RPC batches. Only MCP 2025-03-26 supports batches. The version is the
-    /// one negotiated by the session. Without a session, it is the one in the request's header; a missing header stands
-    /// for 2025-03-26.
+    /// one negotiated by the session. If the server keeps no sessions, it is the one in the request's header; a missing
+    /// header stands for 2025-03-26.
     pub(super) fn takes_batches(&self, headers: &HeaderMap) -> bool {
         if let Some(id) = headers.get(SESSION_ID) {
             let session = id.to_str().ok().and_then(|id| self.sessions.get(id));

@@ -19,7 +19,6 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// By default, only requests to this machine are answered: the `Host` header, and a browser's `Origin`, must name the
 /// loopback interface. You can allow more hosts and origins, but you cannot disable these checks.
 ///
-///
 /// ```
 /// use mcp_aql::HttpOptions;
 ///
@@ -317,9 +316,8 @@ impl HttpOptions {
     /// a lost connection, the client can fetch the reply with `Last-Event-ID`.
     ///
     /// Replies sent as events are kept: those to calls that change something or request progress, and those to READ
-    /// calls longer than two seconds. A client that resumes a reply after this time receives an error as the answer to
-    /// its request.
-    ///
+    /// calls longer than two seconds. A client that resumes a reply that is no longer kept receives an error as the
+    /// answer to its request.
     ///
     /// ```
     /// use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Ctrl-C on Windows, in place of the signals of Unix.
+//! Ctrl-C on Windows, instead of the signals of Unix.
 
 use mcp_aql_core::BoxFuture;
 use mcp_aql_core::internal::util::erased;

@@ -10,7 +10,7 @@ const MAX_ID_BYTES: usize = 1024;
 /// Scans a message piece by piece, and keeps only its `id` and `method`. Use this for messages that are too long or
 /// malformed.
 ///
-/// Only members of the outermost object are considered. All other errors are ignored.
+/// Only members of the outermost object are considered. Errors elsewhere in the message are ignored.
 ///
 /// ```text
 /// {"id":7,"method":"tools/call","params":{"name":      →  id 7, method "tools/call"

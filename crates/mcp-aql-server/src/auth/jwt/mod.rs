@@ -30,7 +30,6 @@ use super::{AuthenticationError, Authenticator};
 /// Signatures are checked with `ring`. The crate jsonwebtoken is not used, because its cryptography is a setting of the
 /// whole process, and a library must not change that.
 ///
-///
 /// ```
 /// use mcp_aql::auth::{JwtAuthenticator, JwtOptions, KeySource};
 ///
