@@ -1,4 +1,4 @@
-//! What the other crates of this workspace use of this crate, besides its public interface.
+//! The interface for the other crates of this workspace, in addition to the public one.
 //!
 //! Every item may change or go in any version: authors of adapters use the crate `mcp-aql`.
 

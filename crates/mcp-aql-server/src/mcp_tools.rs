@@ -21,12 +21,12 @@ use super::tool_table::ToolTable;
 /// The tools of an adapter for an MCP server of your own, which also has prompts, resources or other tools.
 ///
 /// Use it if your server is built with rmcp or another MCP library: answer `tools/list` with [`list`](Self::list) and
-/// `tools/call` with [`call`](Self::call). Both return the result that MCP defines, as JSON, so no version of a library is
-/// prescribed. You rarely need it otherwise: an adapter serves its tools itself.
+/// `tools/call` with [`call`](Self::call). Both return the result that MCP defines, as JSON, so they fit every version
+/// of a library. You rarely need it otherwise: an adapter serves its tools itself.
 ///
-/// One value serves one session of a client. Confirmation tokens and executions belong to that session, which ends when the
-/// value is dropped. Create the value of each further session with [`new_session`](Self::new_session), and that of a request
-/// without a session with [`new_request`](Self::new_request). They share the tools.
+/// One value serves one session of a client. Confirmation tokens and executions belong to that session. It ends when
+/// the value is dropped. Create the value of each further session with [`new_session`](Self::new_session), and that of
+/// a request without a session with [`new_request`](Self::new_request). They share the tools.
 ///
 /// Your server decides how long calls may run when it stops. Afterwards, call
 /// [`Adapter::end_sessions`](mcp_aql_core::Adapter::end_sessions); before it starts, call
@@ -56,7 +56,6 @@ use super::tool_table::ToolTable;
 /// # Ok(()) }
 /// ```
 pub struct McpTools {
-    shared: Arc<ServerState>,
     server: Server,
 }
 
@@ -67,30 +66,28 @@ impl fmt::Debug for McpTools {
 }
 
 impl McpTools {
-    /// Describes the tools of the adapter, begins its background work such as the recovery of executions, and opens a session.
+    /// Describes the tools of the adapter and opens a session. Also begins the adapter's background work, such as the
+    /// recovery of executions.
     pub fn new(adapter: &Adapter) -> Self {
         let service: Arc<dyn ToolService> = AdapterTools::new(adapter);
         service.begin();
         let definitions = service.tools();
-        Self::of(ServerState::new(service, &definitions), Connection::lasting())
+        let shared = ServerState::new(service, &definitions);
+        Self { server: Server::new(shared, Arc::new(Connection::lasting())) }
     }
 
     /// Opens a session of another client, with the same tools.
     #[must_use]
     pub fn new_session(&self) -> Self {
-        Self::of(Arc::clone(&self.shared), Connection::lasting())
+        Self { server: self.server.with_connection(Connection::lasting()) }
     }
 
-    /// Returns the tools for one request without a session, as in MCP 2026-07-28. If the scope of its call has a principal, the
-    /// call is part of the session of that principal, so that a later request can use its confirmation token.
+    /// Returns the tools for one request without a session, as in MCP 2026-07-28. If the scope of its call has a
+    /// principal, the call is part of the session of that principal, so that a later request can use its confirmation
+    /// token.
     #[must_use]
     pub fn new_request(&self) -> Self {
-        Self::of(Arc::clone(&self.shared), Connection::default())
-    }
-
-    fn of(shared: Arc<ServerState>, connection: Connection) -> Self {
-        let server = Server::new(Arc::clone(&shared), Arc::new(connection));
-        Self { shared, server }
+        Self { server: self.server.with_connection(Connection::default()) }
     }
 
     /// Returns `true` if the adapter has a tool of this name. Use it to route a call if your server has other tools.
@@ -100,23 +97,24 @@ impl McpTools {
 
     /// Returns the result of `tools/list`: an object with the member `tools`.
     pub fn list(&self) -> Value {
-        serde_json::from_str(self.server.tools().listed(false)).unwrap_or_default()
+        result_of(self.server.tools())
     }
 
-    /// Returns the result of `tools/list` for an authenticated caller, with only the operations that the caller may call.
+    /// Returns the result of `tools/list` for an authenticated caller, with only the operations that the caller may
+    /// call.
     pub fn list_for(&self, caller: &Principal) -> Value {
         let mut extensions = Extensions::default();
         extensions.insert(caller.clone());
-        let service = self.server.service();
-        let Some(tools) = service.tools_for(&extensions) else { return self.list() };
-        let table = ToolTable::new(&tools, service.tasks());
-        serde_json::from_str(table.listed(false)).unwrap_or_default()
+        match self.server.service().tools_for(&extensions) {
+            Some(tools) => result_of(&ToolTable::new(&tools, None)),
+            None => self.list(),
+        }
     }
 
     /// Runs a call and returns the result of `tools/call`. If an operation fails, that is a result, too.
     ///
-    /// The scope names the authenticated caller, reports progress, asks the user and cancels the call. `CallScope::default()` has
-    /// none of these. Its session is replaced by the one of this value.
+    /// The scope names the authenticated caller, reports progress, asks the user and cancels the call.
+    /// `CallScope::default()` has none of these. Its session is replaced by the one of this value.
     ///
     /// # Errors
     /// The error of JSON-RPC for a tool that does not exist, with the names of those that do.
@@ -136,4 +134,9 @@ impl McpTools {
         serde_json::from_slice(&result)
             .map_err(|_| RpcError::new(-32603, "The result of the call cannot be written as JSON"))
     }
+}
+
+/// Returns the list of a table as JSON.
+fn result_of(table: &ToolTable) -> Value {
+    serde_json::from_str(table.listed(false)).unwrap_or_default()
 }

@@ -106,6 +106,11 @@ impl Server {
         Self { shared, connection }
     }
 
+    /// Returns the server of another connection with the same state.
+    pub(super) fn with_connection(&self, connection: Connection) -> Self {
+        Self::new(Arc::clone(&self.shared), Arc::new(connection))
+    }
+
     /// Returns the answer to a call that could not be decoded or did not start.
     fn refuse(&self, error: OperationError, caller: Option<&Principal>) -> ToolAnswer {
         self.service().refuse(error, &self.scope_of(caller))

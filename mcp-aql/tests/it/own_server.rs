@@ -1,6 +1,10 @@
 //! An adapter's tools inside a server that is built with rmcp, over a stream and in HTTP sessions.
 
+use std::sync::{Arc, Mutex};
+
+use mcp_aql::AdapterBuilder;
 use mcp_aql::auth::Principal;
+use mcp_aql::observe::CallEvent;
 use mcp_aql::prelude::*;
 use mcp_aql::transport::{CallScope, Cancellation, McpTools};
 use rmcp::model::{
@@ -62,10 +66,13 @@ fn discard_apples() -> String {
     "gone".to_owned()
 }
 
-fn tools() -> McpTools {
+fn builder() -> AdapterBuilder {
     let builder = Adapter::builder("shop").without_config();
-    let adapter = builder.operation(count_apples {}).operation(discard_apples {}).build().unwrap();
-    McpTools::new(&adapter)
+    builder.operation(count_apples {}).operation(discard_apples {})
+}
+
+fn tools() -> McpTools {
+    McpTools::new(&builder().build().unwrap())
 }
 
 type Client = RunningService<RoleClient, ()>;
@@ -74,7 +81,11 @@ async fn call(client: &Client, tool: &'static str, arguments: Value) -> Value {
     let arguments = arguments.as_object().cloned().unwrap();
     let request = CallToolRequestParams::new(tool).with_arguments(arguments);
     let result = client.call_tool(request).await.unwrap();
-    let result = serde_json::to_value(result).unwrap();
+    reply_in(&serde_json::to_value(result).unwrap())
+}
+
+/// Parses the reply of the adapter in a result of MCP.
+fn reply_in(result: &Value) -> Value {
     serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap()
 }
 
@@ -146,8 +157,7 @@ async fn request(tools: &McpTools, caller: &Principal, arguments: Value) -> Valu
     let mut scope = CallScope::default();
     scope.extensions.insert(caller.clone());
     let arguments = arguments.as_object().cloned().unwrap();
-    let result = tools.new_request().call("mcp_aql_delete", arguments, scope).await.unwrap();
-    serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap()
+    reply_in(&tools.new_request().call("mcp_aql_delete", arguments, scope).await.unwrap())
 }
 
 #[tokio::test]
@@ -170,25 +180,31 @@ async fn requests_without_a_session_belong_to_their_principal() {
 }
 
 #[tokio::test]
-async fn a_call_ends_when_it_is_cancelled_and_a_token_ends_with_its_session() {
+async fn a_session_ends_with_its_value_and_a_call_when_it_is_cancelled() {
     // REQ-SES-01, REQ-TOK-07
-    let tools = tools();
+    let seen = Arc::new(Mutex::new(None));
+    let last = Arc::clone(&seen);
+    let keep = move |event: &CallEvent<'_>| *last.lock().unwrap() = event.scope.session.clone();
+    let tools = McpTools::new(&builder().observe(keep).build().unwrap());
     let session = tools.new_session();
     let call = json!({ "operation": "discard_apples" }).as_object().cloned().unwrap();
     let asked = session.call("mcp_aql_delete", call, CallScope::default()).await.unwrap();
-    let asked: Value = serde_json::from_str(asked["content"][0]["text"].as_str().unwrap()).unwrap();
+    let asked = reply_in(&asked);
     let token = asked["error"]["details"]["confirmation_token"].as_str().unwrap().to_owned();
+    let opened = seen.lock().unwrap().clone().unwrap();
+    assert!(!opened.has_ended());
     drop(session);
+    assert!(opened.has_ended());
     let arguments = confirmation(&token).as_object().cloned().unwrap();
     let late = tools.call("mcp_aql_delete", arguments, CallScope::default()).await.unwrap();
-    let late: Value = serde_json::from_str(late["content"][0]["text"].as_str().unwrap()).unwrap();
-    assert_eq!(late["success"], false, "{late}");
+    let late = reply_in(&late);
+    assert_eq!(late["error"]["code"], "TOKEN_SCOPE_MISMATCH", "{late}");
 
     let cancellation = Cancellation::default();
     cancellation.cancel();
     let call = json!({ "operation": "count_apples" }).as_object().cloned().unwrap();
     let result = tools.call("mcp_aql_read", call, cancellation.into()).await.unwrap();
-    let reply: Value =
-        serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
-    assert_eq!(reply["success"], false, "{reply}");
+    let reply = reply_in(&result);
+    let message = reply["error"]["message"].as_str().unwrap();
+    assert!(message.contains("the call was cancelled before it ended"), "{message}");
 }

@@ -23,23 +23,20 @@ mod usage;
 pub use arguments::Call;
 pub use cancellation::Cancellation;
 pub use composite::{
-    BriefParameters, CompositeDescription, CompositeReader, CompositeValue, NestedName,
+    BriefParameters, CompositeDescription, CompositeReader, CompositeSpec, CompositeTable,
+    CompositeValue, NestedName,
 };
-pub use composite::{CompositeSpec, CompositeTable};
 pub(crate) use composite::{CompositeValues, Composites};
 pub use context::{CallScope, Context, ProgressSink};
 pub use dynamic::{DynamicOperation, DynamicParameter};
-pub use execution::ExecutionCall;
-pub use execution::ExecutionContext;
 pub(crate) use execution::{Advance, ExecutionSink};
+pub use execution::{ExecutionCall, ExecutionContext};
 pub use parameter::Parameter;
-pub(crate) use payload::QUOTED_SUCCESS;
-pub(crate) use payload::SUCCESS;
 pub use payload::{Envelope, Outcome, Payload};
+pub(crate) use payload::{QUOTED_SUCCESS, SUCCESS};
 pub use preview::{IntoPreview, Preview};
 pub(crate) use reply_writer::ReplyWriter;
-pub use returns::{Fallible, OperationReturn, Plain};
-pub use returns::{PlainForm, ReturnForm};
+pub use returns::{Fallible, OperationReturn, Plain, PlainForm, ReturnForm};
 pub(crate) use spec::summary;
 pub use spec::{DataKey, ExampleSpec, OperationSpec, ParameterEntry};
 pub use state::State;

@@ -1,7 +1,7 @@
 //! Serves the gated adapter over HTTP, with a store in PostgreSQL: `gated FOLDER ADDRESS SCHEMA`. The tests start two
 //! of these processes and kill them.
 //!
-//! It prints its address and stops when you close its standard input:
+//! The program prints its address and stops when you close its standard input:
 //!
 //! ```console
 //! $ gated evidence postgres://postgres@localhost/test gated_1
