@@ -1,6 +1,7 @@
-//! Tests the macros, except for compile errors.
+//! Tests the macros.
 
 mod hygiene;
 mod macros;
 mod pass;
 mod query_macros;
+mod ui;

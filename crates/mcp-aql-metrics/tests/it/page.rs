@@ -200,8 +200,18 @@ async fn the_page_is_served_to_this_machine() {
     assert!(answer.contains("content-type: text/plain; version=0.0.4; charset=utf-8\r\n"));
     assert!(answer.contains("# TYPE mcp_aql_sessions gauge\n"), "{answer}");
     // A website can point its own domain at this address (DNS rebinding).
-    let answer = request(address, "rebound.example.org", "/metrics").await;
-    assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
+    for (host, status) in [
+        ("127.0.0.1:9464", "200"),
+        ("LOCALHOST", "200"),
+        ("[::1]:9464", "200"),
+        ("[::1]", "200"),
+        ("127.0.0.1.example.org:9464", "403"),
+        ("rebound.example.org", "403"),
+        ("", "403"),
+    ] {
+        let answer = request(address, host, "/metrics").await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{host}: {answer}");
+    }
     let answer = request(address, "localhost", "/").await;
     assert!(answer.starts_with("HTTP/1.1 404 "), "{answer}");
     served.abort();

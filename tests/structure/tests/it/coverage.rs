@@ -66,7 +66,7 @@ fn citations(text: &str) -> Vec<String> {
 /// A test and its citations.
 #[derive(Debug)]
 struct Test {
-    /// The path from the workspace root and the function, for example `tests/ui.rs::compile_errors`.
+    /// The path from the workspace root and the function, for example `tests/it/ui.rs::compile_errors`.
     name: String,
     cites: Vec<String>,
 }

@@ -1,6 +1,6 @@
 //! Compile errors as users see them, for cases that need rustc. Each case is named after its error, and its `.stderr` holds
 //! the complete output of rustc. Update with
-//! `TRYBUILD=overwrite cargo test -p mcp-aql-tests --all-features --test ui`, and review the diff.
+//! `TRYBUILD=overwrite cargo test -p mcp-aql-tests --all-features -- ui`, and review the diff.
 
 #![expect(clippy::expect_used, reason = "a test that cannot go on panics, in its helpers too")]
 
@@ -23,7 +23,8 @@ fn compile_errors() {
     if env::var_os(RUSTFLAGS_VARIABLE).is_none() {
         let program = env::current_exe().expect("a test is a program");
         let again = Command::new(program)
-            .args(env::args_os().skip(1))
+            .args(["--exact", "ui::compile_errors"])
+            .args(env::args_os().filter(|it| it.to_string_lossy().starts_with("trybuild=")))
             .env("RUST_TEST_NOCAPTURE", "1")
             .env(RUSTFLAGS_VARIABLE, FLAGS.join("\x1f"))
             .status()
