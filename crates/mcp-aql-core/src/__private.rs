@@ -1,22 +1,33 @@
 //! Items used only by generated code. They are not part of the public interface and may change in every version.
+//!
+//! Each expansion imports this module once, as `__rt`, so it re-exports everything that the macros name.
 
+pub use crate::constraint::{Bound, Constraint, EnumValue, Format};
 pub use crate::observe::log_targets::{CALLS, QUOTING_TARGETS};
+pub use crate::operation::resource::CreateInput;
+pub use crate::operation::update::{
+    FieldAccessor, IfMatch, UpdateField, UpdateInput, field_specs, rule,
+};
 pub use crate::operation::{Fallible, Payload, Plain, PlainForm, ReturnForm};
 pub use crate::schema::spec::{optional, required};
+pub use crate::table::{
+    Call, DangerSpec, DataKey, DefaultSpec, Deprecation, ExampleSpec, InputSpec, IntoPreview,
+    LifecycleSpec, Operation, OperationEntry, OperationSpec, Operations, ParamGroup,
+    ParameterEntry, ParameterSpec, StateSpec,
+};
+pub use crate::{DangerLevel, Error, ErrorCode, OperationError, SemanticCategory};
 pub use ::schemars;
 pub use ::serde_json;
 
-use std::error::Error;
+use std::error;
 use std::fmt;
 use std::marker::PhantomData;
 
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::OperationError;
 use crate::error::echo;
-use crate::operation::update::{InputFieldSpec, Merge, UpdateInput};
-use crate::table::{InputSpec, ParameterSpec};
+use crate::table::{InputFieldSpec, Merge};
 use crate::text::{ConstText, const_eq};
 
 /// Fails the build with `message` if `input` can change the parameter that identifies the resource.
@@ -245,7 +256,7 @@ pub trait Unmapped {
 }
 
 #[diagnostic::do_not_recommend]
-impl<E: Into<Box<dyn Error + Send + Sync>>> Unmapped for E {
+impl<E: Into<Box<dyn error::Error + Send + Sync>>> Unmapped for E {
     fn internal(self) -> OperationError {
         OperationError::internal(self)
     }
@@ -271,7 +282,7 @@ pub trait KeepCause {
     fn of(self, error: OperationError) -> OperationError;
 }
 
-impl<E: Error + Send + Sync + 'static> KeepCause for Cause<E> {
+impl<E: error::Error + Send + Sync + 'static> KeepCause for Cause<E> {
     fn of(self, error: OperationError) -> OperationError {
         error.with_cause(self.0)
     }
@@ -303,12 +314,12 @@ impl<E> Exit<E> {
 /// Keeps the message and the causes of an error that leaves `main`.
 pub trait ExitAsIs<E> {
     /// Returns the error for `main`.
-    fn with(self, error: E) -> crate::Error;
+    fn with(self, error: E) -> Error;
 }
 
-impl<E: Error + Send + Sync + 'static> ExitAsIs<E> for Exit<E> {
-    fn with(self, error: E) -> crate::Error {
-        crate::Error::other(error)
+impl<E: error::Error + Send + Sync + 'static> ExitAsIs<E> for Exit<E> {
+    fn with(self, error: E) -> Error {
+        Error::other(error)
     }
 }
 
@@ -316,11 +327,11 @@ impl<E: Error + Send + Sync + 'static> ExitAsIs<E> for Exit<E> {
 /// for [`ExitAsIs`] in the same way as [`DropCause`] stands in for [`KeepCause`].
 pub trait ExitMapped<E> {
     /// Returns the error for `main`.
-    fn with(self, error: E) -> crate::Error;
+    fn with(self, error: E) -> Error;
 }
 
 impl<E: Into<OperationError>> ExitMapped<E> for &Exit<E> {
-    fn with(self, error: E) -> crate::Error {
-        crate::Error::other(error.into())
+    fn with(self, error: E) -> Error {
+        Error::other(error.into())
     }
 }

@@ -1,5 +1,14 @@
 //! Items for generated code. They are not part of the public API.
 
+pub use crate::records::{
+    NoVersion, OperationName, Ready, ReadyOperations, Record, RecordNames, Reference,
+    ResourceStore, Version, ready,
+};
+pub use crate::resource::{ComputedFields, IdentifiedResource, Resource};
+pub use crate::{
+    DefaultSort, FieldPreset, FieldSpec, Model, QueryControl, QueryEntry, QueryOptions,
+    RelationshipType, ResourceSpec, TextSearch,
+};
 pub use mcp_aql_core::__private::*;
 
 /// Items that the derived table of a resource uses.
