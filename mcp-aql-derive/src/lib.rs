@@ -9,8 +9,6 @@
 
 mod computed_fields;
 mod create_input;
-#[cfg(test)]
-mod error_cases;
 mod input;
 mod operation;
 mod operation_error;
@@ -69,3 +67,6 @@ pub fn derive_resource(item: TokenStream) -> TokenStream {
 pub fn computed_fields(options: TokenStream, item: TokenStream) -> TokenStream {
     computed_fields::expand(options.into(), item.into()).into()
 }
+
+#[cfg(test)]
+mod error_cases;

@@ -10,37 +10,36 @@ use darling::util::SpannedValue;
 use syn::Attribute;
 
 use crate::resource::attr::Marks;
-use crate::support::options::{Grammar, Hint, Options, no_hint};
+use crate::support::options::{Grammar, Hint, Options};
 use crate::support::values::Text;
 
 /// The options of `#[computed_fields(…)]`, above an impl block.
 pub(super) const BLOCK: Grammar = Grammar {
     attribute: "computed_fields",
     known: &["crate"],
-    repeatable: &[],
     bare: true,
-    text: None,
     hint: |name| match name {
         _ if METHOD.known.contains(&name) => {
             Hint::belongs("a method", format!("write `#[computed({name})]` above it"))
         }
         _ => None,
     },
+    ..Grammar::EMPTY
 };
 
 /// The options of `#[computed(…)]` above a method.
 const METHOD: Grammar = Grammar {
     attribute: "computed",
     known: &["filter", "sort", "group", "numeric", "name"],
-    repeatable: &[],
     bare: true,
     text: Some("name"),
     hint: |name| match name {
         "crate" => Hint::belongs("the block", "write `#[computed_fields(crate = …)]` above it"),
         "search" => Hint::new("leave it out, `query` searches stored fields only"),
         "id" | "read_only" => Hint::new("leave it out, callers cannot write a computed field"),
-        _ => no_hint(name),
+        _ => None,
     },
+    ..Grammar::EMPTY
 };
 
 /// The options of one computed field.

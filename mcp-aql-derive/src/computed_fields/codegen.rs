@@ -7,7 +7,7 @@ use syn::{ImplItem, ItemImpl};
 use super::model::{ComputedModel, is_computed};
 use crate::operation::conditions;
 use crate::resource::columns;
-use crate::support::runtime_path::RuntimePath;
+use crate::support::runtime::RuntimePath;
 
 /// Returns the block without the `#[computed]` attributes, because rustc does not know them.
 pub(super) fn cleaned(block: &ItemImpl) -> ItemImpl {
@@ -37,10 +37,10 @@ pub(super) fn computed_fields(
         let access = columns::access(number);
         let ident = &field.method.sig.ident;
         let value = quote!(&<#ty>::#ident(__row));
-        let spec = columns::spec(column, &access, runtime);
-        let shadows = shadows(field, &item, runtime);
-        let checks = columns::assertions(column, &access, &item, runtime);
-        accesses.push(columns::access_impl(column, &access, &item, &value, &conditions, runtime));
+        let spec = columns::spec(column, &access);
+        let shadows = shadows(field, &item);
+        let checks = columns::assertions(column, &access, &item);
+        accesses.push(columns::access_impl(column, &access, &item, &value, &conditions));
         specs.push(quote!(#(#conditions)* #spec));
         for check in checks.into_iter().chain([shadows]) {
             assertions.push(quote!(#(#conditions)* const _: () = #check;));
@@ -67,32 +67,33 @@ fn wrap(
 ) -> TokenStream {
     let ty = &block.self_ty;
     let conditions = conditions(&block.attrs);
+    let items = runtime.block(&quote! {
+        #[allow(unused_imports)]
+        use __rt::column::{Fallback as _, NoOrder as _};
+        #accesses
+        #[automatically_derived]
+        impl __rt::ComputedFields for #ty {
+            const COMPUTED: &'static [__rt::FieldSpec<Self>] = &[#(#specs),*];
+        }
+        #(#assertions)*
+    });
     quote! {
         #(#conditions)*
         #[allow(deprecated)]
-        const _: () = {
-            #[allow(unused_imports)]
-            use #runtime::__private::column::{Fallback as _, NoOrder as _};
-            #accesses
-            #[automatically_derived]
-            impl #runtime::query::ComputedFields for #ty {
-                const COMPUTED: &'static [#runtime::query::FieldSpec<Self>] = &[#(#specs),*];
-            }
-            #(#assertions)*
-        };
+        #items
     }
 }
 
 /// Asserts that no stored field has the name of the computed field. Only the resource's own table lists the stored
 /// names.
-fn shadows(field: &ComputedModel<'_>, item: &TokenStream, runtime: &RuntimePath) -> TokenStream {
+fn shadows(field: &ComputedModel<'_>, item: &TokenStream) -> TokenStream {
     let name = &field.name.text;
     let message = format!(
         "computed field `{name}` has the name of a stored field: write another name, `#[computed(name = \"…\")]`"
     );
     let span = Span::call_site().located_at(field.name.span);
     let check = quote_spanned! {span=>
-        #runtime::__private::check_computed::<#item>(#name, #message)
+        __rt::check_computed::<#item>(#name, #message)
     };
     columns::at(check, span)
 }

@@ -11,9 +11,8 @@ use quote::quote;
 use syn::spanned::Spanned as _;
 use syn::{Item, ItemImpl};
 
-use crate::support::feature;
 use crate::support::options::Options;
-use crate::support::runtime_path::RuntimePath;
+use crate::support::runtime::{RuntimePath, needs_query};
 use crate::support::values::CratePath;
 use crate::support::{attribute_of, fault, keyword};
 use model::ComputedModel;
@@ -25,7 +24,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
         Err(_) => return misplaced(item),
     };
     let cleaned = codegen::cleaned(&block);
-    if let Some(error) = feature::query("#[computed_fields]", Span::call_site()) {
+    if let Some(error) = needs_query("#[computed_fields]", Span::call_site()) {
         let error = error.write_errors();
         return quote!(#cleaned #error);
     }

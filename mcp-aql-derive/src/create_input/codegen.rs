@@ -6,12 +6,12 @@ use syn::Ident;
 use syn::spanned::Spanned as _;
 
 use super::model::{CreateField, CreateModel, Source};
-use crate::support::runtime_path::RuntimePath;
+use crate::support::runtime::{RuntimePath, alias_at};
 use crate::support::ty::Kind;
 
 /// Generates the implementation for a resource without errors.
 pub(super) fn create_input(model: &CreateModel<'_>, runtime: &RuntimePath) -> TokenStream {
-    let specs = model.parameters().map(|field| spec(field, runtime));
+    let specs = model.parameters().map(spec);
     let names = model.parameters().map(CreateField::ident);
     let values = model.parameters().map(|it| it.field.parameter.take());
     let call = if model.parameters().next().is_none() { quote!(_) } else { quote!(__call) };
@@ -26,7 +26,7 @@ pub(super) fn inert(model: &CreateModel<'_>, runtime: &RuntimePath) -> TokenStre
         return TokenStream::new();
     }
     let decode = quote! {
-        ::core::result::Result::Err(#runtime::OperationError::internal("a faulty resource"))
+        ::core::result::Result::Err(__rt::OperationError::internal("a faulty resource"))
     };
     implementation(model, &quote!(&[]), (&quote!(_), &decode), runtime)
 }
@@ -56,42 +56,38 @@ fn implementation(
             Source::Rest => quote!(#name),
         }
     });
-    quote! {
-        const _: () = {
-            #[allow(unused_imports)]
-            use #runtime::update::rule::Fallback as _;
-            #[doc(hidden)]
-            #[allow(missing_docs, missing_debug_implementations, unreachable_pub)]
-            pub struct #fields { #(pub #names: #types),* }
-            #[automatically_derived]
-            impl #runtime::resource::CreateInput for #ident {
-                type Fields = #fields;
-                type Rest = #rest;
-                const PARAMETERS: &'static [#runtime::table::ParameterSpec] = #parameters;
-                fn decode(
-                    #call: &mut #runtime::table::Call,
-                ) -> ::core::result::Result<#fields, #runtime::OperationError> {
-                    #decode
-                }
-                fn complete(#input: #fields, #pattern: #rest) -> Self {
-                    Self { #(#sources),* }
-                }
+    runtime.block(&quote! {
+        #[allow(unused_imports)]
+        use __rt::rule::Fallback as _;
+        #[doc(hidden)]
+        #[allow(missing_docs, missing_debug_implementations, unreachable_pub)]
+        pub struct #fields { #(pub #names: #types),* }
+        #[automatically_derived]
+        impl __rt::CreateInput for #ident {
+            type Fields = #fields;
+            type Rest = #rest;
+            const PARAMETERS: &'static [__rt::ParameterSpec] = #parameters;
+            fn decode(#call: &mut __rt::Call) -> ::core::result::Result<#fields, __rt::OperationError> {
+                #decode
             }
-        };
-    }
+            fn complete(#input: #fields, #pattern: #rest) -> Self {
+                Self { #(#sources),* }
+            }
+        }
+    })
 }
 
 /// Generates the table entry of a parameter.
-fn spec(field: &CreateField<'_>, runtime: &RuntimePath) -> TokenStream {
+fn spec(field: &CreateField<'_>) -> TokenStream {
     let parameter = &field.field.parameter;
     let spec = match &field.source {
-        Source::Parameter(Some(default)) => parameter.spec_with(Some(default), runtime),
-        _ => parameter.spec(runtime),
+        Source::Parameter(Some(default)) => parameter.spec_with(Some(default)),
+        _ => parameter.spec(),
     };
     let inner = field.innermost();
     let resource = (Kind::of(inner) == Kind::Unknown).then(|| {
-        let runtime = runtime.at(inner.span());
-        quote_spanned!(inner.span()=> .resource(#runtime::update::rule::Probe::<#inner>::INPUT))
+        let rt = alias_at(inner.span());
+        quote_spanned!(inner.span()=> .resource(#rt::rule::Probe::<#inner>::INPUT))
     });
     quote!(#spec #resource)
 }

@@ -19,50 +19,42 @@ use crate::support::values::{CratePath, Expression, Flag};
 const UPDATE_CONTAINER: Grammar = Grammar {
     attribute: "update_input",
     known: &["crate"],
-    repeatable: &[],
-    bare: false,
-    text: None,
     hint: |name| match name {
         "replace" => Hint::belongs("a field", "write it above one"),
         _ => None,
     },
+    ..Grammar::EMPTY
 };
 
 const CREATE_CONTAINER: Grammar = Grammar {
     attribute: "create_input",
     known: &["crate"],
-    repeatable: &[],
-    bare: false,
-    text: None,
     hint: |name| match name {
         "value" => Hint::belongs("a field", "write it above one"),
         _ => Hint::new("write options of a parameter above its field, `#[param(…)]`"),
     },
+    ..Grammar::EMPTY
 };
 
 const FIELD: Grammar = Grammar {
     attribute: "update_input",
     known: &["replace"],
-    repeatable: &[],
-    bare: false,
-    text: None,
     hint: |name| match name {
         "crate" => Hint::belongs("the struct", "write `#[update_input(crate = …)]` above it"),
         _ => None,
     },
+    ..Grammar::EMPTY
 };
 
 const CREATE_FIELD: Grammar = Grammar {
     attribute: "create_input",
     known: &["value", "chosen"],
-    repeatable: &[],
-    bare: false,
-    text: None,
     hint: |name| match name {
         "crate" => Hint::belongs("the struct", "write `#[create_input(crate = …)]` above it"),
         "default" => Hint::new("write `#[param(default = …)]`"),
         _ => None,
     },
+    ..Grammar::EMPTY
 };
 
 /// The options of `#[create_input(…)]` above a field.

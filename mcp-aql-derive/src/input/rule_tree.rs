@@ -4,6 +4,7 @@ use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
 use syn::{Generics, Type};
 
+use crate::support::runtime::alias_at;
 use crate::support::ty;
 
 /// The part of a field's merge rule that its written type determines.
@@ -51,20 +52,22 @@ impl<'a> RuleTree<'a> {
     }
 
     /// Generates the rule as a type. All tokens have the span `span`.
-    pub(crate) fn tokens(&self, rule: &TokenStream, span: Span) -> TokenStream {
+    pub(crate) fn tokens(&self, span: Span) -> TokenStream {
+        let rt = alias_at(span);
+        let rule = quote_spanned!(span=> #rt::rule);
         match self {
             Self::Leaf(ty) => quote_spanned!(span=> #rule::Leaf<{ #rule::Probe::<#ty>::RULE }>),
             Self::Whole => quote_spanned!(span=> #rule::Replace),
             Self::Opt(inner) => {
-                let inner = inner.tokens(rule, span);
+                let inner = inner.tokens(span);
                 quote_spanned!(span=> #rule::Opt<#inner>)
             }
             Self::Boxed(inner) => {
-                let inner = inner.tokens(rule, span);
+                let inner = inner.tokens(span);
                 quote_spanned!(span=> #rule::Boxed<#inner>)
             }
             Self::Keys(inner) => {
-                let inner = inner.tokens(rule, span);
+                let inner = inner.tokens(span);
                 quote_spanned!(span=> #rule::Keys<#inner>)
             }
         }

@@ -14,8 +14,8 @@ use proc_macro2::{Span, TokenStream};
 use syn::spanned::Spanned as _;
 use syn::{Attribute, Expr, ExprLit, Lit, Meta, Path};
 
-use super::danger_attr::{self, Danger};
-use super::lifecycle_attr::{self, Lifecycle};
+use super::danger::{self, Danger};
+use super::lifecycle::{self, Lifecycle};
 use crate::support::options::{Grammar, Hint, JsonOption, Options, is_called};
 use crate::support::values::{Category, CratePath, Deprecated, FunctionPath, Text};
 use crate::support::{attribute_of, fault, strip};
@@ -57,7 +57,7 @@ fn hint(name: &str) -> Option<Hint> {
             "background" | "long_running" => Hint::new("write `lifecycle(…)`"),
             "timeout" | "time_limit" => Hint::new("write `timeout_seconds = …`"),
             "scopes" | "permission" => Hint::new("write `scope = \"…\"`"),
-            _ => danger_attr::hint(name).or_else(|| lifecycle_attr::hint(name)),
+            _ => danger::hint(name).or_else(|| lifecycle::hint(name)),
         };
     };
     let remedy = format!("write `category = \"{}\"`", category.as_str());

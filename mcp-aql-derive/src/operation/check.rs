@@ -9,8 +9,7 @@ use syn::spanned::Spanned as _;
 use syn::{GenericParam, Generics, Safety, Type};
 
 use super::attr::Wrap;
-use super::model::OperationModel;
-use super::{danger_check, example, lifecycle_check, query_check};
+use super::{OperationModel, danger, example, lifecycle, query};
 use crate::parameter;
 use crate::support::names;
 use crate::support::{fault, ty};
@@ -34,10 +33,10 @@ pub(crate) fn run(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     }
     parameter_names_differ(operation, errors);
     replacements_are_there(operation, errors);
-    query_check::run(operation, errors);
-    danger_check::run(operation, errors);
+    query::check::run(operation, errors);
+    danger::check::run(operation, errors);
     preview(operation, errors);
-    lifecycle_check::run(operation, errors);
+    lifecycle::check::run(operation, errors);
     example::check(operation, errors);
 }
 

@@ -5,7 +5,8 @@ use syn::{Attribute, Block, FnArg, ImplItem, ItemFn, ItemImpl, Signature, parse_
 
 use super::query;
 use crate::support::options::is_called;
-use crate::support::{feature, ty};
+use crate::support::runtime::needs_query;
+use crate::support::ty;
 
 /// Returns the function without the helper attributes of its arguments.
 pub(crate) fn function(function: &ItemFn) -> ItemFn {
@@ -43,7 +44,7 @@ fn inert_without_query(
     for argument in &mut signature.inputs {
         if let FnArg::Typed(argument) = argument
             && query::is_one(ty::peel(&argument.ty))
-            && feature::query("", Span::call_site()).is_some()
+            && needs_query("", Span::call_site()).is_some()
         {
             argument.ty = parse_quote!(());
             *body = parse_quote!({ ::core::unreachable!() });

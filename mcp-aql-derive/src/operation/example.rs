@@ -6,21 +6,19 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::LitStr;
 
-use super::model::OperationModel;
-use super::query;
-use super::query_attr::{QueryKind, TextSearch};
+use super::OperationModel;
+use super::query::{self, QueryKind, TextSearch};
 use crate::parameter::literal;
 use crate::support::json::{Json, Value};
 use crate::support::names;
-use crate::support::runtime_path::RuntimePath;
 use crate::support::{fault, options::JsonOption};
 
 /// Generates `.examples(&[…])`.
-pub(crate) fn tokens(examples: &[JsonOption], runtime: &RuntimePath) -> Option<TokenStream> {
+pub(crate) fn tokens(examples: &[JsonOption]) -> Option<TokenStream> {
     let examples = examples.iter().map(|example| {
         let description = example.description.as_ref().map(LitStr::value).unwrap_or_default();
         let params = example.json.to_string();
-        quote!(#runtime::table::ExampleSpec { description: #description, params: #params })
+        quote!(__rt::ExampleSpec { description: #description, params: #params })
     });
     let examples: Vec<_> = examples.collect();
     (!examples.is_empty()).then(|| quote!(.examples(&[#(#examples),*])))

@@ -213,8 +213,7 @@ fn an_expansion_is_short() {
     let (_, generated) = text.split_once("#[doc(hidden)]").unwrap();
     let lines: Vec<_> = generated.lines().collect();
     let starts = |line: &str, with: &str| line.trim_start().starts_with(with);
-    let table =
-        lines.iter().position(|line| starts(line, "::mcp_aql::table::OperationSpec")).unwrap();
+    let table = lines.iter().position(|line| starts(line, "__rt::OperationSpec")).unwrap();
     let closure = lines.iter().position(|line| starts(line, "|(),")).unwrap();
     let without_table = lines.len() - (closure - table);
     assert!(without_table < 30, "{without_table} lines:\n{generated}");

@@ -11,21 +11,18 @@ use mcp_aql_protocol::{ErrorCode, nearest_name};
 use proc_macro2::Span;
 use syn::ext::IdentExt as _;
 use syn::parse::{ParseStream, Parser as _};
-use syn::spanned::Spanned as _;
 use syn::{Attribute, Expr, Ident, Index, Member, Meta, Path, Token};
 
 use crate::support::json::{Json, Number, Value};
-use crate::support::options::{Grammar, Options, no_hint};
+use crate::support::options::{Grammar, Options, list_of};
 use crate::support::values::{CratePath, Flag, Text};
 use crate::support::{fault, no_comma};
 
 const GRAMMAR: Grammar = Grammar {
     attribute: "operation_error",
     known: &["code", "message", "details", "transparent", "crate"],
-    repeatable: &[],
-    bare: false,
     text: Some("code"),
-    hint: no_hint,
+    ..Grammar::EMPTY
 };
 
 /// The options of a variant or of the type itself.
@@ -90,11 +87,7 @@ impl FromMeta for Code {
 
 impl FromMeta for Details {
     fn from_meta(meta: &Meta) -> darling::Result<Self> {
-        let list = match meta {
-            Meta::List(list) => list,
-            Meta::NameValue(pair) => return Err(fault(pair.value.span(), NO_PAIRS)),
-            Meta::Path(path) => return Err(fault(path.span(), NO_PAIRS)),
-        };
+        let list = list_of(meta, "key = \"literal\", other = field")?;
         let pairs = pairs.parse2(list.tokens.clone())?;
         let mut errors = darling::Error::accumulator();
         let mut details: Vec<(Ident, Detail)> = Vec::new();
@@ -109,15 +102,14 @@ impl FromMeta for Details {
     }
 }
 
-const NO_PAIRS: &str =
-    "`details` is not a list of pairs: write `details(key = \"literal\", other = field)`";
-
-/// Parses `key = value, …`.
+/// Parses `key = value, …`. darling cannot derive this parser, because the author chooses the keys.
 fn pairs(input: ParseStream<'_>) -> syn::Result<Vec<(Ident, Expr)>> {
     let mut pairs = Vec::new();
     while !input.is_empty() {
         if !input.peek(Ident::peek_any) {
-            return Err(input.error(NO_PAIRS));
+            return Err(
+                input.error("a detail has a key: write `key = \"literal\"` or `key = field`")
+            );
         }
         let key = input.call(Ident::parse_any)?;
         let equals = input.parse::<Option<Token![=]>>()?;

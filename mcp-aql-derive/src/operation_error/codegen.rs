@@ -3,84 +3,89 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned as _;
-use syn::{DeriveInput, Member};
+use syn::{DeriveInput, Generics, Ident, Member};
 
 use super::attr::{Code, Detail};
 use super::model::{ErrorModel, Variant};
 use crate::support::json::{Json, Value};
-use crate::support::runtime_path::RuntimePath;
+use crate::support::runtime::{RuntimePath, alias_at};
 use crate::support::variant_ident;
 
 /// Generates `impl From<X> for OperationError`, and the same for the `Error` type that the `main` of an adapter
 /// returns.
 pub(crate) fn conversion(model: &ErrorModel<'_>, runtime: &RuntimePath) -> TokenStream {
-    let arms = model.variants.iter().map(|variant| arm(model, variant, runtime));
+    let arms = model.variants.iter().map(|variant| arm(model, variant));
     let ident = model.ident;
-    let (generics, arguments, where_clause) = model.generics.split_for_impl();
+    let (_, arguments, _) = model.generics.split_for_impl();
     // Method resolution picks one of two traits: if the error implements `std::error::Error`, it is kept as the cause.
     let traits = model.variants.iter().any(|variant| variant.code().is_some()).then(|| {
         quote! {
             #[allow(unused_imports)]
-            use #runtime::__private::{
+            use __rt::{
                 DropCause as _, KeepCause as _, SlotOfDetail as _, SlotOfDisplay as _,
             };
         }
     });
-    quote! {
-        const _: () = {
-            #[automatically_derived]
-            impl #generics ::core::convert::From<#ident #arguments> for #runtime::OperationError
-            #where_clause
-            {
-                fn from(__error: #ident #arguments) -> Self {
-                    #traits
-                    match __error {
-                        #(#arms)*
-                    }
-                }
+    conversions(
+        (model.ident, model.generics),
+        &quote!(__error),
+        &quote! {
+            #traits
+            match __error {
+                #(#arms)*
             }
-            #[automatically_derived]
-            impl #generics ::core::convert::From<#ident #arguments> for #runtime::Error
-            #where_clause
-            {
-                fn from(__error: #ident #arguments) -> Self {
-                    #[allow(unused_imports)]
-                    use #runtime::__private::{ExitAsIs as _, ExitMapped as _};
-                    #runtime::__private::Exit::<#ident #arguments>::NEW.with(__error)
-                }
-            }
-        };
-    }
+        },
+        &quote! {
+            #[allow(unused_imports)]
+            use __rt::{ExitAsIs as _, ExitMapped as _};
+            __rt::Exit::<#ident #arguments>::NEW.with(__error)
+        },
+        runtime,
+    )
 }
 
 /// Generates conversions for an error type with errors, so that the operations that return it cause no follow-up
 /// errors.
 pub(crate) fn inert(item: &DeriveInput, runtime: &RuntimePath) -> TokenStream {
-    let ident = &item.ident;
-    let (generics, arguments, where_clause) = item.generics.split_for_impl();
-    quote! {
-        const _: () = {
-            #[automatically_derived]
-            impl #generics ::core::convert::From<#ident #arguments> for #runtime::OperationError
-            #where_clause
-            {
-                fn from(_: #ident #arguments) -> Self {
-                    Self::internal("a faulty error type")
-                }
-            }
-            #[automatically_derived]
-            impl #generics ::core::convert::From<#ident #arguments> for #runtime::Error
-            #where_clause
-            {
-                fn from(_: #ident #arguments) -> Self {
-                    Self::other("a faulty error type")
-                }
-            }
-        };
-    }
+    conversions(
+        (&item.ident, &item.generics),
+        &quote!(_),
+        &quote!(Self::internal("a faulty error type")),
+        &quote!(Self::other("a faulty error type")),
+        runtime,
+    )
 }
 
-fn arm(model: &ErrorModel<'_>, variant: &Variant<'_>, runtime: &RuntimePath) -> TokenStream {
+/// Generates both implementations of `From`, with the pattern of their argument and their bodies.
+fn conversions(
+    (ident, generics): (&Ident, &Generics),
+    error: &TokenStream,
+    operation_error: &TokenStream,
+    main_error: &TokenStream,
+    runtime: &RuntimePath,
+) -> TokenStream {
+    let (generics, arguments, where_clause) = generics.split_for_impl();
+    runtime.block(&quote! {
+        #[automatically_derived]
+        impl #generics ::core::convert::From<#ident #arguments> for __rt::OperationError
+        #where_clause
+        {
+            fn from(#error: #ident #arguments) -> Self {
+                #operation_error
+            }
+        }
+        #[automatically_derived]
+        impl #generics ::core::convert::From<#ident #arguments> for __rt::Error
+        #where_clause
+        {
+            fn from(#error: #ident #arguments) -> Self {
+                #main_error
+            }
+        }
+    })
+}
+
+fn arm(model: &ErrorModel<'_>, variant: &Variant<'_>) -> TokenStream {
     let ident = model.ident;
     let path = match variant.ident {
         Some(variant) => quote!(#ident::#variant),
@@ -95,7 +100,7 @@ fn arm(model: &ErrorModel<'_>, variant: &Variant<'_>, runtime: &RuntimePath) -> 
         // rustc reports at this span that the type does not implement `Error`.
         let span = variant.ident.unwrap_or(ident).span();
         let internal = quote_spanned! {Span::call_site().located_at(span)=>
-            #runtime::__private::internal(__error)
+            __rt::internal(__error)
         };
         return quote!(#path { .. } => #internal,);
     };
@@ -111,11 +116,11 @@ fn arm(model: &ErrorModel<'_>, variant: &Variant<'_>, runtime: &RuntimePath) -> 
         let binding = binding(member);
         quote!(#member: ref #binding,)
     });
-    let mapped = mapped(variant, code, runtime);
+    let mapped = mapped(variant, code);
     quote! {
         #path { #(#bindings)* .. } => {
             let __mapped = #mapped;
-            #runtime::__private::Cause(__error).of(__mapped)
+            __rt::Cause(__error).of(__mapped)
         }
     }
 }
@@ -129,29 +134,29 @@ fn binding(member: &Member) -> proc_macro2::Ident {
 }
 
 /// Generates the protocol's error with its message and details.
-fn mapped(variant: &Variant<'_>, code: Code, runtime: &RuntimePath) -> TokenStream {
-    let error = quote!(#runtime::OperationError);
-    let (constructed, covered) = constructor(variant, code, runtime).unwrap_or_else(|| {
+fn mapped(variant: &Variant<'_>, code: Code) -> TokenStream {
+    let error = quote!(__rt::OperationError);
+    let (constructed, covered) = constructor(variant, code).unwrap_or_else(|| {
         let code = variant_ident(code.0);
         let message = match &variant.attr.message {
             Some(message) => message.0.to_token_stream(),
             None => quote!(::std::string::ToString::to_string(&__error)),
         };
-        (quote!(#error::new(#runtime::ErrorCode::#code, #message)), &[][..])
+        (quote!(#error::new(__rt::ErrorCode::#code, #message)), &[][..])
     });
     let details = variant.details.iter().map(|(key, detail)| (key.to_string(), detail));
     let details =
         details.filter(|(key, _)| !covered.contains(&key.as_str())).map(|(key, detail)| {
             let value = match detail {
                 Detail::Field(member) if ECHOED.contains(&key.as_str()) => {
-                    let binding = binding(member);
-                    quote_spanned!(member.span()=> #runtime::__private::echoed(#binding))
+                    let (binding, rt) = (binding(member), alias_at(member.span()));
+                    quote_spanned!(member.span()=> #rt::echoed(#binding))
                 }
                 Detail::Field(member) => {
-                    let binding = binding(member);
-                    quote_spanned!(member.span()=> #runtime::__private::detail(#binding))
+                    let (binding, rt) = (binding(member), alias_at(member.span()));
+                    quote_spanned!(member.span()=> #rt::detail(#binding))
                 }
-                Detail::Literal(json) => literal(json, runtime),
+                Detail::Literal(json) => literal(json),
             };
             quote!(.with_detail(#key, #value))
         });
@@ -166,7 +171,6 @@ const ECHOED: [&str; 4] = ["resource_type", "resource_id", "expected_version", "
 fn constructor(
     variant: &Variant<'_>,
     code: Code,
-    runtime: &RuntimePath,
 ) -> Option<(TokenStream, &'static [&'static str])> {
     if variant.attr.message.is_some() {
         return None;
@@ -183,18 +187,18 @@ fn constructor(
         }
         _ => return None,
     };
-    let slots = keys.iter().map(|key| Some(slot(variant.detail(key)?, runtime)));
+    let slots = keys.iter().map(|key| Some(slot(variant.detail(key)?)));
     let slots: Vec<_> = slots.collect::<Option<_>>()?;
     let constructor = format_ident!("{constructor}");
-    Some((quote!(#runtime::OperationError::#constructor(#(#slots),*)), keys))
+    Some((quote!(__rt::OperationError::#constructor(#(#slots),*)), keys))
 }
 
 /// Generates the value of a template's slot from a detail.
-fn slot(detail: &Detail, runtime: &RuntimePath) -> TokenStream {
+fn slot(detail: &Detail) -> TokenStream {
     match detail {
         Detail::Field(member) => {
-            let binding = binding(member);
-            quote_spanned!(member.span()=> &#runtime::__private::Slot(#binding).text())
+            let (binding, rt) = (binding(member), alias_at(member.span()));
+            quote_spanned!(member.span()=> &#rt::Slot(#binding).text())
         }
         Detail::Literal(json) => match &json.value {
             Value::Text(text) => text.to_token_stream(),
@@ -203,13 +207,13 @@ fn slot(detail: &Detail, runtime: &RuntimePath) -> TokenStream {
     }
 }
 
-fn literal(json: &Json, runtime: &RuntimePath) -> TokenStream {
+fn literal(json: &Json) -> TokenStream {
     match &json.value {
         Value::Text(text) => text.to_token_stream(),
         Value::Bool(flag) => flag.to_token_stream(),
         _ => {
             let text = json.to_string();
-            quote!(#runtime::__private::literal(#text))
+            quote!(__rt::literal(#text))
         }
     }
 }

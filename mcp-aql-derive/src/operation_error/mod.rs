@@ -9,7 +9,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::DeriveInput;
 
-use crate::support::runtime_path::RuntimePath;
+use crate::support::runtime::RuntimePath;
 use model::ErrorModel;
 
 pub(crate) fn expand(item: TokenStream) -> TokenStream {

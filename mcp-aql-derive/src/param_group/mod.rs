@@ -7,7 +7,7 @@ use quote::quote;
 use syn::DeriveInput;
 
 use crate::parameter::{self, Parameter};
-use crate::support::runtime_path::RuntimePath;
+use crate::support::runtime::RuntimePath;
 use model::GroupModel;
 
 pub(crate) fn expand(item: TokenStream) -> TokenStream {
@@ -37,7 +37,7 @@ fn implementation(
     model: &GroupModel<'_>,
     runtime: &RuntimePath,
 ) -> TokenStream {
-    let specs = model.parameters.iter().map(|parameter| parameter.spec(runtime));
+    let specs = model.parameters.iter().map(|parameter| parameter.spec());
     let fields = &model.fields;
     let values = model.parameters.iter().map(Parameter::take);
     let call = if fields.is_empty() { quote!(_) } else { quote!(__call) };
@@ -57,7 +57,7 @@ fn inert(item: &DeriveInput, runtime: &RuntimePath) -> TokenStream {
         runtime,
         quote!(&[]),
         quote!(_),
-        quote!(::core::result::Result::Err(#runtime::OperationError::internal("a faulty group"))),
+        quote!(::core::result::Result::Err(__rt::OperationError::internal("a faulty group"))),
     )
 }
 
@@ -70,17 +70,15 @@ fn wrap(
 ) -> TokenStream {
     let ident = &item.ident;
     let (generics, arguments, where_clause) = item.generics.split_for_impl();
-    quote! {
-        const _: () = {
-            #[automatically_derived]
-            impl #generics #runtime::ParamGroup for #ident #arguments #where_clause {
-                const PARAMETERS: &'static [#runtime::table::ParameterSpec] = #parameters;
-                fn decode(
-                    #call: &mut #runtime::table::Call,
-                ) -> ::core::result::Result<Self, #runtime::OperationError> {
-                    #body
-                }
+    runtime.block(&quote! {
+        #[automatically_derived]
+        impl #generics __rt::ParamGroup for #ident #arguments #where_clause {
+            const PARAMETERS: &'static [__rt::ParameterSpec] = #parameters;
+            fn decode(
+                #call: &mut __rt::Call,
+            ) -> ::core::result::Result<Self, __rt::OperationError> {
+                #body
             }
-        };
-    }
+        }
+    })
 }

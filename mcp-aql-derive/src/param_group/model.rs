@@ -13,10 +13,8 @@ use crate::support::{fault, shape, ty};
 const GRAMMAR: Grammar = Grammar {
     attribute: "param_group",
     known: &["crate"],
-    repeatable: &[],
-    bare: false,
-    text: None,
     hint: |_| Hint::new("write options of a parameter above its field, `#[param(…)]`"),
+    ..Grammar::EMPTY
 };
 
 /// A struct whose fields are parameters.

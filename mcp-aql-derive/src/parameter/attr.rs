@@ -6,13 +6,14 @@
 
 use darling::error::Accumulator;
 use darling::util::SpannedValue;
+use mcp_aql_protocol::Format;
 use proc_macro2::Span;
-use syn::{Attribute, Ident, Meta};
+use syn::{Attribute, Expr, Ident, Meta};
 
-use super::constraints::{Constraints, DefaultValue};
 use crate::support::fault;
+use crate::support::json::Json;
 use crate::support::options::{Grammar, Hint, Options};
-use crate::support::values::{Deprecated, Flag, FormatName, Text};
+use crate::support::values::{Choices, Deprecated, Flag, FormatName, Length, Limit, Text};
 
 const GRAMMAR: Grammar = Grammar {
     attribute: "param",
@@ -33,9 +34,6 @@ const GRAMMAR: Grammar = Grammar {
         "group",
         "from_claim",
     ],
-    repeatable: &[],
-    bare: false,
-    text: None,
     hint: |name| match name {
         "description" | "desc" | "doc" | "title" => Hint::new("write it as a doc comment, `/// …`"),
         "required" | "optional" => Hint::new(
@@ -52,6 +50,7 @@ const GRAMMAR: Grammar = Grammar {
         "example" => Hint::new("write `example = { … }` in `#[operation(…)]`"),
         _ => None,
     },
+    ..Grammar::EMPTY
 };
 
 /// The options of one parameter.
@@ -67,6 +66,26 @@ pub(crate) struct ParamAttr {
     pub(crate) from_claim: Option<SpannedValue<Text>>,
     /// All keys as written, for arguments that accept no options.
     pub(crate) keys: Vec<Ident>,
+}
+
+/// The value that a parameter has if a call omits it.
+pub(crate) enum DefaultValue {
+    Literal(Json),
+    Expr(Expr),
+}
+
+/// The constraints of a parameter beyond its type.
+#[derive(Clone, Default)]
+pub(crate) struct Constraints {
+    pub(crate) minimum: Option<SpannedValue<Limit>>,
+    pub(crate) maximum: Option<SpannedValue<Limit>>,
+    pub(crate) min_length: Option<SpannedValue<Length>>,
+    pub(crate) max_length: Option<SpannedValue<Length>>,
+    pub(crate) pattern: Option<SpannedValue<Text>>,
+    pub(crate) format: Option<SpannedValue<Format>>,
+    pub(crate) choices: Option<SpannedValue<Choices>>,
+    pub(crate) min_items: Option<SpannedValue<Length>>,
+    pub(crate) max_items: Option<SpannedValue<Length>>,
 }
 
 impl ParamAttr {
@@ -147,7 +166,7 @@ fn default(mut options: Options, errors: &mut Accumulator) -> Option<DefaultValu
         errors.push(fault(key.span(), "`default` has no value: write `default = …`"));
         return None;
     };
-    match crate::support::json::Json::from_expr(&pair.value) {
+    match Json::from_expr(&pair.value) {
         Some(json) => errors.handle(json).map(DefaultValue::Literal),
         None => Some(DefaultValue::Expr(pair.value)),
     }

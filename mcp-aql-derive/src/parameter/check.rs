@@ -10,7 +10,7 @@ use regex::Regex;
 use syn::Type;
 use syn::spanned::Spanned as _;
 
-use super::constraints::{Constraints, DefaultValue};
+use super::attr::{Constraints, DefaultValue};
 use super::model::Parameter;
 use super::{json_type, literal};
 use crate::support::fault;

@@ -4,10 +4,9 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned as _;
 
-use super::constraints::{Constraints, DefaultValue};
+use super::attr::{Constraints, DefaultValue};
 use super::model::Parameter;
 use crate::support::json::{Number, Value};
-use crate::support::runtime_path::RuntimePath;
 use crate::support::ty::Kind;
 use crate::support::values::Deprecated;
 use crate::support::variant_ident;
@@ -18,16 +17,12 @@ impl Parameter<'_> {
     /// ```text
     /// required::<u8, fn(u8)>("priority", "1 is most urgent.").default(…).constraints(&[…])
     /// ```
-    pub(crate) fn spec(&self, runtime: &RuntimePath) -> TokenStream {
-        self.spec_with(self.default.as_ref(), runtime)
+    pub(crate) fn spec(&self) -> TokenStream {
+        self.spec_with(self.default.as_ref())
     }
 
     /// Like [`spec`](Self::spec), with another default.
-    pub(crate) fn spec_with(
-        &self,
-        default: Option<&DefaultValue>,
-        runtime: &RuntimePath,
-    ) -> TokenStream {
+    pub(crate) fn spec_with(&self, default: Option<&DefaultValue>) -> TokenStream {
         let Self { ty, name, .. } = self;
         let name = &name.text;
         // With this span, rustc reports errors about the function type at the parameter's type.
@@ -35,37 +30,37 @@ impl Parameter<'_> {
         let description = &self.doc;
         let constructor = if self.optional { quote!(optional) } else { quote!(required) };
         let default = default.map(|default| {
-            let default = self.default_spec(default, runtime);
+            let default = self.default_spec(default);
             quote!(.default(#default))
         });
-        let marks = self.marks(runtime);
+        let marks = self.marks();
         quote! {
-            #runtime::__private::#constructor::<#ty, #function>(#name, #description) #default #marks
+            __rt::#constructor::<#ty, #function>(#name, #description) #default #marks
         }
     }
 
     /// Generates the builder calls shared by parameters and the fields of a resource, for example
     /// `.constraints(…).sensitive().deprecated(…)`.
-    pub(crate) fn marks(&self, runtime: &RuntimePath) -> TokenStream {
-        let constraints = self.constraints.tokens(&self.kind, runtime);
+    pub(crate) fn marks(&self) -> TokenStream {
+        let constraints = self.constraints.tokens(&self.kind);
         let constraints =
             (!constraints.is_empty()).then(|| quote!(.constraints(&[#(#constraints),*])));
         let sensitive = self.sensitive.then(|| quote!(.sensitive()));
-        let deprecated = self.deprecated.as_ref().map(|it| it.tokens(runtime));
+        let deprecated = self.deprecated.as_ref().map(Deprecated::tokens);
         quote!(#constraints #sensitive #deprecated)
     }
 
-    fn default_spec(&self, default: &DefaultValue, runtime: &RuntimePath) -> TokenStream {
+    fn default_spec(&self, default: &DefaultValue) -> TokenStream {
         let ty = self.ty;
         match default {
             DefaultValue::Literal(json) => {
                 let text = json.to_string();
-                quote!(#runtime::table::DefaultSpec::Json(#text))
+                quote!(__rt::DefaultSpec::Json(#text))
             }
             DefaultValue::Expr(expr) => quote! {
-                #runtime::table::DefaultSpec::Expr(|| {
+                __rt::DefaultSpec::Expr(|| {
                     let __default: #ty = #expr;
-                    #runtime::__private::serde_json::to_value(__default)
+                    __rt::serde_json::to_value(__default)
                 })
             },
         }
@@ -83,9 +78,9 @@ impl Parameter<'_> {
 }
 
 impl Constraints {
-    fn tokens(&self, kind: &Kind, runtime: &RuntimePath) -> Vec<TokenStream> {
-        let root = quote!(#runtime::constraint::Constraint);
-        let bound = |number| bound(number, kind, runtime);
+    fn tokens(&self, kind: &Kind) -> Vec<TokenStream> {
+        let root = quote!(__rt::Constraint);
+        let bound = |number| bound(number, kind);
         let mut tokens = Vec::new();
         if let Some(it) = &self.minimum {
             let bound = bound(it.0);
@@ -109,11 +104,11 @@ impl Constraints {
         }
         if let Some(it) = &self.format {
             let format = variant_ident(**it);
-            tokens.push(quote!(#root::Format(#runtime::constraint::Format::#format)));
+            tokens.push(quote!(#root::Format(__rt::Format::#format)));
         }
         if let Some(it) = &self.choices {
             let values = it.0.iter().filter_map(|choice| {
-                let value = quote!(#runtime::constraint::EnumValue);
+                let value = quote!(__rt::EnumValue);
                 Some(match &choice.value {
                     Value::Text(text) => quote!(#value::Str(#text)),
                     Value::Bool(flag) => quote!(#value::Bool(#flag)),
@@ -139,25 +134,25 @@ impl Constraints {
 }
 
 /// Generates a bound as an integer or a float, depending on the parameter's type.
-fn bound(number: Number, kind: &Kind, runtime: &RuntimePath) -> TokenStream {
+fn bound(number: Number, kind: &Kind) -> TokenStream {
     match (number, kind) {
         (Number::Int(value), kind) if *kind != Kind::Float => {
             let value = proc_macro2::Literal::i128_unsuffixed(value);
-            quote!(#runtime::constraint::Bound::Int(#value))
+            quote!(__rt::Bound::Int(#value))
         }
         (number, _) => {
             let value = proc_macro2::Literal::f64_unsuffixed(number.as_f64());
-            quote!(#runtime::constraint::Bound::Float(#value))
+            quote!(__rt::Bound::Float(#value))
         }
     }
 }
 
 impl Deprecated {
     /// Generates `.deprecated(Deprecation::new()…)`.
-    pub(crate) fn tokens(&self, runtime: &RuntimePath) -> TokenStream {
+    pub(crate) fn tokens(&self) -> TokenStream {
         let replacement =
             self.replacement.as_ref().map(|name| &name.0).map(|name| quote!(.replacement(#name)));
         let date = self.removal_date.as_ref().map(|date| quote!(.removal_date(#date)));
-        quote!(.deprecated(#runtime::table::Deprecation::new() #replacement #date))
+        quote!(.deprecated(__rt::Deprecation::new() #replacement #date))
     }
 }

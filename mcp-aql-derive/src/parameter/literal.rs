@@ -4,11 +4,10 @@ use darling::error::Accumulator;
 use mcp_aql_protocol::Format;
 use regex::Regex;
 
-use super::constraints::Constraints;
+use super::attr::Constraints;
 use super::model::Parameter;
-use crate::support::date::NO_DAY;
 use crate::support::fault;
-use crate::support::format::certainly_lacks;
+use crate::support::format::{NO_DAY, certainly_lacks};
 use crate::support::json::{Json, Number, Value};
 use crate::support::ty::Kind;
 use crate::support::values::Length;

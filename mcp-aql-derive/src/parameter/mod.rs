@@ -3,13 +3,11 @@
 mod attr;
 mod check;
 mod codegen;
-mod constraints;
 mod json_type;
 pub(crate) mod literal;
 mod model;
 
-pub(crate) use attr::ParamAttr;
+pub(crate) use attr::{DefaultValue, ParamAttr};
 pub(crate) use check::{check, constraints, replacement};
-pub(crate) use constraints::DefaultValue;
 pub(crate) use json_type::numbers_are_exact;
 pub(crate) use model::Parameter;

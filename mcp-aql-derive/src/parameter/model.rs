@@ -4,8 +4,7 @@ use proc_macro2::Span;
 use syn::ext::IdentExt as _;
 use syn::{Ident, Type};
 
-use super::attr::ParamAttr;
-use super::constraints::{Constraints, DefaultValue};
+use super::attr::{Constraints, DefaultValue, ParamAttr};
 use crate::support::Name;
 use crate::support::doc::Doc;
 use crate::support::ty::{self, Kind};

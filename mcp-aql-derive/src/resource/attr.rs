@@ -31,14 +31,12 @@ pub(crate) const CONTAINER: Grammar = Grammar {
         "plural",
         "crate",
     ],
-    repeatable: &[],
-    bare: false,
-    text: None,
     hint: |name| match name {
         _ if FIELD.known.contains(&name) => Hint::belongs("a field", "write it above one"),
         "minimal" | "standard" | "full" => Hint::new(format!("write `presets({name} = […])`")),
         _ => None,
     },
+    ..Grammar::EMPTY
 };
 
 /// The options above a field.
@@ -55,9 +53,6 @@ pub(crate) const FIELD: Grammar = Grammar {
         "nested",
         "references",
     ],
-    repeatable: &[],
-    bare: false,
-    text: None,
     hint: |name| match name {
         "crate" => Hint::belongs("the struct", "write `#[resource(crate = …)]` above it"),
         "operations" | "singular" | "plural" => {
@@ -71,6 +66,7 @@ pub(crate) const FIELD: Grammar = Grammar {
         }
         _ => None,
     },
+    ..Grammar::EMPTY
 };
 
 /// The parsed options of a field.

@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
-use syn::{DeriveInput, Ident, Type, parse_quote};
+use syn::{Ident, Type, parse_quote};
 
 use super::columns;
 use super::lists::FieldPath;
@@ -10,13 +10,12 @@ use super::model::{FieldModel, ResourceModel};
 use super::operations::{ReadyKind, ReadyOperation};
 use super::record;
 use crate::operation::input_slots;
-use crate::support::runtime_path::RuntimePath;
+use crate::support::runtime::RuntimePath;
 use crate::support::ty::inside;
 
 /// Generates the implementations for a resource without errors.
 pub(super) fn resource(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> TokenStream {
     let ident = resource.ident;
-    let query = quote!(#runtime::query);
     let item = quote!(#ident);
     let mut accesses = Vec::new();
     let mut specs = Vec::new();
@@ -25,80 +24,82 @@ pub(super) fn resource(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> T
         let access = columns::access(number);
         let name = field.ident;
         let value = quote!(&__row.#name);
-        accesses.push(columns::access_impl(&field.column, &access, &item, &value, &[], runtime));
-        accesses.extend(nested_access(field, &access, &item, runtime));
-        specs.push(spec(field, &access, runtime));
-        assertions.extend(columns::assertions(&field.column, &access, &item, runtime));
+        accesses.push(columns::access_impl(&field.column, &access, &item, &value, &[]));
+        accesses.extend(nested_access(field, &access, &item));
+        specs.push(spec(field, &access));
+        assertions.extend(columns::assertions(&field.column, &access, &item));
     }
-    assertions.extend(update_message(resource, runtime));
-    let presets = presets(resource, &query);
-    let default_sort = default_sort(resource, &query);
-    let relationships = relationships(resource, &query);
+    assertions.extend(update_message(resource));
+    let presets = presets(resource);
+    let default_sort = default_sort(resource);
+    let relationships = relationships(resource);
     let identified = resource
         .on_the_wire()
         .any(|field| field.column.marks.id.is_some())
-        .then(|| identified(ident, runtime));
-    let record = record::record(resource, runtime);
+        .then(|| identified(ident));
+    let record = record::record(resource);
+    let items = runtime.block(&quote! {
+        #[allow(unused_imports)]
+        use __rt::column::{Fallback as _, NoComputed as _, NoOrder as _};
+        #(#accesses)*
+        #[automatically_derived]
+        impl __rt::Resource for #ident {
+            const RESOURCE: __rt::ResourceSpec<Self> = __rt::ResourceSpec::new(&[#(#specs),*])
+                .computed(__rt::column::ComputedProbe::<#ident>::FIELDS)
+                #presets #default_sort #relationships;
+            fn model() -> &'static __rt::Model<Self> {
+                static MODEL: ::std::sync::LazyLock<__rt::Model<#ident>> =
+                    ::std::sync::LazyLock::new(__rt::Model::new);
+                &MODEL
+            }
+        }
+        #identified
+        #record
+        #(const _: () = #assertions;)*
+    });
     quote! {
         #[allow(deprecated)]
-        const _: () = {
-            #[allow(unused_imports)]
-            use #runtime::__private::column::{Fallback as _, NoComputed as _, NoOrder as _};
-            #(#accesses)*
-            #[automatically_derived]
-            impl #query::Resource for #ident {
-                const RESOURCE: #query::ResourceSpec<Self> = #query::ResourceSpec::new(&[#(#specs),*])
-                    .computed(#runtime::__private::column::ComputedProbe::<#ident>::FIELDS)
-                    #presets #default_sort #relationships;
-                fn model() -> &'static #query::Model<Self> {
-                    static MODEL: ::std::sync::LazyLock<#query::Model<#ident>> =
-                        ::std::sync::LazyLock::new(#query::Model::new);
-                    &MODEL
-                }
-            }
-            #identified
-            #record
-            #(const _: () = #assertions;)*
-        };
+        #items
     }
 }
 
 /// Asserts that the confirmation message of the generated update only shows fields that an update can change.
-fn update_message(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> Vec<TokenStream> {
+fn update_message(resource: &ResourceModel<'_>) -> Vec<TokenStream> {
     let update = resource.operations.as_ref().and_then(|ready| ready.find(ReadyKind::Update));
     let Some(message) = update.and_then(ReadyOperation::question) else { return Vec::new() };
     let ident = resource.ident;
-    input_slots(message, &parse_quote!(#ident), runtime)
+    input_slots(message, &parse_quote!(#ident))
 }
 
 /// Generates an empty table, so that a resource with errors causes no follow-up errors where it is used.
-pub(super) fn inert(input: &DeriveInput, runtime: &RuntimePath) -> TokenStream {
-    if !input.generics.params.is_empty() {
+pub(super) fn inert(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> TokenStream {
+    if !resource.generics.params.is_empty() {
         return TokenStream::new(); // a generic type cannot be used as a resource
     }
-    let ident = &input.ident;
-    let identified = identified(ident, runtime);
-    quote! {
+    let ident = resource.ident;
+    let (identified, record) = (identified(ident), record::inert(resource));
+    runtime.block(&quote! {
         #[automatically_derived]
-        impl #runtime::query::Resource for #ident {
-            const RESOURCE: #runtime::query::ResourceSpec<Self> = #runtime::query::ResourceSpec::new(&[]);
-            fn model() -> &'static #runtime::query::Model<Self> {
+        impl __rt::Resource for #ident {
+            const RESOURCE: __rt::ResourceSpec<Self> = __rt::ResourceSpec::new(&[]);
+            fn model() -> &'static __rt::Model<Self> {
                 ::core::unreachable!("a faulty resource")
             }
         }
         #identified
-    }
+        #record
+    })
 }
 
-fn identified(ident: &Ident, runtime: &RuntimePath) -> TokenStream {
+fn identified(ident: &Ident) -> TokenStream {
     quote! {
         #[automatically_derived]
-        impl #runtime::query::IdentifiedResource for #ident {}
+        impl __rt::IdentifiedResource for #ident {}
     }
 }
 
-fn spec(field: &FieldModel<'_>, access: &Ident, runtime: &RuntimePath) -> TokenStream {
-    let spec = columns::spec(&field.column, access, runtime);
+fn spec(field: &FieldModel<'_>, access: &Ident) -> TokenStream {
+    let spec = columns::spec(&field.column, access);
     let omitted = field.serde.omitted.then(|| quote!(.may_be_omitted()));
     let nested = field.column.marks.nested.map(|_| quote!(.nested::<#access>()));
     quote!(#spec #omitted #nested)
@@ -109,7 +110,6 @@ fn nested_access(
     field: &FieldModel<'_>,
     access: &Ident,
     item: &TokenStream,
-    runtime: &RuntimePath,
 ) -> Option<TokenStream> {
     field.column.marks.nested?;
     let ident = field.ident;
@@ -117,7 +117,7 @@ fn nested_access(
     let inner_value = borrow_inner(field.column.ty, quote!(&__row.#ident));
     Some(quote! {
         #[automatically_derived]
-        impl #runtime::__private::column::NestedAccess for #access {
+        impl __rt::column::NestedAccess for #access {
             type Row = #item;
             type Inner = #inner;
             fn get(__row: &#item) -> ::core::option::Option<&#inner> {
@@ -144,29 +144,29 @@ fn borrow_inner(ty: &Type, value: TokenStream) -> TokenStream {
     }
 }
 
-fn presets(resource: &ResourceModel<'_>, query: &TokenStream) -> Option<TokenStream> {
+fn presets(resource: &ResourceModel<'_>) -> Option<TokenStream> {
     let presets = resource.presets.0.iter().map(|preset| {
         let name = unraw(&preset.name);
         let paths = preset.paths.iter().map(FieldPath::to_string);
-        quote!(#query::FieldPreset::new(#name, &[#(#paths),*]))
+        quote!(__rt::FieldPreset::new(#name, &[#(#paths),*]))
     });
     (!resource.presets.0.is_empty()).then(|| quote!(.presets(&[#(#presets),*])))
 }
 
-fn default_sort(resource: &ResourceModel<'_>, query: &TokenStream) -> Option<TokenStream> {
+fn default_sort(resource: &ResourceModel<'_>) -> Option<TokenStream> {
     let keys = resource.default_sort.0.iter().map(|key| {
         let path = key.path.to_string();
         let direction =
             format_ident!("{}", if key.descending { "descending" } else { "ascending" });
-        quote!(#query::DefaultSort::#direction(#path))
+        quote!(__rt::DefaultSort::#direction(#path))
     });
     (!resource.default_sort.0.is_empty()).then(|| quote!(.default_sort(&[#(#keys),*])))
 }
 
-fn relationships(resource: &ResourceModel<'_>, query: &TokenStream) -> Option<TokenStream> {
+fn relationships(resource: &ResourceModel<'_>) -> Option<TokenStream> {
     let types = resource.relationships.0.iter().map(|it| {
         let (name, description) = (unraw(&it.name), &it.description);
-        quote!(#query::RelationshipType::new(#name, #description))
+        quote!(__rt::RelationshipType::new(#name, #description))
     });
     (!resource.relationships.0.is_empty()).then(|| quote!(.relationships(&[#(#types),*])))
 }

@@ -8,7 +8,7 @@ use syn::{Attribute, ReturnType, Type};
 
 use super::attr::Marks;
 use crate::support::doc::Doc;
-use crate::support::runtime_path::RuntimePath;
+use crate::support::runtime::alias_at;
 use crate::support::ty::{self, Kind};
 use crate::support::{Name, fault};
 
@@ -140,7 +140,7 @@ pub(crate) fn access(number: usize) -> Ident {
 }
 
 /// Generates the table entry: `FieldSpec::of::<__Column0>("name", "Description.", …)` with its marks.
-pub(crate) fn spec(column: &ColumnModel<'_>, access: &Ident, runtime: &RuntimePath) -> TokenStream {
+pub(crate) fn spec(column: &ColumnModel<'_>, access: &Ident) -> TokenStream {
     let (name, description) = (&column.name.text, &column.description);
     // `read_only` only concerns updates. `nested` is added together with its access type.
     let marks = column
@@ -150,13 +150,13 @@ pub(crate) fn spec(column: &ColumnModel<'_>, access: &Ident, runtime: &RuntimePa
         .map(|(mark, _)| format_ident!("{mark}"));
     // With this span, rustc reports errors about a field's type where the type is written.
     let span = column.ty.span();
-    let runtime = runtime.at(span);
+    let rt = alias_at(span);
     let access = Ident::new(&access.to_string(), Span::call_site().located_at(span));
     quote_spanned! {span=>
-        #runtime::query::FieldSpec::of::<#access>(
+        #rt::FieldSpec::of::<#access>(
             #name,
             #description,
-            #runtime::__private::column::Probe::<#access>::COLUMN,
+            #rt::column::Probe::<#access>::COLUMN,
         ) #(.#marks())*
     }
 }
@@ -168,7 +168,6 @@ pub(crate) fn access_impl(
     item: &TokenStream,
     value: &TokenStream,
     conditions: &[&Attribute],
-    runtime: &RuntimePath,
 ) -> TokenStream {
     let ty = owned_self(column.ty, item);
     quote! {
@@ -176,7 +175,7 @@ pub(crate) fn access_impl(
         struct #access;
         #(#conditions)*
         #[automatically_derived]
-        impl #runtime::__private::column::FieldAccess for #access {
+        impl __rt::column::FieldAccess for #access {
             type Row = #item;
             type Value = #ty;
             fn with<__R>(
@@ -194,14 +193,12 @@ pub(crate) fn assertions(
     column: &ColumnModel<'_>,
     access: &Ident,
     item: &TokenStream,
-    runtime: &RuntimePath,
 ) -> Vec<TokenStream> {
     let marks = &column.marks;
     // `check` covers the types that the macro knows by name.
     let unknown = match column.kind() {
-        Kind::Unknown => true,
-        Kind::List(inner) => matches!(*inner, Kind::Unknown),
-        _ => false,
+        Kind::List(inner) => *inner == Kind::Unknown,
+        kind => kind == Kind::Unknown,
     };
     if !unknown {
         return Vec::new();
@@ -209,12 +206,12 @@ pub(crate) fn assertions(
     let name = &column.name.text;
     let written =
         ty::text(column.bare()).map_or_else(|| "this type".to_owned(), |it| format!("`{it}`"));
-    let probe = quote!(#runtime::__private::column::Probe::<#access>);
+    let probe = quote!(__rt::column::Probe::<#access>);
     let mut checks = Vec::new();
     let mut check = |mark: Option<Span>, condition: TokenStream, message: String| {
         if mark.is_some() {
             let span = Span::call_site().located_at(column.ty.span());
-            checks.push(at(quote!(#runtime::__private::check_mark(#condition, #message)), span));
+            checks.push(at(quote!(__rt::check_mark(#condition, #message)), span));
         }
     };
     check(
@@ -231,10 +228,10 @@ pub(crate) fn assertions(
     check(
         marks.sort,
         quote! {
-            #runtime::__private::column::is_ordered(
+            __rt::column::is_ordered(
                 #probe::NATIVE,
                 #probe::ORDERED,
-                #runtime::__private::column::OrderProbe::<#ty>::KNOWN,
+                __rt::column::OrderProbe::<#ty>::KNOWN,
             )
         },
         format!(

@@ -1,4 +1,5 @@
-//! Parses the lists above a resource: `presets(…)`, `default_sort(…)` and `relationships(…)`.
+//! Parses the lists above a resource: `presets(…)`, `default_sort(…)` and `relationships(…)`. darling cannot derive
+//! their parsers, because entries such as `title desc` are not a `Meta`.
 //!
 //! ```text
 //! presets(minimal = [task_id, owner.name])
@@ -12,10 +13,9 @@ use darling::FromMeta;
 use proc_macro2::Span;
 use syn::ext::IdentExt as _;
 use syn::parse::{ParseStream, Parser as _};
-use syn::spanned::Spanned as _;
 use syn::{Ident, LitStr, Meta, Token, bracketed};
 
-use crate::support::options::value;
+use crate::support::options::{list_of, value};
 use crate::support::{fault, names, no_comma};
 
 /// The path to a field: `title`, `metadata.owner` or `_computed.age_days`.
@@ -161,28 +161,7 @@ pub(super) fn list<T>(
     example: &str,
     entry: impl Fn(ParseStream<'_>) -> syn::Result<T>,
 ) -> darling::Result<Vec<T>> {
-    let key = meta.path().get_ident().map(ToString::to_string).unwrap_or_default();
-    let list = match meta {
-        Meta::List(list) => list,
-        Meta::Path(path) => {
-            return Err(fault(
-                path.span(),
-                format_args!("`{key}` has no value: write `{key}({example})`"),
-            ));
-        }
-        Meta::NameValue(pair) => {
-            return Err(fault(
-                pair.value.span(),
-                format_args!("`{key}` is not a list: write `{key}({example})`"),
-            ));
-        }
-    };
-    if list.tokens.is_empty() {
-        return Err(fault(
-            list.path.span(),
-            format_args!("`{key}` is empty: write `{key}({example})` or leave it out"),
-        ));
-    }
+    let list = list_of(meta, example)?;
     let mut errors = darling::Error::accumulator();
     let mut entries = Vec::new();
     // Each entry is parsed from its own tokens. Otherwise syn would report the rest of an entry with errors, too.

@@ -15,8 +15,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::DeriveInput;
 
-use crate::support::feature;
-use crate::support::runtime_path::RuntimePath;
+use crate::support::runtime::{RuntimePath, needs_query};
 use model::ResourceModel;
 
 /// Expands the derive. If there are errors, empty implementations are returned with them, so that they cause no
@@ -26,7 +25,7 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
         Ok(input) => input,
         Err(error) => return error.into_compile_error(),
     };
-    if let Some(error) = feature::query("derive(Resource)", Span::call_site()) {
+    if let Some(error) = needs_query("derive(Resource)", Span::call_site()) {
         return error.write_errors();
     }
     let mut errors = darling::Error::accumulator();
@@ -36,9 +35,8 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
     match errors.finish() {
         Ok(()) => codegen::resource(&model, &runtime),
         Err(error) => {
-            let (errors, inert) = (error.write_errors(), codegen::inert(&input, &runtime));
-            let record = record::inert(&model, &runtime);
-            quote!(#inert #record #errors)
+            let (errors, inert) = (error.write_errors(), codegen::inert(&model, &runtime));
+            quote!(#inert #errors)
         }
     }
 }

@@ -14,7 +14,7 @@ use syn::parse::ParseStream;
 use syn::{Ident, LitStr, Meta, Token};
 
 use super::lists::list;
-use crate::operation::danger_attr::{self, Danger};
+use crate::operation::danger::{self, Danger};
 use crate::support::options::{Grammar, JsonOption, Options};
 use crate::support::values::Text;
 use crate::support::{fault, names};
@@ -74,9 +74,9 @@ const OPERATION: Grammar = Grammar {
     attribute: "operations",
     known: &["name", "danger", "example"],
     repeatable: &["example"],
-    bare: false,
     text: Some("name"),
-    hint: danger_attr::hint,
+    hint: danger::hint,
+    ..Grammar::EMPTY
 };
 
 impl ReadyOperation {

@@ -7,42 +7,33 @@ use syn::spanned::Spanned as _;
 use super::model::ResourceModel;
 use super::operations::{ReadyKind, ReadyOperation, ReadyOperations};
 use crate::operation::example;
-use crate::support::runtime_path::RuntimePath;
+use crate::support::runtime::alias_at;
 
 /// Generates the implementations of `Record` and `ReadyOperations`.
-pub(super) fn record(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> Option<TokenStream> {
+pub(super) fn record(resource: &ResourceModel<'_>) -> Option<TokenStream> {
     let ready = resource.operations.as_ref()?;
-    implementation(
-        resource,
-        ready,
-        &ready.of(resource.is_searchable()).collect::<Vec<_>>(),
-        runtime,
-    )
+    implementation(resource, ready, &ready.of(resource.is_searchable()).collect::<Vec<_>>())
 }
 
 /// Generates the implementations without operations, so that a resource with errors causes no follow-up errors where it
 /// is used.
-pub(super) fn inert(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> Option<TokenStream> {
-    let is_generic = !resource.generics.params.is_empty();
-    let ready = resource.operations.as_ref().filter(|_| !is_generic)?;
-    implementation(resource, ready, &[], runtime)
+pub(super) fn inert(resource: &ResourceModel<'_>) -> Option<TokenStream> {
+    implementation(resource, resource.operations.as_ref()?, &[])
 }
 
 fn implementation(
     resource: &ResourceModel<'_>,
     ready: &ReadyOperations,
     operations: &[&ReadyOperation],
-    runtime: &RuntimePath,
 ) -> Option<TokenStream> {
     let id = resource.identifier()?;
     let ident = resource.ident;
-    let records = quote!(#runtime::query::records);
     let (id_ident, id_type, id_name) = (id.ident, id.column.ty, &id.column.name.text);
     let description = &id.column.description;
     let function = quote_spanned!(id_type.span()=> fn(#id_type));
-    let names = names(ready, id_name, &records);
-    let (if_match, check, advance) = version(resource, runtime, &records);
-    let references = references(resource, runtime, &records);
+    let names = names(ready, id_name);
+    let (if_match, check, advance) = version(resource);
+    let references = references(resource);
     let described_by = described_by(resource);
     let write_only = write_only(resource);
     let version_name = resource.version().map(|version| {
@@ -52,7 +43,7 @@ fn implementation(
         }
     });
     let is_chosen = id.is_chosen;
-    let operations = operations.iter().map(|operation| entry(ident, operation, is_chosen, runtime));
+    let operations = operations.iter().map(|operation| entry(ident, operation, is_chosen));
     let chosen = is_chosen.then(|| {
         quote!(
             const CHOSEN_ID: bool = true;
@@ -60,12 +51,12 @@ fn implementation(
     });
     Some(quote! {
         #[automatically_derived]
-        impl #records::Record for #ident {
+        impl __rt::Record for #ident {
             type Id = #id_type;
             type IfMatch = #if_match;
-            const NAMES: #records::RecordNames = #names;
-            const ID: #runtime::table::ParameterSpec =
-                #runtime::__private::required::<#id_type, #function>(#id_name, #description);
+            const NAMES: __rt::RecordNames = #names;
+            const ID: __rt::ParameterSpec =
+                __rt::required::<#id_type, #function>(#id_name, #description);
             #chosen
             #described_by
             #version_name
@@ -78,30 +69,25 @@ fn implementation(
             #advance
         }
         #[automatically_derived]
-        impl<__Store: #records::ResourceStore<Resource = #ident>> #records::ReadyOperations<__Store>
+        impl<__Store: __rt::ResourceStore<Resource = #ident>> __rt::ReadyOperations<__Store>
             for #ident
         {
             const OPERATIONS: &'static [
-                #runtime::table::OperationEntry<#records::Ready<__Store>>
+                __rt::OperationEntry<__rt::Ready<__Store>>
             ] = &[#(#operations),*];
         }
     })
 }
 
 /// Generates the code of one operation with its options.
-fn entry(
-    ident: &Ident,
-    operation: &ReadyOperation,
-    is_chosen: bool,
-    runtime: &RuntimePath,
-) -> TokenStream {
+fn entry(ident: &Ident, operation: &ReadyOperation, is_chosen: bool) -> TokenStream {
     let danger = operation.danger.as_ref().map(|danger| {
         // A deletion's question is in `NAMES`, because its slots are fields of the record and not parameters.
-        danger.tokens(runtime, operation.kind != ReadyKind::Delete)
+        danger.tokens(operation.kind != ReadyKind::Delete)
     });
-    let examples = example::tokens(&operation.examples, runtime);
+    let examples = example::tokens(&operation.examples);
     // With this span, rustc reports a missing trait of the resource where the operation is chosen.
-    let runtime = runtime.at(operation.span);
+    let rt = alias_at(operation.span);
     let function = match operation.kind {
         ReadyKind::Create if is_chosen => "create_chosen",
         kind => kind.verb(),
@@ -110,7 +96,7 @@ fn entry(
     let mut ident = ident.clone();
     ident.set_span(operation.span);
     quote_spanned! {operation.span=>
-        #runtime::query::records::ready::#function::<#ident, __Store>() #danger #examples
+        #rt::ready::#function::<#ident, __Store>() #danger #examples
     }
 }
 
@@ -133,18 +119,14 @@ fn write_only(resource: &ResourceModel<'_>) -> Option<TokenStream> {
 }
 
 /// Generates the fields that contain identifiers of other resources.
-fn references(
-    resource: &ResourceModel<'_>,
-    runtime: &RuntimePath,
-    records: &TokenStream,
-) -> Option<TokenStream> {
+fn references(resource: &ResourceModel<'_>) -> Option<TokenStream> {
     let references = resource.references().map(|(field, target)| {
         let (name, kind, target) = (&field.column.name.text, field.relationship(), &target.0);
         let description = &field.column.description;
         quote! {
-            #records::Reference::new(
+            __rt::Reference::new(
                 #name,
-                #runtime::query::RelationshipType::new(#kind, #description),
+                __rt::RelationshipType::new(#kind, #description),
                 #target,
             )
         }
@@ -152,12 +134,12 @@ fn references(
     let references: Vec<_> = references.collect();
     (!references.is_empty()).then(|| {
         quote! {
-            const REFERENCES: &'static [#records::Reference] = &[#(#references),*];
+            const REFERENCES: &'static [__rt::Reference] = &[#(#references),*];
         }
     })
 }
 
-fn names(ready: &ReadyOperations, id: &str, records: &TokenStream) -> TokenStream {
+fn names(ready: &ReadyOperations, id: &str) -> TokenStream {
     let (singular, plural) = (&*ready.singular, &*ready.plural);
     let question = ready.delete_question(id);
     let own = ready.find(ReadyKind::Delete).and_then(ReadyOperation::question);
@@ -171,10 +153,10 @@ fn names(ready: &ReadyOperations, id: &str, records: &TokenStream) -> TokenStrea
     let operations = ReadyKind::ALL.map(|kind| {
         let field = format_ident!("{}", kind.verb());
         let (name, description) = ready.texts(kind);
-        quote!(#field: #records::OperationName::new(#name, #description))
+        quote!(#field: __rt::OperationName::new(#name, #description))
     });
     quote! {
-        #records::RecordNames {
+        __rt::RecordNames {
             singular: #singular,
             plural: #plural,
             #(#operations,)*
@@ -185,17 +167,13 @@ fn names(ready: &ReadyOperations, id: &str, records: &TokenStream) -> TokenStrea
 }
 
 /// Generates the type of `if_match`, and the functions that compare and set the version.
-fn version(
-    resource: &ResourceModel<'_>,
-    runtime: &RuntimePath,
-    records: &TokenStream,
-) -> (TokenStream, TokenStream, TokenStream) {
-    let result = quote!(::core::result::Result<(), #runtime::OperationError>);
+fn version(resource: &ResourceModel<'_>) -> (TokenStream, TokenStream, TokenStream) {
+    let result = quote!(::core::result::Result<(), __rt::OperationError>);
     let Some(version) = resource.version() else {
         return (
-            quote!(#records::NoVersion),
+            quote!(__rt::NoVersion),
             quote! {
-                fn check_version(&self, _: &#records::NoVersion) -> #result {
+                fn check_version(&self, _: &__rt::NoVersion) -> #result {
                     ::core::result::Result::Ok(())
                 }
             },
@@ -205,17 +183,17 @@ fn version(
         );
     };
     let (ident, ty) = (version.ident, version.column.ty);
-    let records = quote_spanned!(ty.span()=> #records);
+    let rt = alias_at(ty.span());
     (
-        quote!(#runtime::IfMatch<#ty>),
+        quote!(__rt::IfMatch<#ty>),
         quote! {
-            fn check_version(&self, __expected: &#runtime::IfMatch<#ty>) -> #result {
+            fn check_version(&self, __expected: &__rt::IfMatch<#ty>) -> #result {
                 __expected.check(&self.#ident)
             }
         },
         quote! {
             fn advance_version(&mut self) {
-                <#ty as #records::Version>::advance(&mut self.#ident);
+                <#ty as #rt::Version>::advance(&mut self.#ident);
             }
         },
     )

@@ -1,14 +1,13 @@
 //! The parts that all macros share: options, names, types, literals and the path of the runtime.
 
 pub(crate) mod concat;
-pub(crate) mod date;
 pub(crate) mod doc;
-pub(crate) mod feature;
 pub(crate) mod format;
+mod grammar;
 pub(crate) mod json;
 pub(crate) mod names;
 pub(crate) mod options;
-pub(crate) mod runtime_path;
+pub(crate) mod runtime;
 pub(crate) mod serde_attr;
 pub(crate) mod slots;
 pub(crate) mod ty;

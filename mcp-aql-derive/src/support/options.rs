@@ -1,5 +1,8 @@
 //! Parses the options of an attribute one by one, so that an error in one of them does not hide the others.
 //!
+//! darling's derived `from_list` would not be shorter: it stops at the first syntax error, rejects JSON, has no hints for
+//! words such as `timeout`, and drops the spans of keys, which many rules need.
+//!
 //! ```text
 //! category = "READ", danger(level = "destructive"), example = { "title": "Ship it" }
 //! ```
@@ -16,50 +19,9 @@ use syn::spanned::Spanned as _;
 use syn::{Attribute, Expr, Ident, LitStr, MacroDelimiter, Meta, MetaList, MetaNameValue, Token};
 
 use super::concat::evaluate;
+pub(crate) use super::grammar::{Grammar, Hint};
 use super::json::Json;
 use super::{fault, names, no_comma, strip, text_literal};
-
-/// The options that an attribute accepts.
-pub(crate) struct Grammar {
-    /// The attribute's name, for messages.
-    pub(crate) attribute: &'static str,
-    /// The names of the accepted options.
-    pub(crate) known: &'static [&'static str],
-    /// The options that may be repeated.
-    pub(crate) repeatable: &'static [&'static str],
-    /// If `true`, the attribute is meaningful without options.
-    pub(crate) bare: bool,
-    /// The option that a string literal without a name represents.
-    pub(crate) text: Option<&'static str>,
-    /// Returns a suggestion for an unknown option if the nearest name would mislead.
-    pub(crate) hint: fn(&str) -> Option<Hint>,
-}
-
-/// A suggestion for an unknown option.
-pub(crate) struct Hint {
-    /// The code to write instead.
-    pub(crate) remedy: String,
-    /// The attribute to which the option belongs, if it exists elsewhere.
-    pub(crate) place: Option<&'static str>,
-    /// The option that was probably meant. It is then not reported as missing.
-    pub(crate) meant: Option<&'static str>,
-}
-
-impl Hint {
-    pub(crate) fn new(remedy: impl Into<String>) -> Option<Self> {
-        Some(Self { remedy: remedy.into(), place: None, meant: None })
-    }
-
-    /// Returns a hint that names the attribute to which the option belongs.
-    pub(crate) fn belongs(place: &'static str, remedy: impl Into<String>) -> Option<Self> {
-        Some(Self { remedy: remedy.into(), place: Some(place), meant: None })
-    }
-}
-
-/// The hint of grammars for which the nearest name is enough.
-pub(crate) fn no_hint(_: &str) -> Option<Hint> {
-    None
-}
 
 /// The options as written, without defaults and without cross-checks.
 #[derive(Debug, Default)]
@@ -386,9 +348,39 @@ pub(crate) fn value(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     Ok(tokens.into_iter().collect())
 }
 
-/// Reads nested options, for example those of `deprecated(…)`.
-pub(crate) fn nested(list: &MetaList, grammar: &Grammar, errors: &mut Accumulator) -> Options {
+/// Reads nested options, for example those of `deprecated(…)`. The error for another form shows `example` in the
+/// parentheses.
+pub(crate) fn nested(
+    meta: &Meta,
+    grammar: &Grammar,
+    example: &str,
+    errors: &mut Accumulator,
+) -> Options {
     let mut options = Options::default();
-    options.read(list.tokens.clone(), grammar, errors);
+    let (is_empty, text) = match meta {
+        Meta::Path(_) => (true, None),
+        Meta::List(list) => (list.tokens.is_empty(), None),
+        Meta::NameValue(pair) => (false, text_literal(&pair.value)),
+    };
+    if is_empty && grammar.bare {
+        return options;
+    }
+    let named = grammar.text.zip(text).map(|(key, text)| format!("{key} = {}", text.token()));
+    match list_of(meta, named.as_deref().unwrap_or(example)) {
+        Ok(list) => options.read(list.tokens.clone(), grammar, errors),
+        Err(error) => errors.push(error),
+    }
     options
+}
+
+/// Returns the list of `key(…)`. The error for another form, or for an empty list, shows `example` in the parentheses.
+pub(crate) fn list_of<'a>(meta: &'a Meta, example: &str) -> darling::Result<&'a MetaList> {
+    let key = meta.path().segments.last().map(|it| it.ident.to_string()).unwrap_or_default();
+    let (span, what, unless) = match meta {
+        Meta::List(list) if !list.tokens.is_empty() => return Ok(list),
+        Meta::List(list) => (list.path.span(), "is empty", " or leave it out"),
+        Meta::Path(path) => (path.span(), "has no value", " or leave it out"),
+        Meta::NameValue(pair) => (pair.value.span(), "is not a list", ""),
+    };
+    Err(fault(span, format_args!("`{key}` {what}: write `{key}({example})`{unless}")))
 }

@@ -9,7 +9,7 @@ use quote::quote;
 use syn::DeriveInput;
 
 use crate::input::{InputDerive, InputModel, container};
-use crate::support::runtime_path::RuntimePath;
+use crate::support::runtime::RuntimePath;
 
 /// Expands the derive. If there are errors, an empty implementation is returned with them, so that they cause no
 /// follow-up errors.

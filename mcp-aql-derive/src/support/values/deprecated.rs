@@ -6,14 +6,11 @@
 
 use darling::FromMeta;
 use darling::util::SpannedValue;
-use quote::ToTokens as _;
 use syn::Meta;
-use syn::spanned::Spanned as _;
 
-use super::super::date::{NO_DAY, is_date};
-use super::super::options::{Grammar, nested, no_hint};
-use super::super::{fault, text_literal};
-use super::Form;
+use super::super::fault;
+use super::super::format::{NO_DAY, is_date};
+use super::super::options::{Grammar, nested};
 use super::text::Text;
 
 /// The options of `deprecated(…)`.
@@ -28,29 +25,12 @@ impl FromMeta for Deprecated {
         const GRAMMAR: Grammar = Grammar {
             attribute: "deprecated",
             known: &["replacement", "removal_date"],
-            repeatable: &[],
             bare: true,
             text: Some("replacement"),
-            hint: no_hint,
-        };
-        let list = match meta {
-            Meta::Path(_) => return Ok(Self::default()),
-            Meta::List(list) => list,
-            Meta::NameValue(pair) => {
-                let replacement = match text_literal(&pair.value) {
-                    Some(text) => text.to_token_stream().to_string(),
-                    None => Form::TEXT.example.to_owned(),
-                };
-                return Err(fault(
-                    pair.value.span(),
-                    format_args!(
-                        "`deprecated` takes a list: write `deprecated(replacement = {replacement})`"
-                    ),
-                ));
-            }
+            ..Grammar::EMPTY
         };
         let mut errors = darling::Error::accumulator();
-        let mut options = nested(list, &GRAMMAR, &mut errors);
+        let mut options = nested(meta, &GRAMMAR, "replacement = \"…\"", &mut errors);
         let replacement = options.take::<Text>("replacement", &mut errors);
         let removal_date = options.take::<Text>("removal_date", &mut errors);
         if let Some(date) = &removal_date

@@ -8,6 +8,7 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
 use syn::{Expr, Ident, LitStr, Meta, Token};
 
+use super::super::options::list_of;
 use super::super::{fault, strip, text_literal};
 use super::{Form, key};
 
@@ -100,13 +101,10 @@ pub(crate) struct Words(pub(crate) Vec<Ident>);
 impl FromMeta for Words {
     fn from_meta(meta: &Meta) -> darling::Result<Self> {
         const MESSAGE: &str = "`blocks` takes names of blocks: write `blocks(admin)`";
-        let Meta::List(list) = meta else { return Err(fault(meta.path().span(), MESSAGE)) };
+        let list = list_of(meta, "admin")?;
         let read = Punctuated::<Ident, Token![,]>::parse_terminated;
         let names = list.parse_args_with(read).map_err(|error| fault(error.span(), MESSAGE))?;
         let mut errors = darling::Error::accumulator();
-        if names.is_empty() {
-            errors.push(fault(list.path.span(), MESSAGE));
-        }
         let mut seen: Vec<Ident> = Vec::new();
         for name in names {
             if !is_lower_case(&name) {

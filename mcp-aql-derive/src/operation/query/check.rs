@@ -3,12 +3,13 @@
 use darling::error::Accumulator;
 use mcp_aql_protocol::SemanticCategory;
 
-use super::model::OperationModel;
-use super::query_attr::{QueryKind, TextSearch};
-use crate::support::{fault, feature};
+use super::super::OperationModel;
+use super::{QueryKind, TextSearch};
+use crate::support::fault;
+use crate::support::runtime::needs_query;
 
 /// Checks every rule of query arguments.
-pub(super) fn run(operation: &OperationModel<'_>, errors: &mut Accumulator) {
+pub(in crate::operation) fn run(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     feature_is_on(operation, errors);
     queries_read(operation, errors);
     relationships_have_a_name(operation, errors);
@@ -20,7 +21,7 @@ pub(super) fn run(operation: &OperationModel<'_>, errors: &mut Accumulator) {
 /// Requires the feature `query` of the runtime.
 fn feature_is_on(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     for query in operation.queries() {
-        errors.extend(feature::query(query.kind.name(), query.span));
+        errors.extend(needs_query(query.kind.name(), query.span));
     }
 }
 

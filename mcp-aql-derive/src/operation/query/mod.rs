@@ -1,6 +1,9 @@
 //! The model of an argument that represents the parameters of a query: `CollectionQuery<T>`, `Fields<T>` or
 //! `RelationshipQuery<T>`.
 
+mod attr;
+pub(super) mod check;
+
 use darling::error::Accumulator;
 use darling::util::SpannedValue;
 use proc_macro2::{Span, TokenStream};
@@ -8,9 +11,9 @@ use quote::quote;
 use syn::spanned::Spanned as _;
 use syn::{PatType, Type};
 
-use super::query_attr::{QueryKind, QueryOptions, TextSearch};
+use self::attr::QueryOptions;
+pub(crate) use self::attr::{QueryKind, TextSearch};
 use crate::support::options::is_called;
-use crate::support::runtime_path::RuntimePath;
 use crate::support::ty::{self, Integer, Kind, inside, last_segment};
 use crate::support::{Name, fault};
 
@@ -124,13 +127,12 @@ impl<'a> Query<'a> {
     }
 
     /// Generates the table entry, for example `ParameterEntry::Composite(&QueryEntry::of::<CollectionQuery<Task>>(…))`.
-    pub(crate) fn entry(&self, operation: &Name, runtime: &RuntimePath) -> TokenStream {
+    pub(crate) fn entry(&self, operation: &Name) -> TokenStream {
         let ty = self.ty;
-        let query = quote!(#runtime::query);
-        let options = self.options.tokens(self.text(&operation.text), &query);
+        let options = self.options.tokens(self.text(&operation.text));
         quote! {
-            #runtime::table::ParameterEntry::Composite(&#query::QueryEntry::of::<#ty>(
-                #query::QueryOptions::new() #options
+            __rt::ParameterEntry::Composite(&__rt::QueryEntry::of::<#ty>(
+                __rt::QueryOptions::new() #options
             ))
         }
     }

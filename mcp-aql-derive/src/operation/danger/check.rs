@@ -3,11 +3,11 @@
 use darling::error::Accumulator;
 use mcp_aql_protocol::{DangerLevel, SemanticCategory};
 
-use super::model::OperationModel;
+use super::super::OperationModel;
 use crate::support::{fault, names, slots};
 
 /// Checks every rule of a declared danger.
-pub(super) fn run(operation: &OperationModel<'_>, errors: &mut Accumulator) {
+pub(in crate::operation) fn run(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     reads_destroy_nothing(operation, errors);
     only_reads_are_safe(operation, errors);
     slots_name_parameters(operation, errors);

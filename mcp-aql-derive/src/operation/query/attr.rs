@@ -54,8 +54,6 @@ const OPTIONS: &[&str] = &[
 const GRAMMAR: Grammar = Grammar {
     attribute: "query",
     known: OPTIONS,
-    repeatable: &[],
-    bare: false,
     text: Some("text"),
     hint: |name| match name {
         "limit" => Hint::new("write `page_size = …` or `max_page_size = …`"),
@@ -66,6 +64,7 @@ const GRAMMAR: Grammar = Grammar {
         "default" | "name" => Hint::new("leave it out, a query describes itself"),
         _ => None,
     },
+    ..Grammar::EMPTY
 };
 
 /// The accepted page sizes.
@@ -118,9 +117,6 @@ impl QueryKind {
                 Self::Collection => &["offset", "page", "preset", "order"],
                 _ => &["preset"],
             },
-            repeatable: &[],
-            bare: false,
-            text: None,
             hint: |name| match name {
                 "limit" => Hint::new("write `offset`, which accepts `limit` too"),
                 "page_size" => Hint::new("write `page`, which accepts `page_size` too"),
@@ -129,6 +125,7 @@ impl QueryKind {
                 }
                 _ => None,
             },
+            ..Grammar::EMPTY
         }
     }
 }
@@ -137,15 +134,13 @@ impl QueryKind {
 const CONTROLS: Grammar = Grammar {
     attribute: "without",
     known: &["filter", "sort", "fields", "aggregate"],
-    repeatable: &[],
-    bare: false,
-    text: None,
     hint: |name| match name {
         "query" => Hint::new("write `text = \"none\"`"),
         "count" => Hint::new("write `without_count` beside it"),
         "include_items" => Hint::new("write `aggregate`, which it belongs to"),
         _ => None,
     },
+    ..Grammar::EMPTY
 };
 
 impl FromMeta for TextSearch {
@@ -264,23 +259,23 @@ impl QueryOptions {
         }
     }
 
-    pub(super) fn tokens(&self, text: TextSearch, query: &TokenStream) -> TokenStream {
+    pub(super) fn tokens(&self, text: TextSearch) -> TokenStream {
         let text = match text {
             TextSearch::None => None,
             TextSearch::Optional => Some(format_ident!("Optional")),
             TextSearch::Required => Some(format_ident!("Required")),
         };
-        let text = text.map(|text| quote!(.text(#query::TextSearch::#text)));
+        let text = text.map(|text| quote!(.text(__rt::TextSearch::#text)));
         let accept = self.accept.iter().map(|name| format_ident!("accept_{name}"));
         let page_size = self.page_size.as_ref().map(|it| it.0).map(|it| quote!(.page_size(#it)));
         let max_page_size =
             self.max_page_size.as_ref().map(|it| it.0).map(|it| quote!(.max_page_size(#it)));
         let max_depth = self.max_depth.as_ref().map(|it| it.0).map(|it| quote!(.max_depth(#it)));
         let controls = self.without.iter().map(|name| match name.to_string().as_str() {
-            "filter" => quote!(#query::QueryControl::Filter),
-            "sort" => quote!(#query::QueryControl::Sort),
-            "fields" => quote!(#query::QueryControl::Fields),
-            _ => quote!(#query::QueryControl::Aggregate),
+            "filter" => quote!(__rt::QueryControl::Filter),
+            "sort" => quote!(__rt::QueryControl::Sort),
+            "fields" => quote!(__rt::QueryControl::Fields),
+            _ => quote!(__rt::QueryControl::Aggregate),
         });
         let without = (!self.without.is_empty()).then(|| quote!(.without(&[#(#controls),*])));
         let without_count = self.without_count.then(|| quote!(.without_count()));
@@ -303,33 +298,8 @@ fn no_use(key: &Ident, kind: QueryKind) -> darling::Error {
 
 /// Reads the words of `accept(…)` and `without(…)`.
 fn words(meta: &Meta, grammar: &Grammar, errors: &mut Accumulator) -> Vec<Ident> {
-    let key = grammar.attribute;
     let example = grammar.known.first().copied().unwrap_or_default();
-    let list = match meta {
-        Meta::List(list) if !list.tokens.is_empty() => list,
-        Meta::List(list) => {
-            errors.push(fault(
-                list.path.span(),
-                format_args!("`{key}` is empty: write `{key}({example})` or leave it out"),
-            ));
-            return Vec::new();
-        }
-        Meta::Path(path) => {
-            errors.push(fault(
-                path.span(),
-                format_args!("`{key}` has no value: write `{key}({example})`"),
-            ));
-            return Vec::new();
-        }
-        Meta::NameValue(pair) => {
-            errors.push(fault(
-                pair.value.span(),
-                format_args!("`{key}` is not a list: write `{key}({example})`"),
-            ));
-            return Vec::new();
-        }
-    };
-    let mut options = nested(list, grammar, errors);
+    let mut options = nested(meta, grammar, example, errors);
     let keys: Vec<_> = options.keys().cloned().collect();
     keys.into_iter()
         .filter(|key| options.take::<Flag>(&key.to_string(), errors).is_some())

@@ -7,12 +7,14 @@
 //! query: CollectionQuery<Task>  parameters `filter`, `sort`, `first`, …
 //! ```
 
+mod attr;
+
 use darling::error::Accumulator;
 use proc_macro2::Span;
 use syn::spanned::Spanned as _;
 use syn::{Attribute, FnArg, Ident, Pat, PatType, Signature, Type};
 
-use super::argument_type;
+pub(super) use self::attr::resolve;
 use super::query::{self, Query};
 use crate::parameter::{ParamAttr, Parameter};
 use crate::support::doc::Doc;
@@ -67,7 +69,7 @@ pub(crate) fn read<'a>(signature: &'a Signature, errors: &mut Accumulator) -> Ve
 
 fn read_one<'a>(argument: &'a PatType, errors: &mut Accumulator) -> Option<Argument<'a>> {
     conditional(&argument.attrs, errors);
-    if argument_type::is_parameter(&argument.attrs) {
+    if attr::is_parameter(&argument.attrs) {
         no_query(&argument.attrs, errors);
         return parameter(argument, ty::peel(&argument.ty), errors);
     }

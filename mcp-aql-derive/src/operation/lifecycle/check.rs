@@ -3,12 +3,12 @@
 use darling::error::Accumulator;
 use mcp_aql_protocol::SemanticCategory;
 
-use super::lifecycle_attr::Lifecycle;
-use super::model::OperationModel;
+use super::super::OperationModel;
+use super::Lifecycle;
 use crate::support::fault;
 
 /// Checks every rule of `lifecycle(…)` and `ExecutionContext`.
-pub(super) fn run(operation: &OperationModel<'_>, errors: &mut Accumulator) {
+pub(in crate::operation) fn run(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     match &operation.lifecycle {
         Some(lifecycle) => {
             only_execute_has_one(lifecycle, operation, errors);

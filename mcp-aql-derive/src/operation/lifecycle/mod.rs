@@ -4,15 +4,15 @@
 //! #[operation(category = "EXECUTE", lifecycle(cancel, retry, progress))]
 //! ```
 
+pub(super) mod check;
+
 use darling::FromMeta;
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::Meta;
 use syn::spanned::Spanned as _;
 
-use crate::support::fault;
 use crate::support::options::{Grammar, Hint, nested};
-use crate::support::runtime_path::RuntimePath;
 use crate::support::values::Flag;
 
 /// The declared abilities of a background operation.
@@ -29,14 +29,13 @@ pub(crate) struct Lifecycle {
 const GRAMMAR: Grammar = Grammar {
     attribute: "lifecycle",
     known: &["cancel", "retry", "progress"],
-    repeatable: &[],
     bare: true,
-    text: None,
     hint: |name| match name {
         "supports_cancel" | "abort" | "stop" => Hint::new("write `cancel`"),
         "supports_retry" | "restart" => Hint::new("write `retry`"),
         _ => None,
     },
+    ..Grammar::EMPTY
 };
 
 /// Suggests `lifecycle(…)` for options that belong inside it.
@@ -47,20 +46,8 @@ pub(super) fn hint(name: &str) -> Option<Hint> {
 impl FromMeta for Lifecycle {
     fn from_meta(meta: &Meta) -> darling::Result<Self> {
         let span = meta.path().span();
-        let list = match meta {
-            Meta::Path(_) => {
-                return Ok(Self { cancel: false, retry: false, progress: None, span });
-            }
-            Meta::List(list) => list,
-            Meta::NameValue(pair) => {
-                return Err(fault(
-                    pair.value.span(),
-                    "`lifecycle` is not a list: write `lifecycle(cancel, retry, progress)`, with the abilities that the operation has",
-                ));
-            }
-        };
         let mut errors = darling::Error::accumulator();
-        let mut options = nested(list, &GRAMMAR, &mut errors);
+        let mut options = nested(meta, &GRAMMAR, "cancel, …", &mut errors);
         let progress = options.span_of("progress");
         let mut has = |name| options.take::<Flag>(name, &mut errors).is_some();
         let read = Self {
@@ -75,9 +62,9 @@ impl FromMeta for Lifecycle {
 
 impl Lifecycle {
     /// Generates `.lifecycle(LifecycleSpec::new(true, false, true))`.
-    pub(super) fn tokens(&self, runtime: &RuntimePath) -> TokenStream {
+    pub(super) fn tokens(&self) -> TokenStream {
         let Self { cancel, retry, progress, .. } = self;
         let progress = progress.is_some();
-        quote!(.lifecycle(#runtime::table::LifecycleSpec::new(#cancel, #retry, #progress)))
+        quote!(.lifecycle(__rt::LifecycleSpec::new(#cancel, #retry, #progress)))
     }
 }

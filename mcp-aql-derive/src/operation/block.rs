@@ -8,10 +8,10 @@ use syn::{ImplItem, ImplItemFn, Item, ItemImpl, ReceiverKind, Signature, Type};
 
 use super::attr::OperationAttr;
 use super::codegen::BlockRole;
-use super::model::{OperationModel, Site};
-use super::{argument_type, assertions, check, clean, codegen, danger_note, fallback};
+use super::codegen::assertions;
+use super::{OperationModel, Site, argument, check, clean, codegen, danger};
 use crate::support::options::{Grammar, Hint, Options};
-use crate::support::runtime_path::RuntimePath;
+use crate::support::runtime::RuntimePath;
 use crate::support::ty;
 use crate::support::values::{CratePath, Word, Words};
 use crate::support::{attribute_of, fault, keyword};
@@ -19,10 +19,9 @@ use crate::support::{attribute_of, fault, keyword};
 const GRAMMAR: Grammar = Grammar {
     attribute: "operations",
     known: &["block", "blocks", "crate"],
-    repeatable: &[],
     bare: true,
-    text: None,
     hint: |name| Hint::new(format!("write `#[operation({name} = …)]` above each method")),
+    ..Grammar::EMPTY
 };
 
 /// Reads `block = admin` or `blocks(admin, reports)`. Each type has one main block, and the main block lists the
@@ -64,14 +63,14 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     let path = read.take::<CratePath>("crate", &mut errors).map(|path| path.into_inner().0);
     let runtime = RuntimePath::new(path.as_ref());
     let role = block_role(read, &mut errors);
-    let expanded = Methods::read(&block, &runtime, &mut errors);
+    let expanded = Methods::read(&block, &mut errors);
     let operations = match errors.finish() {
         Ok(()) => {
             codegen::operations(&block, &role, &expanded.methods, &expanded.assertions, &runtime)
         }
         Err(error) => {
             let errors = error.write_errors();
-            let inert = fallback::operations(&block, &role, &expanded.methods, &runtime);
+            let inert = codegen::operations(&block, &role, &expanded.methods, &[], &runtime);
             quote!(#inert #errors)
         }
     };
@@ -87,7 +86,7 @@ struct Methods {
 }
 
 impl Methods {
-    fn read(block: &ItemImpl, runtime: &RuntimePath, errors: &mut Accumulator) -> Self {
+    fn read(block: &ItemImpl, errors: &mut Accumulator) -> Self {
         let mut found = Self::default();
         let mut any = false;
         for item in &block.items {
@@ -95,7 +94,7 @@ impl Methods {
                 && method.attrs.iter().any(clean::is_operation)
             {
                 any = true;
-                if let Err(error) = found.add(method, block, runtime) {
+                if let Err(error) = found.add(method, block) {
                     errors.extend(error.flatten());
                 }
             }
@@ -110,12 +109,7 @@ impl Methods {
     }
 
     /// Adds a method. A method with errors is left out.
-    fn add(
-        &mut self,
-        method: &ImplItemFn,
-        block: &ItemImpl,
-        runtime: &RuntimePath,
-    ) -> darling::Result<()> {
+    fn add(&mut self, method: &ImplItemFn, block: &ItemImpl) -> darling::Result<()> {
         let mut errors = darling::Error::accumulator();
         let attr = OperationAttr::of(&method.attrs, &mut errors);
         if let Some(span) = attr.runtime_span {
@@ -126,7 +120,7 @@ impl Methods {
         }
         let site = site(&method.sig, &mut errors);
         let mut described = method.sig.clone();
-        argument_type::resolve(&mut described, &mut errors);
+        argument::resolve(&mut described, &mut errors);
         let model = OperationModel::new(attr, &method.attrs, &described, site, &mut errors);
         check::run(&model, &mut errors);
         check::form_is_known(&model, &block.generics, &mut errors);
@@ -137,7 +131,7 @@ impl Methods {
         self.names.push(name);
         errors.finish()?;
         let conditions = codegen::conditions(&method.attrs);
-        let checks = assertions::of(&model, runtime);
+        let checks = assertions::of(&model);
         // A separate constant cannot name the type parameters of the block, so a generic block has its assertions in
         // the closure.
         let (inline, apart) = if block.generics.params.is_empty() {
@@ -145,11 +139,11 @@ impl Methods {
         } else {
             (checks, Vec::new())
         };
-        let table = codegen::method(&model, &inline, runtime);
+        let table = codegen::method(&model, &inline);
         self.methods.push(quote!(#(#conditions)* #table));
         let conditions = quote!(#(#conditions)*);
         self.assertions.extend(apart.iter().map(|check| quote!(#conditions const _: () = #check;)));
-        self.assertions.extend(danger_note::note(&model).map(|note| quote!(#conditions #note)));
+        self.assertions.extend(danger::note(&model).map(|note| quote!(#conditions #note)));
         Ok(())
     }
 }

@@ -8,32 +8,31 @@ use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use syn::Type;
 
-use super::model::OperationModel;
+use super::super::OperationModel;
 use crate::parameter::Parameter;
 use crate::support::json::Value;
-use crate::support::runtime_path::RuntimePath;
 use crate::support::slots;
 use crate::support::values::Text;
 
 /// Returns the assertions of one operation.
-pub(super) fn of(operation: &OperationModel<'_>, runtime: &RuntimePath) -> Vec<TokenStream> {
-    let mut assertions = identifiers(operation, runtime);
+pub(in crate::operation) fn of(operation: &OperationModel<'_>) -> Vec<TokenStream> {
+    let mut assertions = identifiers(operation);
     if operation.has_groups() {
-        assertions.extend(members_of_examples(operation, runtime));
-        assertions.extend(groups_in_examples(operation, runtime));
-        assertions.extend(slots_of_the_message(operation, runtime));
+        assertions.extend(members_of_examples(operation));
+        assertions.extend(groups_in_examples(operation));
+        assertions.extend(slots_of_the_message(operation));
     }
-    assertions.extend(fields_in_examples(operation, runtime));
+    assertions.extend(fields_in_examples(operation));
     if let Some(input) = operation.inputs().next()
         && let Some(message) = operation.danger.as_ref().and_then(|danger| danger.message.as_ref())
     {
-        assertions.extend(input_slots(message, input.ty, runtime));
+        assertions.extend(input_slots(message, input.ty));
     }
     assertions
 }
 
 /// Asserts that `input` cannot change an identifier of the operation (MCP-AQL §4.5.3).
-fn identifiers(operation: &OperationModel<'_>, runtime: &RuntimePath) -> Vec<TokenStream> {
+fn identifiers(operation: &OperationModel<'_>) -> Vec<TokenStream> {
     let Some(input) = operation.inputs().next() else { return Vec::new() };
     let ty = input.ty;
     let check = |parameter: &Parameter<'_>| {
@@ -43,16 +42,16 @@ fn identifiers(operation: &OperationModel<'_>, runtime: &RuntimePath) -> Vec<Tok
         );
         // The type keeps its own span. If it does not implement the trait, this error is then identical to the error of
         // the table, and rustc reports equal errors once.
-        let input = quote!(<#ty as #runtime::UpdateInput>::INPUT);
+        let input = quote!(<#ty as __rt::UpdateInput>::INPUT);
         let span = parameter.name.span.resolved_at(Span::call_site());
-        let function = respan(quote!(#runtime::__private::check_identifier), span);
+        let function = respan(quote!(__rt::check_identifier), span);
         quote_spanned!(span=> #function(#name, &#input, #message))
     };
     operation.parameters().map(check).collect()
 }
 
 /// Asserts that each member of an example is a parameter of the operation or of one of its groups.
-fn members_of_examples(operation: &OperationModel<'_>, runtime: &RuntimePath) -> Vec<TokenStream> {
+fn members_of_examples(operation: &OperationModel<'_>) -> Vec<TokenStream> {
     let known = operation.known_parameters();
     let members = operation.examples.iter().flat_map(|example| example.json.members());
     let unknown = members.filter(|(key, _)| !known.contains(&&*key.value()));
@@ -61,13 +60,13 @@ fn members_of_examples(operation: &OperationModel<'_>, runtime: &RuntimePath) ->
         let message = format!(
             "the example has `{name}`, which is not a parameter of the operation or of its groups: write the name of one"
         );
-        respan(known_in_groups(&name, &message, operation, runtime), key.span())
+        respan(known_in_groups(&name, &message, operation), key.span())
     };
     unknown.map(check).collect()
 }
 
 /// Asserts that an example has every required parameter of each group.
-fn groups_in_examples(operation: &OperationModel<'_>, runtime: &RuntimePath) -> Vec<TokenStream> {
+fn groups_in_examples(operation: &OperationModel<'_>) -> Vec<TokenStream> {
     let mut checks = Vec::new();
     for example in &operation.examples {
         let names: Vec<_> = example.json.members().iter().map(|(key, _)| key.value()).collect();
@@ -78,8 +77,8 @@ fn groups_in_examples(operation: &OperationModel<'_>, runtime: &RuntimePath) -> 
                     .unwrap_or_else(|| group.to_token_stream().to_string())
             );
             let check = quote! {
-                #runtime::__private::check_given(
-                    <#group as #runtime::ParamGroup>::PARAMETERS,
+                __rt::check_given(
+                    <#group as __rt::ParamGroup>::PARAMETERS,
                     &[#(#names),*],
                     #message,
                 )
@@ -92,7 +91,7 @@ fn groups_in_examples(operation: &OperationModel<'_>, runtime: &RuntimePath) -> 
 
 /// Asserts that each slot of the confirmation message, such as `{title}`, is a parameter of the operation or of one of
 /// its groups.
-fn slots_of_the_message(operation: &OperationModel<'_>, runtime: &RuntimePath) -> Vec<TokenStream> {
+fn slots_of_the_message(operation: &OperationModel<'_>) -> Vec<TokenStream> {
     let Some(message) = operation.danger.as_ref().and_then(|danger| danger.message.as_ref()) else {
         return Vec::new();
     };
@@ -104,28 +103,23 @@ fn slots_of_the_message(operation: &OperationModel<'_>, runtime: &RuntimePath) -
         let text = format!(
             "`{{{slot}}}` is not a parameter of the operation or of its groups: write the name of one"
         );
-        respan(known_in_groups(slot, &text, operation, runtime), message.span())
+        respan(known_in_groups(slot, &text, operation), message.span())
     };
     unknown.map(check).collect()
 }
 
 /// Asserts that each slot inside of `input`, such as `{input.address.city}`, is a field without secrets. `ty` is the
 /// type that the update changes.
-pub(crate) fn input_slots(
-    message: &SpannedValue<Text>,
-    ty: &Type,
-    runtime: &RuntimePath,
-) -> Vec<TokenStream> {
+pub(crate) fn input_slots(message: &SpannedValue<Text>, ty: &Type) -> Vec<TokenStream> {
     let slots = slots::names(&message.0).unwrap_or_default();
     let inside = slots.into_iter().filter(|slot| slot.starts_with("input."));
-    inside.map(|path| input_slot(path, message.span(), ty, runtime)).collect()
+    inside.map(|path| input_slot(path, message.span(), ty)).collect()
 }
 
 /// Generates the constants that find the index of each field of a path.
 ///
 /// The indexes of the outer fields lead to the table of the inner ones, so each constant depends on those before it.
-fn input_slot(path: &str, span: Span, ty: &Type, runtime: &RuntimePath) -> TokenStream {
-    let private = quote!(#runtime::__private);
+fn input_slot(path: &str, span: Span, ty: &Type) -> TokenStream {
     let mut object = "input".to_owned();
     let mut indexes: Vec<Ident> = Vec::new();
     let mut constants = Vec::new();
@@ -135,16 +129,16 @@ fn input_slot(path: &str, span: Span, ty: &Type, runtime: &RuntimePath) -> Token
         let steps = indexes
             .iter()
             .rev()
-            .fold(quote!(()), |rest, index| quote!(#private::FieldStep<#index, #rest>));
+            .fold(quote!(()), |rest, index| quote!(__rt::FieldStep<#index, #rest>));
         // As in `identifiers`, the type keeps its own span.
         let input = match indexes.is_empty() {
-            true => quote!(<#ty as #runtime::UpdateInput>::INPUT),
-            false => quote!(<#ty as #private::InputAt<#steps>>::INPUT),
+            true => quote!(<#ty as __rt::UpdateInput>::INPUT),
+            false => quote!(<#ty as __rt::InputAt<#steps>>::INPUT),
         };
         let slot = quote! {
-            #private::InputSlot { path: #path, object: #object, field: #field, goes_on: #goes_on }
+            __rt::InputSlot { path: #path, object: #object, field: #field, goes_on: #goes_on }
         };
-        let function = respan(quote!(#private::shown_field), span);
+        let function = respan(quote!(__rt::shown_field), span);
         let span = span.resolved_at(Span::call_site());
         let find = quote_spanned!(span=> #function(#slot, &#input));
         if !goes_on && indexes.is_empty() {
@@ -160,7 +154,7 @@ fn input_slot(path: &str, span: Span, ty: &Type, runtime: &RuntimePath) -> Token
 }
 
 /// Asserts that each member of an example's `input` is an updatable field.
-fn fields_in_examples(operation: &OperationModel<'_>, runtime: &RuntimePath) -> Vec<TokenStream> {
+fn fields_in_examples(operation: &OperationModel<'_>) -> Vec<TokenStream> {
     let Some(input) = operation.inputs().next() else { return Vec::new() };
     let ty = input.ty;
     let mut checks = Vec::new();
@@ -175,26 +169,21 @@ fn fields_in_examples(operation: &OperationModel<'_>, runtime: &RuntimePath) -> 
                 "the example changes `{name}`, which is not a field that `input` can change: write the name of one"
             );
             // As in `identifiers`, the type keeps its own span.
-            let input = quote!(<#ty as #runtime::UpdateInput>::INPUT);
+            let input = quote!(<#ty as __rt::UpdateInput>::INPUT);
             let span = field.span().resolved_at(Span::call_site());
-            let function = respan(quote!(#runtime::__private::check_field), span);
+            let function = respan(quote!(__rt::check_field), span);
             checks.push(quote_spanned!(span=> #function(#name, &#input, #message)));
         }
     }
     checks
 }
 
-fn known_in_groups(
-    name: &str,
-    message: &str,
-    operation: &OperationModel<'_>,
-    runtime: &RuntimePath,
-) -> TokenStream {
+fn known_in_groups(name: &str, message: &str, operation: &OperationModel<'_>) -> TokenStream {
     let groups = operation.groups();
     quote! {
-        #runtime::__private::check_known(
+        __rt::check_known(
             #name,
-            &[#(<#groups as #runtime::ParamGroup>::PARAMETERS),*],
+            &[#(<#groups as __rt::ParamGroup>::PARAMETERS),*],
             #message,
         )
     }

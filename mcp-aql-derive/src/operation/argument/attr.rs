@@ -26,7 +26,7 @@ const KNOWN: [&str; 9] = [
 ];
 
 /// Replaces the type of each argument with `#[argument(State<Pool>)]` or the like by the type in the attribute.
-pub(crate) fn resolve(signature: &mut Signature, errors: &mut Accumulator) {
+pub(in crate::operation) fn resolve(signature: &mut Signature, errors: &mut Accumulator) {
     for argument in &mut signature.inputs {
         let FnArg::Typed(argument) = argument else { continue };
         let mut attributes = argument.attrs.iter().filter(|it| is_called(it, "argument"));
@@ -59,7 +59,7 @@ pub(crate) fn resolve(signature: &mut Signature, errors: &mut Accumulator) {
 }
 
 /// Returns `true` if `#[argument(parameter)]` makes the argument a parameter, regardless of the name of its type.
-pub(crate) fn is_parameter(attributes: &[Attribute]) -> bool {
+pub(super) fn is_parameter(attributes: &[Attribute]) -> bool {
     attributes.iter().filter(|attribute| is_called(attribute, "argument")).any(|attribute| {
         attribute.parse_args::<Path>().is_ok_and(|path| path.is_ident("parameter"))
     })
