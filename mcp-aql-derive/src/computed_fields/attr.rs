@@ -35,8 +35,10 @@ const METHOD: Grammar = Grammar {
     text: Some("name"),
     hint: |name| match name {
         "crate" => Hint::belongs("the block", "write `#[computed_fields(crate = …)]` above it"),
-        "search" => Hint::new("leave it out, `query` searches stored fields only"),
-        "id" | "read_only" => Hint::new("leave it out, callers cannot write a computed field"),
+        "search" => Hint::new("leave it out, because `query` searches stored fields only"),
+        "id" | "read_only" => {
+            Hint::new("leave it out, because callers cannot write a computed field")
+        }
         _ => None,
     },
     ..Grammar::EMPTY

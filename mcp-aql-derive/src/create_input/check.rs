@@ -26,7 +26,7 @@ pub(super) fn run(model: &CreateModel<'_>, errors: &mut Accumulator) {
                 errors.push(fault(
                     *span,
                     format_args!(
-                        "callers set `{}`, so that it cannot have a `value`: mark it `#[resource(read_only)]`, or write `#[param(default = …)]`",
+                        "callers set `{}`, so it cannot have a `value`: mark it `#[resource(read_only)]`, or write `#[param(default = …)]`",
                         field.ident()
                     ),
                 ));
@@ -50,9 +50,7 @@ fn chosen_identifier(field: &CreateField<'_>, errors: &mut Accumulator) {
     } else if matches!(field.source, Source::Value(..)) {
         errors.push(fault(
             span,
-            format_args!(
-                "callers choose `{ident}`, so that it cannot have a `value`: keep one of both"
-            ),
+            format_args!("callers choose `{ident}`, so it cannot have a `value`: keep one of them"),
         ));
     }
 }

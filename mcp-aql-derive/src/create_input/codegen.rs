@@ -26,7 +26,7 @@ pub(super) fn inert(model: &CreateModel<'_>, runtime: &RuntimePath) -> TokenStre
         return TokenStream::new();
     }
     let decode = quote! {
-        ::core::result::Result::Err(__rt::OperationError::internal("a faulty resource"))
+        ::core::result::Result::Err(__rt::OperationError::internal("an invalid resource"))
     };
     implementation(model, &quote!(&[]), (&quote!(_), &decode), runtime)
 }

@@ -52,7 +52,9 @@ fn hint(name: &str) -> Option<Hint> {
     let Some(category) = SemanticCategory::from_name(&name.to_ascii_uppercase()) else {
         return match name {
             "summary" | "title" | "about" => Hint::new("write it as a doc comment, `/// …`"),
-            "read_only" | "readonly" => Hint::new("leave it out, the `category` implies it"),
+            "read_only" | "readonly" => {
+                Hint::new("leave it out, because the `category` implies it")
+            }
             "rename" | "id" => Hint::new("write `name = \"…\"`"),
             "background" | "long_running" => Hint::new("write `lifecycle(…)`"),
             "timeout" | "time_limit" => Hint::new("write `timeout_seconds = …`"),
@@ -113,7 +115,7 @@ impl FromMeta for Constant {
         constant(meta).map(|expr| Self(expr.clone())).ok_or_else(|| {
             fault(
                 meta.path().span(),
-                "`description` takes a constant such as `R::NAMES.get.description`: write text as a doc comment, `/// …`",
+                "`description` takes a constant such as `R::NAMES.get.description`: write other descriptions as a doc comment, `/// …`",
             )
         })
     }

@@ -56,7 +56,7 @@ fn empty_description(example: &JsonOption, errors: &mut Accumulator) {
     {
         errors.push(fault(
             description.span(),
-            "the example's description is empty: write some text or leave it out",
+            "the example's description is empty: write one or leave it out",
         ));
     }
 }
@@ -78,7 +78,7 @@ fn members_are_known(
             continue;
         }
         let hint = if known.is_empty() {
-            "leave it out, the operation has no parameters".to_owned()
+            "leave it out, because the operation has no parameters".to_owned()
         } else {
             names::suggestion(&name, known.iter().copied())
         };

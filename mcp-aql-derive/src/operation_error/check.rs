@@ -31,7 +31,7 @@ fn message_is_not_a_template(variant: &Variant<'_>, errors: &mut Accumulator) {
         errors.push(fault(
             message.span(),
             format_args!(
-                "`message` is not a template, so `{{{slot}}}` would be sent as it is: leave it out of the text, and write the value in `details({} = {slot})`",
+                "`message` is not a template, so `{{{slot}}}` would be sent as it is: leave it out, and write the value in `details({} = {slot})`",
                 if slot.starts_with(|first: char| first.is_ascii_digit()) { "value" } else { slot }
             ),
         ));
@@ -61,7 +61,7 @@ fn transparent_stands_alone(variant: &Variant<'_>, errors: &mut Accumulator) {
     for key in variant.attr.keys.iter().filter(|key| *key != "transparent" && *key != "crate") {
         errors.push(fault(
             key.span(),
-            format_args!("`{key}` has no effect beside `transparent`: leave one of them out"),
+            format_args!("`{key}` has no effect next to `transparent`: leave one of them out"),
         ));
     }
 }
@@ -119,7 +119,7 @@ fn details_exist(variant: &Variant<'_>, errors: &mut Accumulator) {
             }
             (Member::Unnamed(index), fields) => {
                 let remedy = match fields.len() {
-                    0 => "write text, there are no fields".to_owned(),
+                    0 => "write a literal, because there are no fields".to_owned(),
                     1 => "write `0`, the index of the only one".to_owned(),
                     count => format!("write an index from `0` to `{}`", count - 1),
                 };

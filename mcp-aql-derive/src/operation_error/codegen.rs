@@ -50,8 +50,8 @@ pub(crate) fn inert(item: &DeriveInput, runtime: &RuntimePath) -> TokenStream {
     conversions(
         (&item.ident, &item.generics),
         &quote!(_),
-        &quote!(Self::internal("a faulty error type")),
-        &quote!(Self::other("a faulty error type")),
+        &quote!(Self::internal("an invalid error type")),
+        &quote!(Self::other("an invalid error type")),
         runtime,
     )
 }

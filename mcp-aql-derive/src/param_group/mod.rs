@@ -57,7 +57,9 @@ fn inert(item: &DeriveInput, runtime: &RuntimePath) -> TokenStream {
         runtime,
         quote!(&[]),
         quote!(_),
-        quote!(::core::result::Result::Err(__rt::OperationError::internal("a faulty group"))),
+        quote!(::core::result::Result::Err(__rt::OperationError::internal(
+            "an invalid parameter group"
+        ))),
     )
 }
 

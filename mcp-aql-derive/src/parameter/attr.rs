@@ -37,9 +37,9 @@ const GRAMMAR: Grammar = Grammar {
     hint: |name| match name {
         "description" | "desc" | "doc" | "title" => Hint::new("write it as a doc comment, `/// …`"),
         "required" | "optional" => Hint::new(
-            "leave it out, a parameter is optional if it is an `Option<…>` or has a `default`",
+            "leave it out, because a parameter is optional if it is an `Option<…>` or has a `default`",
         ),
-        "type" | "schema" => Hint::new("leave it out, it follows from the argument's type"),
+        "type" | "schema" => Hint::new("leave it out, because it follows from the argument's type"),
         "regex" | "matches" => Hint::new("write `pattern = \"…\"`"),
         "choices" | "values" | "one_of" | "allowed" => Hint::new("write `enum = [\"…\"]`"),
         "range" => Hint::new("write `minimum = …, maximum = …`"),
@@ -125,7 +125,7 @@ impl ParamAttr {
             errors.push(fault(
                 key.span(),
                 format_args!(
-                    "`{key}` has no effect beside `from_claim`, because no call contains the value: leave one of them out"
+                    "`{key}` has no effect next to `from_claim`, because no call contains the value: leave one of them out"
                 ),
             ));
         }

@@ -152,10 +152,10 @@ fn constraints_fit_the_type(parameter: &Parameter<'_>, errors: &mut Accumulator)
     let scalar: fn(&Kind) -> bool = |kind| !matches!(kind, Kind::List(_) | Kind::Object);
     check("minimum", constraints.minimum.is_some(), number, "numbers");
     check("maximum", constraints.maximum.is_some(), number, "numbers");
-    check("min_length", constraints.min_length.is_some(), text, "text");
-    check("max_length", constraints.max_length.is_some(), text, "text");
-    check("pattern", constraints.pattern.is_some(), text, "text");
-    check("format", constraints.format.is_some(), text, "text");
+    check("min_length", constraints.min_length.is_some(), text, "strings");
+    check("max_length", constraints.max_length.is_some(), text, "strings");
+    check("pattern", constraints.pattern.is_some(), text, "strings");
+    check("format", constraints.format.is_some(), text, "strings");
     check("enum", constraints.choices.is_some(), scalar, "single values");
     check("min_items", constraints.min_items.is_some(), list, "lists");
     check("max_items", constraints.max_items.is_some(), list, "lists");
@@ -270,7 +270,7 @@ fn choices_are_possible(parameter: &Parameter<'_>, errors: &mut Accumulator) {
         let text = choice.to_string();
         if matches!(choice.value, Value::List(_)) {
             let form = match parameter.kind {
-                Kind::Unknown => "text, a number or a boolean",
+                Kind::Unknown => "a string, a number or a boolean",
                 ref kind => kind.form(),
             };
             errors.push(fault(
@@ -281,7 +281,10 @@ fn choices_are_possible(parameter: &Parameter<'_>, errors: &mut Accumulator) {
                 ),
             ));
         } else if seen.contains(&text) {
-            errors.push(fault(choice.span, format_args!("`enum` has `{text}` twice: keep one")));
+            errors.push(fault(
+                choice.span,
+                format_args!("`{text}` is in the `enum` twice: keep one"),
+            ));
         } else {
             literal::check_against("an `enum` value", choice, parameter, &others, errors);
         }

@@ -54,7 +54,7 @@ pub(crate) fn numbers_are_exact(ty: &Type, errors: &mut Accumulator) {
                 errors.push(fault(
                     ty.span(),
                     format_args!(
-                        "a number of JSON loses digits of `{name}`: write `mcp_aql::encoding::BigInteger<{name}>`, which is text"
+                        "a JSON number loses digits of `{name}`: write `mcp_aql::encoding::BigInteger<{name}>`, which is a string"
                     ),
                 ));
             }

@@ -124,7 +124,7 @@ fn text_violation(text: &str, constraints: &Constraints) -> Option<String> {
         && Regex::new(&pattern.0).is_ok_and(|regex| !regex.is_match(text))
     {
         return Some(format!(
-            "does not match its `pattern`: write text that matches `{}`",
+            "does not match its `pattern`: write a string that matches `{}`",
             pattern.0
         ));
     }

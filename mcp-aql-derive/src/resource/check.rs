@@ -113,7 +113,7 @@ fn one_identifier(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
         errors.push(fault(
             span,
             format_args!(
-                "`{second}` is a second identifier beside `{first}`: leave `id` out on one of them"
+                "`{second}` is a second identifier next to `{first}`: leave `id` out on one of them"
             ),
         ));
     }
@@ -338,7 +338,7 @@ fn suggest_field(name: &str, resource: &ResourceModel<'_>) -> String {
     let known: Vec<_> =
         resource.on_the_wire().map(|field| field.column.name.text.as_str()).collect();
     if known.is_empty() {
-        return "leave it out, the resource has no fields".to_owned();
+        return "leave it out, because the resource has no fields".to_owned();
     }
     names::suggestion(name, known.iter().copied())
 }

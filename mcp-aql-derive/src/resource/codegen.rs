@@ -83,7 +83,7 @@ pub(super) fn inert(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> Toke
         impl __rt::Resource for #ident {
             const RESOURCE: __rt::ResourceSpec<Self> = __rt::ResourceSpec::new(&[]);
             fn model() -> &'static __rt::Model<Self> {
-                ::core::unreachable!("a faulty resource")
+                ::core::unreachable!("an invalid resource")
             }
         }
         #identified

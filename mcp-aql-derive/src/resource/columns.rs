@@ -79,7 +79,7 @@ fn identifies(column: &ColumnModel<'_>, errors: &mut Accumulator) {
         return;
     }
     if matches!(column.kind(), Kind::List(_) | Kind::Object | Kind::Bool | Kind::Float) {
-        let remedy = "mark a field that holds text or a whole number";
+        let remedy = "mark a field that holds a string or a whole number";
         column.refuse("id", Some(span), "is for a unique value", remedy, errors);
     }
 }
@@ -92,7 +92,7 @@ fn has_words(column: &ColumnModel<'_>, errors: &mut Accumulator) {
     };
     if !matches!(kind, Kind::Text | Kind::Unknown) {
         let span = column.marks.search;
-        column.refuse("search", span, "is for text", "leave it out, or write `filter`", errors);
+        column.refuse("search", span, "is for strings", "leave it out, or write `filter`", errors);
     }
 }
 
@@ -222,7 +222,9 @@ pub(crate) fn assertions(
     check(
         marks.search,
         quote!(#probe::TEXT),
-        format!("`search` is for text and `{name}` is not text: leave it out, or write `filter`"),
+        format!(
+            "`search` is for strings and `{name}` is not a string: leave it out, or write `filter`"
+        ),
     );
     let ty = owned_self(column.ty, item);
     check(

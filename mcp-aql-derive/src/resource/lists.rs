@@ -139,7 +139,7 @@ impl FromMeta for Relationships {
                 let span = if input.is_empty() { name.span() } else { input.span() };
                 return Err(syn::Error::new(
                     span,
-                    format!("the description of relationship `{name}` is text: {wanted}"),
+                    format!("the description of relationship `{name}` is not a string: {wanted}"),
                 ));
             }
             let description: LitStr = input.parse()?;

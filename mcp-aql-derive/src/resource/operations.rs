@@ -98,7 +98,8 @@ impl ReadyOperation {
         let mut operation = Self::new(kind, ident.span());
         if input.parse::<Option<Token![=]>>()?.is_some() {
             operation.name = Some(input.parse::<LitStr>().map_err(|error| {
-                let wanted = format!("the name of an operation is text: write `{text} = \"…\"`");
+                let wanted =
+                    format!("the name of an operation is a string: write `{text} = \"…\"`");
                 syn::Error::new(error.span(), wanted)
             })?);
         } else if input.peek(syn::token::Paren) {

@@ -25,7 +25,7 @@ pub(super) fn run(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     for operation in ready.of(resource.is_searchable()) {
         let verb = operation.kind.verb();
         if seen.contains(&operation.kind) {
-            errors.push(fault(operation.span, format_args!("`{verb}` is there twice: keep one")));
+            errors.push(fault(operation.span, format_args!("`{verb}` is written twice: keep one")));
         }
         seen.push(operation.kind);
         if operation.kind == ReadyKind::Search && !resource.is_searchable() {

@@ -31,7 +31,7 @@ pub(super) fn run(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
             errors.push(fault(
                 span,
                 format_args!(
-                    "`references` is for identifiers, which are texts and whole numbers, and `{name}` is {noun}: leave it out"
+                    "`references` is for identifiers, which are strings and whole numbers, and `{name}` is {noun}: leave it out"
                 ),
             ));
         }

@@ -77,7 +77,7 @@ impl Json {
             Value::Bool(_) => "a boolean",
             Value::Number(Number::Float(_)) => "a fraction",
             Value::Number(_) => "a number",
-            Value::Text(_) => "text",
+            Value::Text(_) => "a string",
             Value::List(_) => "a list",
             Value::Object(_) => "an object",
         }
@@ -182,7 +182,7 @@ impl Parse for Json {
         let lit: Lit = input.parse().map_err(|error| {
             syn::Error::new(
                 error.span(),
-                "this is not JSON: write text, a number, `true`, `false`, `null`, a list or an object",
+                "this is not JSON: write a string, a number, `true`, `false`, `null`, a list or an object",
             )
         })?;
         // The literal may be in the invisible group of a macro's fragment. The span of that group is inside the macro.
@@ -192,7 +192,7 @@ impl Parse for Json {
             Some(Err(error)) => Err(error.into()),
             None => Err(syn::Error::new(
                 span,
-                "this literal has no JSON form: write text, a number or a boolean",
+                "this literal has no JSON form: write a string, a number or a boolean",
             )),
         }
     }
@@ -226,7 +226,7 @@ fn object(content: ParseStream<'_>) -> syn::Result<Value> {
             ));
         }
         let key: LitStr = content.parse().map_err(|error| {
-            syn::Error::new(error.span(), "this is not a JSON key: write text in quotes")
+            syn::Error::new(error.span(), "this is not a JSON key: write a string in quotes")
         })?;
         if members.iter().any(|(known, _)| known.value() == key.value()) {
             return Err(syn::Error::new(
@@ -304,7 +304,7 @@ fn write_text(text: &str, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
 impl FromMeta for Json {
     fn from_expr(expr: &Expr) -> darling::Result<Self> {
         Self::from_expr(expr).unwrap_or_else(|| {
-            Err(fault(expr.span(), "this is not a literal: write text, a number or a boolean"))
+            Err(fault(expr.span(), "this is not a literal: write a string, a number or a boolean"))
         })
     }
 }
@@ -343,7 +343,7 @@ mod tests {
             ("[1 2]", "there is no comma before `2`: write one"),
             ("[1 [2]]", "there is no comma before this: write one"),
             (r#"{ "a": 1, "a": 2 }"#, "key `a` is written twice: keep one"),
-            ("b\"x\"", "this literal has no JSON form: write text, a number or a boolean"),
+            ("b\"x\"", "this literal has no JSON form: write a string, a number or a boolean"),
         ] {
             assert_eq!(text(source), expected, "{source}");
         }

@@ -327,7 +327,7 @@ fn described_example(key: Ident, content: ParseStream<'_>) -> syn::Result<JsonOp
     let json = syn::parse2(value(content)?)?;
     content.parse::<Option<Token![,]>>()?;
     if !content.is_empty() {
-        return Err(content.error("unexpected token: an example is a description and one object"));
+        return Err(content.error("an example is a description and one object: leave this out"));
     }
     Ok(JsonOption { key, description, json })
 }

@@ -49,7 +49,7 @@ impl Kind {
             Self::Integer(_) => "a whole number",
             Self::Float => "a number",
             Self::Bool => "a boolean",
-            Self::Text => "text",
+            Self::Text => "a string",
             Self::List(_) => "a list",
             Self::Object => "an object",
             Self::Unknown => return None,

@@ -8,9 +8,9 @@ use darling::error::Accumulator;
 use syn::spanned::Spanned as _;
 use syn::{Attribute, FnArg, Path, Signature, Type, parse_quote};
 
-use crate::support::fault;
 use crate::support::options::is_called;
 use crate::support::ty::last_segment;
+use crate::support::{fault, names};
 
 /// The names of the types with a role of their own: they are no single parameter.
 const KNOWN: [&str; 9] = [
@@ -47,8 +47,8 @@ pub(in crate::operation) fn resolve(signature: &mut Signature, errors: &mut Accu
                     attribute.path().span(),
                     format_args!(
                         "`#[argument(…)]` takes `parameter`, or the type that an alias stands for, such as \
-                         `State<Pool>`: write one of {}",
-                        KNOWN.join(", ")
+                         `State<Pool>`: write {}",
+                        names::one_of(["parameter"].into_iter().chain(KNOWN))
                     ),
                 ));
                 // As a parameter without a description, the argument would cause a second error.

@@ -293,7 +293,7 @@ fn no_options(attributes: &[Attribute], why: &str, errors: &mut Accumulator) {
     for attribute in attributes.iter().filter(|attribute| is_called(attribute, "param")) {
         errors.push(fault(
             attribute.path().span(),
-            format_args!("`#[param]` has no effect here, {why}: leave it out"),
+            format_args!("`#[param]` has no effect here, because {why}: leave it out"),
         ));
     }
 }

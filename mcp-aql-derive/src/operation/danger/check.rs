@@ -112,7 +112,7 @@ fn no_parameter(slot: &str, known: &[&str]) -> String {
             .to_owned();
     }
     let hint = if known.is_empty() {
-        "leave it out, the operation has no parameter that may be shown".to_owned()
+        "leave it out, because the operation has no parameter that may be shown".to_owned()
     } else {
         names::suggestion(slot, known.iter().copied())
     };

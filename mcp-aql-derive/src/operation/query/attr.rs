@@ -61,7 +61,7 @@ const GRAMMAR: Grammar = Grammar {
         "filter" | "sort" | "fields" | "aggregate" => Hint::new(format!(
             "it is accepted where the resource has fields for it; write `without({name})` to disable it"
         )),
-        "default" | "name" => Hint::new("leave it out, a query describes itself"),
+        "default" | "name" => Hint::new("leave it out, because a query describes itself"),
         _ => None,
     },
     ..Grammar::EMPTY
@@ -121,7 +121,7 @@ impl QueryKind {
                 "limit" => Hint::new("write `offset`, which accepts `limit` too"),
                 "page_size" => Hint::new("write `page`, which accepts `page_size` too"),
                 "offset" | "page" | "order" => {
-                    Hint::new("leave it out, one resource has neither pages nor an order")
+                    Hint::new("leave it out, because one resource has neither pages nor an order")
                 }
                 _ => None,
             },
@@ -136,7 +136,7 @@ const CONTROLS: Grammar = Grammar {
     known: &["filter", "sort", "fields", "aggregate"],
     hint: |name| match name {
         "query" => Hint::new("write `text = \"none\"`"),
-        "count" => Hint::new("write `without_count` beside it"),
+        "count" => Hint::new("write `without_count` next to `without(…)`"),
         "include_items" => Hint::new("write `aggregate`, which it belongs to"),
         _ => None,
     },
@@ -290,7 +290,7 @@ impl QueryOptions {
 fn no_use(key: &Ident, kind: QueryKind) -> darling::Error {
     let known = kind.options();
     let remedy = match known {
-        [only] => format!("leave it out, the only option is `{only}`"),
+        [only] => format!("leave it out, because the only option is `{only}`"),
         _ => "leave it out".to_owned(),
     };
     fault(key.span(), format_args!("`{key}` has no effect on `{}`: {remedy}", kind.name()))

@@ -45,7 +45,7 @@ struct Form {
 }
 
 impl Form {
-    const TEXT: Self = Self { what: "text", example: "\"…\"" };
+    const TEXT: Self = Self { what: "a string", example: "\"…\"" };
 
     /// Returns the value of `key = value`, or an error if there is no value.
     fn value<'a>(&self, meta: &'a Meta) -> darling::Result<&'a Expr> {

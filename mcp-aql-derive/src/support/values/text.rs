@@ -24,7 +24,7 @@ impl FromMeta for Text {
             let key = key(meta);
             return Err(fault(
                 text.span(),
-                format_args!("`{key}` is empty: write some text or leave it out"),
+                format_args!("`{key}` is empty: write a value or leave it out"),
             ));
         }
         Ok(Self(text.value()))
@@ -37,7 +37,7 @@ pub(crate) struct Texts(pub(crate) Vec<String>);
 
 impl FromMeta for Texts {
     fn from_meta(meta: &Meta) -> darling::Result<Self> {
-        const FORM: Form = Form { what: "a list of texts", example: "[\"…\"]" };
+        const FORM: Form = Form { what: "a list of strings", example: "[\"…\"]" };
         let key = key(meta);
         let value = FORM.value(meta)?;
         let Expr::Array(list) = value else {
@@ -50,9 +50,7 @@ impl FromMeta for Texts {
         if list.elems.is_empty() {
             errors.push(fault(
                 list.span(),
-                format_args!(
-                    "`{key}` is empty: write some text, `{key} = [\"…\"]`, or leave it out"
-                ),
+                format_args!("`{key}` is empty: write a value, `{key} = [\"…\"]`, or leave it out"),
             ));
         }
         let mut texts = Vec::new();
@@ -60,12 +58,12 @@ impl FromMeta for Texts {
             match text_literal(element) {
                 Some(text) if text.value().trim().is_empty() => errors.push(fault(
                     text.span(),
-                    format_args!("one of the `{key}` is empty: write some text or leave it out"),
+                    format_args!("one of the `{key}` is empty: write a value or leave it out"),
                 )),
                 Some(text) => texts.push(text.value()),
                 None => errors.push(fault(
                     strip(element).span(),
-                    format_args!("`{key}` takes texts: write this one in quotes, `\"…\"`"),
+                    format_args!("`{key}` takes strings: write this one in quotes, `\"…\"`"),
                 )),
             }
         }
@@ -110,10 +108,8 @@ impl FromMeta for Words {
             if !is_lower_case(&name) {
                 errors.push(fault(name.span(), MESSAGE));
             } else if seen.contains(&name) {
-                errors.push(fault(
-                    name.span(),
-                    format_args!("`blocks` has `{name}` twice: keep one"),
-                ));
+                errors
+                    .push(fault(name.span(), format_args!("`{name}` is written twice: keep one")));
             } else {
                 seen.push(name);
             }

@@ -15,7 +15,7 @@ pub(crate) struct Category(pub(crate) SemanticCategory);
 
 impl FromMeta for Category {
     fn from_meta(meta: &Meta) -> darling::Result<Self> {
-        const FORM: Form = Form { what: "text", example: "\"READ\"" };
+        const FORM: Form = Form { what: "a string", example: "\"READ\"" };
         match FORM.value(meta)? {
             Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => category(&text.value())
                 .map(Self)
@@ -34,7 +34,7 @@ impl FromMeta for Category {
                     let all = names::one_of(quoted.iter().map(String::as_str));
                     fault(
                         other.span(),
-                        format_args!("`category` takes text: write {all} (MCP-AQL §8.1)"),
+                        format_args!("`category` takes a string: write {all} (MCP-AQL §8.1)"),
                     )
                 })
             }
@@ -48,7 +48,7 @@ pub(crate) struct Level(pub(crate) DangerLevel);
 
 impl FromMeta for Level {
     fn from_meta(meta: &Meta) -> darling::Result<Self> {
-        const FORM: Form = Form { what: "text", example: "\"destructive\"" };
+        const FORM: Form = Form { what: "a string", example: "\"destructive\"" };
         let (span, word) = match FORM.value(meta)? {
             Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => {
                 return danger_level(&text.value())
@@ -75,7 +75,7 @@ impl FromMeta for Level {
             let quoted: Vec<_> =
                 DangerLevel::ALL.iter().map(|level| format!("\"{level}\"")).collect();
             let all = names::one_of(quoted.iter().map(String::as_str));
-            fault(span, format_args!("`level` takes text: write {all}"))
+            fault(span, format_args!("`level` takes a string: write {all}"))
         })
     }
 }
