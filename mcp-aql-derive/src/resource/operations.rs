@@ -84,7 +84,8 @@ impl ReadyOperation {
         Self { kind, name: None, danger: None, examples: Vec::new(), span, faults: None }
     }
 
-    /// Parses `get`, `get = "find_task"` or `get(name = "find_task")`.
+    /// Parses `get`, `get = "find_task"` or `get(name = "find_task")`. A parser derived with darling would lose the order
+    /// of the operations and the example, which is JSON.
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let ident = input.call(Ident::parse_any)?;
         let text = ident.unraw().to_string();

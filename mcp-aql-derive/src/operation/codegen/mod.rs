@@ -37,7 +37,7 @@ pub(super) fn operation(
         #implementation
         #(const _: () = #checks;)*
     };
-    let operation = free(function, &items, runtime);
+    let operation = free_function(function, &items, runtime);
     let conditions = conditions(&function.attrs);
     let note = danger::note(model).map(|note| quote!(#(#conditions)* #note));
     quote!(#operation #note)
@@ -51,12 +51,12 @@ pub(super) fn inert(function: &ItemFn, runtime: &RuntimePath) -> TokenStream {
             |(), __call| ::std::boxed::Box::pin(async move { __call.reply(()) }),
         )
     };
-    free(function, &implementation(&function.sig.ident, &entry), runtime)
+    free_function(function, &implementation(&function.sig.ident, &entry), runtime)
 }
 
 /// Generates the type that represents a free function, and the block of its items. A struct with braces can have the
 /// same name as a function.
-fn free(function: &ItemFn, items: &TokenStream, runtime: &RuntimePath) -> TokenStream {
+fn free_function(function: &ItemFn, items: &TokenStream, runtime: &RuntimePath) -> TokenStream {
     let (visibility, ident) = (&function.vis, &function.sig.ident);
     let conditions = conditions(&function.attrs);
     let block = runtime.block(items);

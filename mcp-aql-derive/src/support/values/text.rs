@@ -92,7 +92,7 @@ impl FromMeta for Word {
     }
 }
 
-/// A list of distinct names without quotes.
+/// A list of distinct names without quotes. darling's `PathList` would also accept paths, and the same name twice.
 #[derive(Debug, Clone)]
 pub(crate) struct Words(pub(crate) Vec<Ident>);
 
