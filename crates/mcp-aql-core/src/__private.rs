@@ -3,7 +3,7 @@
 //! Each expansion imports this module once, as `__rt`, so it re-exports everything that the macros name.
 
 pub use crate::constraint::{Bound, Constraint, EnumValue, Format};
-pub use crate::observe::log_targets::{CALLS, QUOTING_TARGETS};
+pub use crate::observe::logging::{CALLS, QUOTING_TARGETS};
 pub use crate::operation::resource::CreateInput;
 pub use crate::operation::update::{
     FieldAccessor, IfMatch, UpdateField, UpdateInput, field_specs, rule,

@@ -20,7 +20,7 @@ use crate::operation::{Handler, OperationSpec, RenameParams, UpstreamMemory, Usa
 use crate::router::{EndpointProfile, Entry};
 use crate::services::Services;
 use crate::store::StateStore;
-use crate::util::future::BoxFuture;
+use crate::util::BoxFuture;
 
 /// A capability that plugs into an adapter, such as rate limits. This type holds its settings.
 ///

@@ -48,8 +48,7 @@ pub mod introspection {
 pub mod observe {
     pub use crate::observe::call_event::{CallEvent, CallOutcome};
     pub use crate::observe::call_tracer::{CallSpan, CallStart, CallTracer};
-    pub use crate::observe::log_format::LogFormat;
-    pub use crate::observe::log_targets::{CALLS, QUOTING_TARGETS, logs_calls};
+    pub use crate::observe::logging::{CALLS, LogFormat, QUOTING_TARGETS, logs_calls};
     pub use crate::observe::recorder::{Recorder, StoreAccess};
 }
 pub mod operation {
@@ -79,7 +78,7 @@ pub mod router {
     pub use crate::router::{Endpoint, Entry, Family};
 }
 pub mod schema {
-    pub use crate::schema::argument::Argument;
+    pub use crate::schema::Argument;
     pub use crate::schema::projection::{
         COMPUTED, DisplayedRow, FieldIndex, OpenPath, OpenPaths, Projected, Projection,
         ReportedFields, Selection, View, has_part,
@@ -96,9 +95,7 @@ pub mod text {
     pub use crate::text::{clean, const_eq, leaks_internals, parsed_json};
 }
 pub mod util {
-    pub use crate::util::clock;
-    pub use crate::util::future::{erased, poll_once, spawn};
-    pub use crate::util::sync::lock;
+    pub use crate::util::{clock, erased, lock, poll_once, spawn};
 }
 pub mod vocab {
     pub use crate::vocab::{hex, json_type, new_id, new_uuid, quote};

@@ -112,8 +112,8 @@ pub use operation::{Context, ExecutionContext, Operations, ParamGroup, State};
 pub use paging::Page;
 pub use response::OperationResult;
 pub use router::{EndpointMode, EndpointProfile};
+pub use util::BoxFuture;
 pub use util::clock::TimeSource;
-pub use util::future::BoxFuture;
 
 pub use observe::audit;
 pub use operation::{resource, update};

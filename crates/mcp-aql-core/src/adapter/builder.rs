@@ -9,8 +9,8 @@ use std::time::Duration;
 use mcp_aql_protocol::SizeLimits;
 
 use super::BuildError;
+use super::Parts;
 use super::config::ConfigSource;
-use super::parts::Parts;
 use super::rebuild::build_from;
 use super::{Adapter, Settings};
 use crate::execution::ExecutionOptions;

@@ -11,7 +11,7 @@ use crate::gatekeeper::{self, Policy, Trust};
 use crate::observe::audit::{AuditObserver, AuditSink};
 use crate::observe::call_event::CallEvent;
 use crate::observe::call_tracer::CallTracer;
-use crate::observe::log_format::LogFormat;
+use crate::observe::logging::LogFormat;
 use crate::rate_limits::{LimitsExtension, RateLimits};
 
 impl AdapterBuilder {

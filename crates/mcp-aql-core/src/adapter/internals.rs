@@ -6,7 +6,8 @@ use http::Extensions;
 
 use super::{Adapter, Parts, Settings};
 use crate::caller::principal::Principal;
-use crate::introspection;
+use crate::execution::Executions;
+use crate::introspection::{self, Introspection};
 use crate::observe::call_tracer::CallTracer;
 use crate::observe::recorder::Recorder;
 use crate::operation::RegisteredOperation;
@@ -27,6 +28,21 @@ impl Adapter {
     /// Returns the values added to every call.
     pub fn extensions(&self) -> &Extensions {
         &self.extensions
+    }
+
+    /// Returns the rendered introspection.
+    pub fn introspection(&self) -> &Introspection {
+        &self.catalog.introspection
+    }
+
+    /// Returns the full entry of an operation as JSON.
+    pub fn operation_details(&self, operation: &str) -> Option<&str> {
+        introspection::Source::in_full(&*self.catalog, operation)
+    }
+
+    /// Returns the executions.
+    pub fn execution_table(&self) -> &Executions {
+        &self.inner.pipeline.executions
     }
 
     /// Returns the registered operations.
@@ -139,7 +155,7 @@ impl Adapter {
         further.push(Box::new(query));
         let entry = catalog.registry.entries.first_mut().unwrap();
         let introspect = &mut std::sync::Arc::get_mut(entry).unwrap().operation;
-        crate::introspection::publish(introspect, &catalog.introspection.further);
+        crate::operation::further_query::publish(introspect, &catalog.introspection.further);
         let catalog = std::sync::Arc::clone(&inner.pipeline.catalog);
         Self { inner: std::sync::Arc::new(inner), catalog, ..self }
     }

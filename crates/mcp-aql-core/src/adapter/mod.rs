@@ -3,12 +3,10 @@
 mod assemble;
 mod builder;
 mod builder_gates;
-mod command_line;
 mod config;
 mod entries;
 mod http_table;
 mod internals;
-mod parts;
 mod rebuild;
 mod serving;
 mod settings;
@@ -24,7 +22,6 @@ pub use builder::AdapterBuilder;
 #[cfg(any(test, feature = "test-util"))]
 pub use config::test_util as config_test_util;
 pub use http_table::HttpTable;
-pub(crate) use parts::Parts;
 pub use settings::{Settings, default_description_budget};
 
 use crate::call::Pipeline;
@@ -32,11 +29,14 @@ use crate::error::OperationError;
 use crate::error::build_error::BuildError;
 use crate::extension::Service;
 use crate::introspection::catalog::Catalog;
-use crate::operation::{CallScope, Context, OperationSpec};
+use crate::observe::audit::{AuditObserver, AuditSink};
+use crate::observe::observers::Observers;
+use crate::operation::{CallScope, Context, Handler, OperationSpec, StateMap};
 use crate::request::Arguments;
 use crate::response::{OperationResult, PendingReply, Reply};
 use crate::router::{Endpoint, EndpointMode, EndpointProfile};
-use crate::util::future::erased;
+use crate::store::StateStore;
+use crate::util::erased;
 
 /// An MCP-AQL adapter. It holds your operations, and handles validation, gates, executions and introspection for them.
 ///
@@ -88,6 +88,27 @@ struct AdapterState {
     values: Extensions,
     /// Work of extensions while the adapter serves clients.
     services: Vec<Box<dyn Service>>,
+}
+
+/// The values passed to the builder. An adapter keeps them, so that it can be built again with other settings.
+pub struct Parts {
+    /// Name of the adapter.
+    pub name: String,
+    pub(crate) version: String,
+    /// Instructions for models. They follow the general instructions.
+    pub instructions: Option<String>,
+    pub(crate) operations: Vec<(OperationSpec, Handler)>,
+    pub(crate) states: Arc<StateMap>,
+    /// Problems found by the builder.
+    pub(crate) problems: Vec<String>,
+    pub(crate) profiles: Vec<EndpointProfile>,
+    /// The author's store. With `None`, the adapter selects a suitable one.
+    pub(crate) store: Option<Arc<dyn StateStore>>,
+    pub(crate) audit_sinks: Vec<Arc<dyn AuditSink>>,
+    pub(crate) audit_observers: Vec<Arc<dyn AuditObserver>>,
+    pub(crate) observers: Observers,
+    /// Settings of the builder.
+    pub(crate) settings: Settings,
 }
 
 impl Adapter {

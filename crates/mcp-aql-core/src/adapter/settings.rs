@@ -14,7 +14,7 @@ use crate::execution::ExecutionOptions;
 use crate::execution::concurrency::Concurrency;
 use crate::extension::Extension;
 use crate::gatekeeper::GateSettings;
-use crate::observe::log_format::LogFormat;
+use crate::observe::logging::LogFormat;
 use crate::router::EndpointMode;
 use crate::util::clock::TimeSource;
 

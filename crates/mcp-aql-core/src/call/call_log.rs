@@ -7,7 +7,7 @@ use crate::caller::principal::Principal;
 use crate::error::OperationError;
 use crate::gatekeeper::GatedOperation;
 use crate::observe::call_event::{CallEvent, CallOutcome};
-use crate::observe::log_targets::{CALLS, logs_calls};
+use crate::observe::logging::{CALLS, logs_calls};
 use crate::operation::CallScope;
 use crate::store::chain;
 

@@ -18,7 +18,7 @@ use crate::operation::{
 };
 use crate::paging::{Page, PageRequest};
 use crate::request::Credentials;
-use crate::schema::argument::Argument;
+use crate::schema::Argument;
 use crate::schema::spec::LifecycleSpec;
 use crate::vocab::ReplyLimits;
 

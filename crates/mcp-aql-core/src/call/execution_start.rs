@@ -14,7 +14,7 @@ use crate::execution::{Begin, ExecutionRecord, NewExecution, Work};
 use crate::gatekeeper::GatedOperation;
 use crate::observe::redact::redacted;
 use crate::operation::{Call, Context, ExecutionContext, Outcome, Run};
-use crate::schema::argument::Argument;
+use crate::schema::Argument;
 use crate::schema::spec::LifecycleSpec;
 use crate::vocab::ReplyLimits;
 

@@ -36,7 +36,7 @@ use crate::request::{Content, Decoded, Refused, Request};
 use crate::response::Reply;
 use crate::router::Endpoint;
 use crate::services::Services;
-use crate::util::future::erased;
+use crate::util::erased;
 use crate::vocab::{ReplyForm, ReplyLimits};
 use decode::Undecoded;
 use observe::{Observation, within_span};

@@ -14,7 +14,7 @@ use crate::caller::call_origin::ActiveSpan;
 use crate::error::OperationError;
 use crate::observe::call_event::{CallEvent, CallOutcome};
 use crate::observe::call_tracer::{CallSpan, CallStart};
-use crate::observe::log_targets::logs_calls;
+use crate::observe::logging::logs_calls;
 use crate::observe::observers::Observers;
 use crate::operation::{Context, OperationSpec, Outcome};
 use crate::response::Reply;

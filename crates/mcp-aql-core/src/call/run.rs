@@ -11,10 +11,10 @@ use crate::call::validation::log_ignored_parameters;
 use crate::error::OperationError;
 use crate::error::warning::Warning;
 use crate::gatekeeper::GatedOperation;
-use crate::observe::log_targets::CALLS;
+use crate::observe::logging::CALLS;
 use crate::observe::redact::redacted;
 use crate::operation::{Call, Context, Handler, Outcome, Run, Usage, UsageRecorder};
-use crate::util::future::erased;
+use crate::util::erased;
 use crate::vocab::ReplyLimits;
 
 impl Pipeline {

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use crate::util::future::BoxFuture;
-use crate::util::sync::lock;
+use crate::util::BoxFuture;
+use crate::util::lock;
 
 /// Asks the user of the caller's client for permission to run a call.
 ///

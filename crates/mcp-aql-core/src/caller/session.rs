@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use tokio_util::sync::CancellationToken;
 
 use crate::caller::principal::Principal;
-use crate::util::sync::lock;
+use crate::util::lock;
 
 /// The connection of one client. It has an id of its own, and state that lives as long as the connection.
 ///

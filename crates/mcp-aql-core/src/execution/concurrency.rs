@@ -11,7 +11,7 @@ use tokio::sync::{RwLock, Semaphore};
 
 use crate::error::OperationError;
 use crate::operation::{Context, Outcome};
-use crate::util::future::{BoxFuture, erased};
+use crate::util::{BoxFuture, erased};
 
 /// Determines which calls may run at the same time. Introspection publishes it as `_protocol.concurrency`, and the
 /// adapter enforces it.

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::options::ExecutionOptions;
 use crate::error::OperationError;
-use crate::util::sync::lock;
+use crate::util::lock;
 
 /// Suggested delay before another attempt, in seconds. This is a guess, because the end of an execution is
 /// unpredictable.

@@ -11,7 +11,7 @@ use super::Core;
 use super::execution_store::RecordUpdate;
 use super::running::{RunningExecution, StopReason};
 use crate::util::clock::after;
-use crate::util::future::spawn;
+use crate::util::spawn;
 
 /// Number of leases renewed concurrently.
 const CONCURRENT_RENEWALS: usize = 16;

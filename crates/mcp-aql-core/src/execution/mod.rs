@@ -19,16 +19,12 @@ mod options;
 mod output;
 mod output_budget;
 mod payload;
-#[cfg(test)]
-mod properties;
 mod record;
 mod running;
 mod sensitive_params;
 mod state;
 mod status;
 mod task;
-#[cfg(test)]
-mod tests;
 mod wait;
 
 use std::ops::ControlFlow;
@@ -60,7 +56,7 @@ pub(crate) use task::{Begin, Work};
 use crate::caller::session::Session;
 use crate::services::Services;
 use crate::store::StoreError;
-use crate::util::future::spawn;
+use crate::util::spawn;
 
 /// Time for writes to the store when executions are ended, in addition to the grace period.
 const FINAL_WRITE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -395,3 +391,8 @@ impl Core {
         }
     }
 }
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;

@@ -12,7 +12,7 @@ use super::payload::Progress;
 use super::record::{ExecutionRecord, Ownership};
 use super::status::Status;
 use crate::caller::session::Session;
-use crate::util::sync::lock;
+use crate::util::lock;
 
 /// Why an execution should stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

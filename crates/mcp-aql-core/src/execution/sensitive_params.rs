@@ -12,7 +12,7 @@ use super::output_budget::OutputBudget;
 use super::record::ExecutionRecord;
 use super::status::Status;
 use crate::util::clock::after;
-use crate::util::sync::lock;
+use crate::util::lock;
 
 /// The sensitive parameters of executions, for retries in this process. They have the same limits as outputs in the
 /// store.

@@ -20,8 +20,8 @@ use super::status::Status;
 use crate::error::OperationError;
 use crate::operation::{Advance, ExecutionContext, ExecutionSink, Outcome, Payload, SUCCESS};
 use crate::store::StoreError;
-use crate::util::future::BoxFuture;
-use crate::util::sync::lock;
+use crate::util::BoxFuture;
+use crate::util::lock;
 
 /// Minimum time between two writes of progress to the store. Waiting callers in this process receive every report.
 const PROGRESS_WRITE_INTERVAL: Duration = Duration::from_millis(500);

@@ -8,7 +8,7 @@ use super::{GatedOperation, PermissionPlan, Trust};
 use crate::error::OperationError;
 use crate::operation::further_query::{FurtherQuery, IsShown};
 use crate::operation::{Handler, OperationSpec, RegisteredOperation};
-use crate::util::future::BoxFuture;
+use crate::util::BoxFuture;
 
 /// The danger of an operation as shown to callers. The names of the fields are defined in danger-levels §3.2.
 ///

@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use crate::caller::session::Session;
 use crate::error::OperationError;
 use crate::store::Change;
-use crate::util::future::BoxFuture;
+use crate::util::BoxFuture;
 
 /// Requests and stores approvals of calls by people, and supervises the agents of sessions. The safety loop implements
 /// it.

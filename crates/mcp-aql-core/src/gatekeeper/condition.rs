@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::caller::principal::Principal;
-use crate::schema::argument::Argument;
+use crate::schema::Argument;
 use crate::schema::constraint::Bound;
 
 /// Limits a policy to some calls, by a parameter or by the authenticated caller. Add it with

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::observe::redact::{masked, shows};
 use crate::operation::{Parameter, RegisteredOperation};
-use crate::schema::argument::Argument;
+use crate::schema::Argument;
 use crate::schema::shape::Shapes;
 
 /// Maximum number of characters of a value in a message.

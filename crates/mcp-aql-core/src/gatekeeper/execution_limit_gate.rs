@@ -8,7 +8,7 @@ use super::request::GateRequest;
 use crate::error::OperationError;
 use crate::operation::RegisteredOperation;
 use crate::services::Services;
-use crate::util::future::BoxFuture;
+use crate::util::BoxFuture;
 
 /// Rejects calls that would start an execution beyond the limit. It runs before later gates consume tokens and limits.
 pub(super) struct ExecutionLimitGate {

@@ -4,7 +4,7 @@ use super::{GateRequest, PermissionPlan};
 use crate::error::OperationError;
 use crate::operation::RegisteredOperation;
 use crate::store::Change;
-use crate::util::future::BoxFuture;
+use crate::util::BoxFuture;
 
 /// The position of a gate in the order of all gates. A call only reaches a gate if all earlier gates have admitted it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -33,7 +33,7 @@ use futures_util::future::Either;
 use crate::error::OperationError;
 use crate::gatekeeper::approvals::Approvals;
 use crate::services::Services;
-use crate::util::future::erased;
+use crate::util::erased;
 use confirmation::ConfirmationGate;
 pub(crate) use confirmation::user::USER_ANSWER;
 use execution_limit_gate::ExecutionLimitGate;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::schema::argument::Argument;
+use crate::schema::Argument;
 use crate::vocab::digest;
 
 /// Returns the SHA-256 hash of a call's arguments, in hexadecimal. The order of the arguments, and of members in

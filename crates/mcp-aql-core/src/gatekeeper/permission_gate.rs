@@ -11,7 +11,7 @@ use super::request::GateRequest;
 use crate::error::OperationError;
 use crate::operation::{Handler, RegisteredOperation};
 use crate::services::Services;
-use crate::util::future::BoxFuture;
+use crate::util::BoxFuture;
 
 /// Rejects calls forbidden by the adapter's trust level or by a policy, and audits the calls it admits.
 pub(super) struct PermissionGate {

@@ -8,7 +8,7 @@ use super::trust_matrix::{TrustDecision, least_trust, trust_decision};
 use super::{GateSettings, Trust};
 use crate::caller::principal::Principal;
 use crate::operation::OperationSpec;
-use crate::schema::argument::Argument;
+use crate::schema::Argument;
 
 /// The permission of an operation's calls by trust, danger and policies, prepared when the adapter is built.
 #[derive(Debug, Clone)]

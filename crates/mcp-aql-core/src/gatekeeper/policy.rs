@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::condition::{Condition, ConditionTable};
 use crate::caller::principal::Principal;
-use crate::schema::argument::Argument;
+use crate::schema::Argument;
 
 /// The effect of a policy on calls, in ascending order of strictness.
 ///

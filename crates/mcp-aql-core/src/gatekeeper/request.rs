@@ -20,7 +20,7 @@ use crate::operation::{
     Call, Context, ExecutionCall, Handler, Preview, RegisteredOperation, StateMap,
 };
 use crate::request::Credentials;
-use crate::schema::argument::Argument;
+use crate::schema::Argument;
 use crate::schema::shape::Shapes;
 use crate::vocab::digest;
 

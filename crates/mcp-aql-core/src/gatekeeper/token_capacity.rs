@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use chrono::{DateTime, Utc};
 
-use crate::util::sync::lock;
+use crate::util::lock;
 
 /// Maximum number of tokens, including used ones. It allows 60 tokens per second during their lifetime of five minutes.
 /// A record has at most 3 KB, so all records need at most 60 MB.

@@ -18,8 +18,8 @@ use crate::services::Services;
 use crate::store::StateStore as _;
 use crate::util::clock;
 use crate::util::clock::{later, whole_seconds};
-use crate::util::future::spawn;
-use crate::util::sync::lock;
+use crate::util::lock;
+use crate::util::spawn;
 
 /// Default number of tokens that a session, or all callers without a session together, may request per minute
 /// (REQ-TOK-17).

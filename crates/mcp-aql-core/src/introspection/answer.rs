@@ -16,7 +16,7 @@ use crate::error::OperationError;
 use crate::operation::further_query::FurtherQueries;
 use crate::operation::{Outcome, Payload, SUCCESS};
 use crate::paging::{CursorKey, PageRequest};
-use crate::schema::argument::Argument;
+use crate::schema::Argument;
 use crate::schema::shape::Members;
 use crate::text::clean;
 

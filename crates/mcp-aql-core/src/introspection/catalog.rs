@@ -10,7 +10,7 @@ use crate::introspection::{self, Introspection, Source};
 use crate::operation::further_query::FurtherQueries;
 use crate::router::{EndpointMode, Registry};
 use crate::schema::shape::{Members, Shapes};
-use crate::util::sync::lock;
+use crate::util::lock;
 
 /// The operations of an adapter, the shapes of their types, and their descriptions. It does not change after the
 /// adapter is built.

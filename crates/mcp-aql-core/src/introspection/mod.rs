@@ -6,7 +6,6 @@ mod answer;
 mod brief;
 pub(crate) mod catalog;
 mod example;
-mod further_query;
 mod json_schema;
 mod object_forms;
 mod operations;
@@ -23,7 +22,6 @@ mod uncarried;
 pub(crate) use answer::{Introspection, ListedOperation, ListedType, Source};
 pub(crate) use brief::signature;
 pub(crate) use example::{other_than_text_keys, repeats_the_table, sample_params};
-pub(crate) use further_query::publish;
 pub(crate) use operations::{
     description_with_parameters, details, list_entry, list_entry_in_brief, summary,
 };

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::error::OperationError;
 use crate::operation::further_query::FurtherQuery;
 use crate::paging::CURSOR_CONTROLS;
-use crate::schema::argument::Argument;
+use crate::schema::Argument;
 
 /// The parameters of `introspect`. Absent parameters are `None` or empty.
 ///

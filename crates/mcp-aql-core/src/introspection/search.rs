@@ -5,7 +5,7 @@ use mcp_aql_rank::operations::OperationDocument;
 
 use crate::error::OperationError;
 use crate::operation::RegisteredOperation;
-use crate::schema::argument::Argument;
+use crate::schema::Argument;
 use crate::schema::shape::{Kind, Rest, Shape, Shapes};
 use crate::text::clean;
 

@@ -28,9 +28,9 @@ use serde_json::Value;
 
 pub(crate) use self::file::AuditFile;
 use crate::store::{Change, Expected, MonitoredStore, NewRecord, Ready, StateStore, StoreError};
+use crate::util::BoxFuture;
 use crate::util::clock::{TimeSource, later};
-use crate::util::future::BoxFuture;
-use crate::util::sync::lock;
+use crate::util::lock;
 
 /// The outcomes defined by REQ-GATE-09.
 const GATE_RESULTS: [&str; 3] = ["allowed", "denied", "confirmed"];

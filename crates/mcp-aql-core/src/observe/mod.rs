@@ -3,8 +3,7 @@
 pub mod audit;
 pub(crate) mod call_event;
 pub(crate) mod call_tracer;
-pub(crate) mod log_format;
-pub(crate) mod log_targets;
+pub(crate) mod logging;
 pub(crate) mod observers;
 pub(crate) mod recorder;
 pub(crate) mod redact;

@@ -10,7 +10,7 @@ use crate::caller::session::Session;
 use crate::observe::audit::{AuditEntry, AuditObserver, Confirmation};
 use crate::observe::call_event::CallEvent;
 use crate::store::{Change, Record, StateStore, StoreError};
-use crate::util::future::BoxFuture;
+use crate::util::BoxFuture;
 
 /// Receives measurements of an adapter. Implement it to export metrics. Without a recorder, nothing is measured for
 /// it.

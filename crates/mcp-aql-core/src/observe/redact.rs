@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use crate::operation::Parameter;
-use crate::schema::argument::Argument;
+use crate::schema::Argument;
 use crate::schema::shape::{Kind, Shape, Shapes};
 
 /// Returns the arguments of a call for the log, with sensitive values masked:

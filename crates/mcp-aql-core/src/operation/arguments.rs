@@ -10,7 +10,7 @@ use super::{
     StateMap,
 };
 use crate::error::OperationError;
-use crate::schema::argument::Argument;
+use crate::schema::Argument;
 use crate::schema::spec::{ParameterType, SharedState};
 use crate::vocab::ReplyLimits;
 

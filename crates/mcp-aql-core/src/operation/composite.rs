@@ -13,7 +13,7 @@ use crate::caller::principal::Principal;
 use crate::error::OperationError;
 use crate::error::warning::{LateWarning, Warning};
 use crate::paging::CursorKey;
-use crate::schema::argument::Argument;
+use crate::schema::Argument;
 use crate::schema::shape::Members;
 
 /// Defines a composite argument in an operation's table, for example a `CollectionQuery`.

@@ -13,8 +13,8 @@ use crate::caller::principal::Principal;
 use crate::caller::session::Session;
 use crate::error::OperationError;
 use crate::error::warning::{Warning, Warnings};
-use crate::util::future::BoxFuture;
-use crate::util::sync::lock;
+use crate::util::BoxFuture;
+use crate::util::lock;
 use crate::vocab::digest;
 
 /// The context of a call. Use it to learn who is calling, to react to cancellation, to report progress and to add

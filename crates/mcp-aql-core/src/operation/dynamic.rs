@@ -12,8 +12,8 @@ use super::{
 };
 use crate::error::OperationError;
 use crate::schema::spec::{DangerSpec, DefaultSpec, ParameterSpec, ReturnsSpec};
-use crate::util::future::BoxFuture;
-use crate::util::sync::lock;
+use crate::util::BoxFuture;
+use crate::util::lock;
 
 /// An operation only known at run time. It can come from a file, from an API description, or from another server.
 /// Register it with [`AdapterBuilder::dynamic_operation`](crate::AdapterBuilder::dynamic_operation).

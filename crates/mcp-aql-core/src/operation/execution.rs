@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::warning::{Warning, Warnings};
-use crate::util::future::BoxFuture;
-use crate::util::sync::lock;
+use crate::util::BoxFuture;
+use crate::util::lock;
 
 /// The execution of a long-running operation. Use it to read the execution's id, to react to cancellation and to
 /// report progress.

@@ -9,7 +9,7 @@ pub use crate::macros::CreateInput;
 
 use crate::error::OperationError;
 use crate::operation::{Call, ParamGroup};
-use crate::schema::argument::Argument;
+use crate::schema::Argument;
 use crate::schema::spec::ParameterSpec;
 use crate::vocab::json_type;
 

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::caller::principal::Principal;
 use crate::error::OperationError;
-use crate::util::future::BoxFuture;
+use crate::util::BoxFuture;
 
 /// A registered operation: its table, prepared for validation and calls.
 pub struct RegisteredOperation {

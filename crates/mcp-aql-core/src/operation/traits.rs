@@ -4,7 +4,7 @@ use super::{Call, Outcome, Preview};
 use super::{ExampleSpec, OperationSpec};
 use crate::error::OperationError;
 use crate::schema::spec::{DangerSpec, ParameterSpec};
-use crate::util::future::BoxFuture;
+use crate::util::BoxFuture;
 
 /// An operation of a receiver `S`: its table and its function.
 pub struct OperationEntry<S: ?Sized + 'static> {

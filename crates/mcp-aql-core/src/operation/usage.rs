@@ -1,7 +1,7 @@
 //! The usage of wrapped APIs, as reported by operations.
 
 use crate::error::OperationError;
-use crate::util::future::BoxFuture;
+use crate::util::BoxFuture;
 
 /// The usage of a wrapped API by a call. An operation [reports](super::Context::report_usage) it, and quotas count
 /// it.

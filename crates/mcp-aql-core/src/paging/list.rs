@@ -11,7 +11,7 @@ use super::page::RowCursors;
 use super::page_info::PageInfo;
 use crate::error::OperationError;
 use crate::error::warning::Warning;
-use crate::schema::argument::Argument;
+use crate::schema::Argument;
 
 /// The page sizes of a list (REQ-PAG-08).
 #[derive(Debug, Clone, Copy)]

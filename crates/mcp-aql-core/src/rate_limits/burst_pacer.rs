@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::declaration::ApiLimit;
 use crate::util::clock::TimeSource;
-use crate::util::sync::lock;
+use crate::util::lock;
 
 /// Allows an initial burst, and spreads all further calls evenly over the window of the limit.
 ///

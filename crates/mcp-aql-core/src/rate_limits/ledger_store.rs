@@ -12,8 +12,8 @@ use super::ledger::Ledger;
 use crate::error::OperationError;
 use crate::services::Services;
 use crate::store::{Change, Expected, NewRecord, Record, StoreError, operation_error};
-use crate::util::future::BoxFuture;
-use crate::util::sync::lock;
+use crate::util::BoxFuture;
+use crate::util::lock;
 
 /// Collection of the store that holds the ledgers, with one record for each adapter.
 pub(super) const COLLECTION: &str = "limits";

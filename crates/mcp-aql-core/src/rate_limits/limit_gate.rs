@@ -17,7 +17,7 @@ use crate::gatekeeper::{
 use crate::observe::audit::AuditEntry;
 use crate::operation::{Handler, RegisteredOperation};
 use crate::store::Change;
-use crate::util::future::BoxFuture;
+use crate::util::BoxFuture;
 
 /// Counts the calls admitted by all gates, and rejects those that exceed a limit or a quota (REQ-RATE-01).
 pub(crate) struct LimitGate {

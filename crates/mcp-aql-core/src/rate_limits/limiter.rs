@@ -17,8 +17,8 @@ use crate::observe::audit::{Audit, AuditEntry};
 use crate::operation::{UpstreamMemory, Usage, UsageRecorder};
 use crate::services::Services;
 use crate::store::StateStore as _;
-use crate::util::future::BoxFuture;
-use crate::util::sync::lock;
+use crate::util::BoxFuture;
+use crate::util::lock;
 
 /// Assumed time until an API resets its limit, if neither the API nor a declaration states it.
 const DEFAULT_BLOCK_MICROS: Micros = 60 * 1_000_000;

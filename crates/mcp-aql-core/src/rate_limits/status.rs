@@ -12,8 +12,8 @@ use super::limiter::Limiter;
 use super::rules::{LimitRule, LimitRules, QuotaRule, QuotaState};
 use crate::error::OperationError;
 use crate::operation::further_query::{FurtherQuery, IsShown};
+use crate::util::BoxFuture;
 use crate::util::clock;
-use crate::util::future::BoxFuture;
 
 /// Answers `introspect` with `query` = `quota_status`: the state of all limits and quotas (REQ-RATE-08).
 pub(crate) struct QuotaStatus(pub(crate) Arc<Limiter>);

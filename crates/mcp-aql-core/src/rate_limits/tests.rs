@@ -513,7 +513,7 @@ async fn nobody_waits_for_a_call_that_is_not_polled_any_more() {
     for polls in 1..3 {
         let mut asleep = Box::pin(adapter.call("list_rooms", json!({})));
         for _ in 0..polls {
-            assert!(crate::util::future::poll_once(&mut asleep).await.is_pending(), "{polls}");
+            assert!(crate::util::poll_once(&mut asleep).await.is_pending(), "{polls}");
         }
         let other = adapter.call("list_rooms", json!({}));
         let other = tokio::time::timeout(std::time::Duration::from_secs(60), other).await;
@@ -531,7 +531,7 @@ async fn a_call_that_is_given_up_keeps_no_store_open() {
         let adapter = adapter(limits, &clock, store.clone(), &ran);
         let mut asleep = Box::pin(adapter.call("list_rooms", json!({})));
         for _ in 0..polls {
-            assert!(crate::util::future::poll_once(&mut asleep).await.is_pending(), "{polls}");
+            assert!(crate::util::poll_once(&mut asleep).await.is_pending(), "{polls}");
         }
         drop(asleep);
         drop(adapter);
@@ -575,7 +575,7 @@ async fn a_call_that_is_given_up_keeps_nobody_from_the_store() {
     for polls in 1..3 {
         let mut asleep = Box::pin(adapter.call("list_rooms", json!({})));
         for _ in 0..polls {
-            assert!(crate::util::future::poll_once(&mut asleep).await.is_pending(), "{polls}");
+            assert!(crate::util::poll_once(&mut asleep).await.is_pending(), "{polls}");
         }
         assert!(connection.try_lock().is_err(), "{polls}");
         drop(asleep);

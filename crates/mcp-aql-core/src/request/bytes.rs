@@ -3,8 +3,7 @@
 use mcp_aql_protocol::ErrorCode;
 use mcp_aql_protocol::SizeLimits;
 
-use super::encoding_error::invalid_encoding;
-use super::json_reader::{self, ParsedObject};
+use super::json_reader::{self, ParsedObject, invalid_encoding};
 use super::limits::{PARSED_DEPTH, too_large};
 use crate::error::OperationError;
 use crate::vocab::json_type;

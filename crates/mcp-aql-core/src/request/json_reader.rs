@@ -6,10 +6,10 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 
+use mcp_aql_protocol::ErrorCode;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::encoding_error::invalid_encoding;
 use super::json_tokens::{JsonTokens, lone_surrogate, readable};
 use crate::error::OperationError;
 use crate::schema::shape::Path;
@@ -282,6 +282,17 @@ fn keeps_digits(text: &str, nearest: f64) -> bool {
     let written = format!("{:.*e}", digits.len() - 1, nearest.abs());
     let written = written.split('e').next().unwrap_or_default();
     written.chars().filter(char::is_ascii_digit).eq(digits.chars())
+}
+
+/// Returns the error for a request with invalid UTF-8. `byte_offset` is the position of the first invalid byte.
+pub fn invalid_encoding(byte_offset: usize) -> OperationError {
+    OperationError::new(
+        ErrorCode::ValidationInvalidEncoding,
+        format!(
+            "Invalid character encoding in request: byte {byte_offset} starts no UTF-8 character"
+        ),
+    )
+    .with_detail("byte_offset", byte_offset)
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
-//! Holds the parameters of a call.
+//! The parameters of a call, also those sent as JSON strings.
 
 use std::borrow::Cow;
 
+use mcp_aql_protocol::SizeLimits;
 use serde_json::{Map, Value};
 
 use super::json_reader::read_value;
+use super::limits::parameter_fits;
 
 /// Number of parameters for which memory is reserved.
 const USUAL_PARAMETERS: usize = 6;
@@ -82,7 +84,7 @@ impl<'a> IntoIterator for Params<'a> {
 }
 
 /// Parses a value that the scanner has accepted. Returns `None` if the value repeats a member.
-pub(super) fn read_scanned(name: &str, text: &str) -> Option<Value> {
+fn read_scanned(name: &str, text: &str) -> Option<Value> {
     match text.as_bytes() {
         [b'{' | b'[', ..] => {
             let (value, losses) = read_value(text, Some(name)).ok()?;
@@ -98,5 +100,37 @@ pub(super) fn read_scanned(name: &str, text: &str) -> Option<Value> {
             text.parse::<u64>().ok().map(Value::from)
         }
         _ => serde_json::from_str(text).ok(),
+    }
+}
+
+/// Returns the object or list contained as JSON in a string. Returns `None` if it exceeds the limits or repeats a
+/// member.
+///
+/// ```text
+/// "[1, 2]"  →  [1, 2]
+/// "urgent"  →  None
+/// ```
+pub(crate) fn json_in_text(value: &Value, limits: &SizeLimits) -> Option<Value> {
+    let text = value.as_str()?.trim();
+    let read = text.starts_with(['{', '[']).then(|| read_scanned("", text)).flatten();
+    read.filter(|value| parameter_fits(value, limits))
+}
+
+/// Replaces the `params` and `operations` of a request, and the `params` of its items, if they are JSON strings.
+pub(crate) fn read_texts(members: &mut Map<String, Value>, limits: &SizeLimits) {
+    read_member(members, "params", limits);
+    read_member(members, "operations", limits);
+    if let Some(Value::Array(items)) = members.get_mut("operations") {
+        for item in items.iter_mut().filter_map(Value::as_object_mut) {
+            read_member(item, "params", limits);
+        }
+    }
+}
+
+fn read_member(members: &mut Map<String, Value>, name: &str, limits: &SizeLimits) {
+    if let Some(value) = members.get_mut(name)
+        && let Some(read) = json_in_text(value, limits)
+    {
+        *value = read;
     }
 }

@@ -10,7 +10,7 @@ use crate::error::OperationError;
 use crate::error::warning::Warning;
 use crate::operation::Payload;
 use crate::request::write_json;
-use crate::util::future::BoxFuture;
+use crate::util::BoxFuture;
 use crate::vocab::{ReplyForm, ReplyLimits};
 
 /// The reply to a call, as JSON. A transport sends it to the client.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use crate::caller::session::Session;
-use crate::util::sync::lock;
+use crate::util::lock;
 
 /// Maximum time that closing a connection, or exiting, waits for this work.
 const SESSION_END_TIMEOUT: Duration = Duration::from_secs(10);
@@ -97,7 +97,7 @@ mod tests {
         let waiting = ends.completed();
         tokio::pin!(waiting);
         for one in work {
-            assert!(crate::util::future::poll_once(&mut waiting).await.is_pending());
+            assert!(crate::util::poll_once(&mut waiting).await.is_pending());
             drop(one);
         }
         waiting.await;

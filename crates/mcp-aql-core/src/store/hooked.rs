@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::{Change, MemoryState, Record, StateStore, StoreError};
-use crate::util::future::BoxFuture;
+use crate::util::BoxFuture;
 
 /// The kinds of access to a [`Hooked`] store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use std::sync::{Mutex, MutexGuard};
 use chrono::{DateTime, Utc};
 
 use super::{Change, Expected, Record, StateStore, StoreError};
-use crate::util::future::BoxFuture;
-use crate::util::sync::lock;
+use crate::util::BoxFuture;
+use crate::util::lock;
 
 /// Keeps records in memory until the process ends. This is the default store of an adapter. If you need records that
 /// survive a restart, choose another store from the table in the module [`store`](crate::store).

@@ -59,7 +59,7 @@ pub use memory::MemoryState;
 pub(crate) use monitored::{MonitoredStore, chain};
 
 use self::monitored::LoggedError;
-use crate::util::future::BoxFuture;
+use crate::util::BoxFuture;
 
 /// Set once the store is prepared. All users of the store share it.
 pub(crate) type Ready = tokio::sync::OnceCell<()>;

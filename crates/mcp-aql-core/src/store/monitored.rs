@@ -12,8 +12,8 @@ use chrono::{DateTime, Utc};
 use tokio::time::Instant;
 
 use super::{Change, Record, StateStore, StoreError};
-use crate::util::future::BoxFuture;
-use crate::util::sync::lock;
+use crate::util::BoxFuture;
+use crate::util::lock;
 
 /// Minimum time between two log lines about one outage.
 const REPORT_INTERVAL: Duration = Duration::from_secs(60);

@@ -1,12 +1,11 @@
 //! Identifiers, limits and names for all other modules. This module depends on none of them.
 
-mod json_type;
 mod quote;
 mod reply_limits;
 
 use hmac_sha256::Hash;
+use serde_json::Value;
 
-pub use json_type::json_type;
 pub(crate) use quote::count_escapes;
 pub use quote::quote;
 pub(crate) use reply_limits::ReplyForm;
@@ -37,4 +36,16 @@ pub fn new_id(prefix: &str) -> String {
     // The high half contains the constant version bits, so the low half is mixed in.
     let (_, low) = uuid::Uuid::new_v4().as_u64_pair();
     format!("{prefix}-{:016x}", high ^ low.rotate_left(17))
+}
+
+/// Returns the type of a JSON value, as the protocol's messages name it.
+pub fn json_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
 }

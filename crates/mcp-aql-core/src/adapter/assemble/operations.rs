@@ -19,7 +19,7 @@ use crate::extension::{ExtensionOperation, StartedExtension};
 use crate::gatekeeper::{self, GatedOperation, OperationGates, PermissionPlan};
 use crate::introspection::catalog::Description;
 use crate::introspection::{self, TypeRegistry};
-use crate::operation::further_query::FurtherQueries;
+use crate::operation::further_query::{self, FurtherQueries};
 use crate::operation::{Composites, DataKey, Handler, OperationSpec, Plain, RegisteredOperation};
 use crate::router::{EndpointProfile, Entry, Family};
 use crate::schema::shape::{Compiler, Members, Shapes};
@@ -136,7 +136,7 @@ impl OperationSet {
     /// Adds the queries of extensions to the table of `introspect`, and describes its result.
     pub(super) fn publish(&mut self, queries: &FurtherQueries) {
         if let Some(introspect) = self.entries.first_mut() {
-            introspection::publish(&mut introspect.operation, queries);
+            further_query::publish(&mut introspect.operation, queries);
         }
         returns_of_introspect(self.returns.first_mut(), queries);
     }

@@ -12,7 +12,7 @@ use crate::config::file_access::read_settings;
 use crate::config::setting::{ConfigSources, SettingSource};
 use crate::extension::Extension;
 use crate::gatekeeper::GateTable;
-use crate::observe::log_format::LogFormat;
+use crate::observe::logging::LogFormat;
 
 /// The content of a configuration file.
 pub(super) struct ConfigFile {

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::camel_case;
 use crate::operation::{NestedName, Parameter, RegisteredOperation};
-use crate::schema::argument::Argument;
+use crate::schema::Argument;
 use crate::schema::shape::{Fault, FaultKind, Hint, Shapes, places};
 use crate::text::clean;
 

@@ -14,7 +14,7 @@ use crate::error::OperationError;
 use crate::error::warning::Warning;
 use crate::operation::{CompositeValues, Parameter, RegisteredOperation};
 use crate::request::{Params, json_in_text};
-use crate::schema::argument::Argument;
+use crate::schema::Argument;
 use crate::schema::shape::{FaultKind, Faults, Path, Shapes};
 use errors::{
     FurtherFaults, MAX_SHOWN_NAMES, is_type_fault, missing_error, nested_unknown_error,

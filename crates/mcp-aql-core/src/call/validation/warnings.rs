@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::error::warning::{Deprecation, Severity, Warning};
-use crate::observe::log_targets::CALLS;
+use crate::observe::logging::CALLS;
 use crate::operation::{Parameter, RegisteredOperation};
 use crate::schema::spec::{InputSpec, Merge};
 use crate::text::clean;

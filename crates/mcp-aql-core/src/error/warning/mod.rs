@@ -1,16 +1,15 @@
 //! Warnings in successful replies.
 
 mod deprecation;
-mod late;
 
 use std::borrow::Cow;
+use std::fmt;
 
 use chrono::NaiveDate;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 pub use deprecation::Deprecation;
-pub use late::LateWarning;
 
 /// A condition that did not stop the operation but may concern the caller. Add it to a reply with
 /// [`Context::warn`](crate::Context::warn).
@@ -33,6 +32,17 @@ pub struct Warning {
     severity: Option<Severity>,
     #[serde(skip_serializing_if = "Map::is_empty")]
     details: Map<String, Value>,
+}
+
+/// A warning only known after the reply was written, for example about paths that no row has.
+pub trait LateWarning: fmt::Debug + Send + Sync {
+    /// Returns the warning, or `None` if the reply gives no reason for one.
+    fn warning(&self) -> Option<Warning>;
+
+    /// Returns `true` if writing the reply can still cause the warning. A reply without warnings is written faster.
+    fn is_possible(&self) -> bool {
+        true
+    }
 }
 
 /// The urgency of a warning. More urgent values are smaller, so that sorting puts them first (REQ-WRN-04).

@@ -22,8 +22,8 @@ use crate::gatekeeper::approvals::{ApprovalRequest, Approvals};
 use crate::observe::redact::redacted;
 use crate::operation::{Preview, RegisteredOperation};
 use crate::services::Services;
+use crate::util::BoxFuture;
 use crate::util::clock;
-use crate::util::future::BoxFuture;
 use ticket::{ConfirmationTicket, Proof};
 
 /// Requires a confirmation for calls if trust, danger or policies demand one.

@@ -9,7 +9,7 @@ use crate::error::OperationError;
 use crate::gatekeeper::approvals::{ApprovalClaim, Approvals};
 use crate::observe::audit::{ConfirmationStep, ConfirmedBy};
 use crate::store::Change;
-use crate::util::future::BoxFuture;
+use crate::util::BoxFuture;
 
 /// A confirmation to be consumed before the call runs (REQ-TOK-07, REQ-TOK-10).
 pub(super) struct ConfirmationTicket<'a> {

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use super::AuditSink;
 use super::file_identity::{FileIdentity, is_deleted};
 use crate::config::file_access::{SettingPath, open_regular, private_file};
-use crate::util::future::BoxFuture;
+use crate::util::BoxFuture;
 
 /// An append-only file. A separate thread writes it, so that a slow disk does not block the threads of the runtime.
 /// They block only if [`MAX_QUEUED_LINES`](Self::MAX_QUEUED_LINES) lines are already queued. An append completes once

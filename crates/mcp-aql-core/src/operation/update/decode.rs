@@ -4,8 +4,7 @@ use mcp_aql_protocol::ErrorCode;
 use mcp_aql_protocol::probable_parameter;
 use serde_json::{Map, Value};
 
-use super::erased_patch::ErasedPatch;
-use super::{InputPath, UpdateInput};
+use super::{ErasedPatch, InputPath, UpdateInput};
 use crate::error::OperationError;
 use crate::schema::spec::InputSpec;
 

@@ -1,10 +1,12 @@
-//! A field that an UPDATE operation may change.
+//! The fields that an UPDATE operation may change, and their table entries.
 
-use super::UpdateInput;
+use serde_json::Value;
+
 use super::rule::{ErasedAccessor, FieldAccessor, Rule};
+use super::{InputPath, UpdateInput};
 use crate::error::warning::Deprecation;
 use crate::schema::constraint::Constraint;
-use crate::schema::spec::InputFieldSpec;
+use crate::schema::spec::{InputFieldSpec, MapValueSpec, ParameterSpec};
 
 /// An updatable field of the resource `T`: its table entry and its accessor.
 pub struct UpdateField<T: 'static> {
@@ -48,6 +50,28 @@ impl<T: 'static> UpdateField<T> {
     pub const fn allow_replace(mut self) -> Self {
         self.spec.allow_replace = true;
         self
+    }
+}
+
+impl InputFieldSpec {
+    /// Describes a field of type `V` with the merge rule `R`.
+    pub const fn of<V, R: Rule<V>>(name: &'static str, description: &'static str) -> Self {
+        let mut parameter = ParameterSpec::optional::<()>(name, description);
+        parameter.schema = R::SCHEMA;
+        parameter.rejection = rejection::<V, R>;
+        Self { parameter, removable: R::REMOVABLE, merge: R::MERGE, allow_replace: false }
+    }
+}
+
+/// Returns the error of the field's type about a change.
+fn rejection<V, R: Rule<V>>(change: &Value) -> Option<String> {
+    R::decode(change, &InputPath::ROOT).err().map(|error| error.message().to_owned())
+}
+
+impl MapValueSpec {
+    /// Describes values of type `V` with the merge rule `R`.
+    pub const fn of<V, R: Rule<V>>() -> Self {
+        Self { schema: R::SCHEMA, merge: R::MERGE }
     }
 }
 

@@ -116,7 +116,7 @@ mod tests {
     fn a_call_may_leave_it_out() {
         // REQ-CON-03
         for (value, expected) in [(None, None), (Some(serde_json::json!(3)), Some(3))] {
-            let argument = crate::schema::argument::Argument { name: "if_match", value };
+            let argument = crate::schema::Argument { name: "if_match", value };
             let mut call = Call::of_arguments(vec![argument]);
             let if_match = IfMatch::<u64>::decode(&mut call).unwrap();
             assert_eq!(if_match.expected().copied(), expected);

@@ -139,13 +139,34 @@ pub(super) fn object_in(target: &mut Value) -> Option<&mut Map<String, Value>> {
     target.as_object_mut()
 }
 
+/// Returns the members of a value. Decoding has already checked that it is an object.
+pub(super) fn into_members(mut value: Value) -> Map<String, Value> {
+    object_in(&mut value).map(std::mem::take).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    use super::super::tests::any_json;
     use super::*;
+
+    /// Generates JSON of a few levels. Its keys often collide.
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            (0..3_i32).prop_map(Value::from),
+            "[xy]{0,2}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 24, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+                prop::collection::btree_map("[a-d]", inner, 0..4)
+                    .prop_map(|members| Value::Object(Map::from_iter(members))),
+            ]
+        })
+    }
 
     #[test]
     fn merges_as_the_rfcs_examples() {

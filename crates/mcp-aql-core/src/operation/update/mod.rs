@@ -20,13 +20,11 @@
 
 mod change;
 mod decode;
-mod erased_patch;
 mod field;
 mod if_match;
 mod json;
 mod path;
 pub mod rule;
-mod rule_spec;
 
 pub use change::{FieldChange, Update};
 pub use field::{UpdateField, field_specs};
@@ -36,6 +34,8 @@ pub use path::InputPath;
 pub use rule::FieldAccessor;
 
 pub use crate::schema::spec::{InputFieldSpec, InputSpec, MapValueSpec, Merge};
+
+use serde_json::Value;
 
 use crate::error::OperationError;
 use crate::operation::Call;
@@ -100,6 +100,12 @@ pub trait UpdateInput: schemars::JsonSchema + Sized + 'static {
     const INPUT: InputSpec;
 }
 
+/// A decoded change of one field of `T`.
+pub(super) trait ErasedPatch<T>: Send + Sync {
+    fn apply(self: Box<Self>, value: Value, target: &mut T);
+    fn boxed_clone(&self) -> Box<dyn ErasedPatch<T>>;
+}
+
 impl Call {
     /// Returns the `input` of an UPDATE operation.
     ///
@@ -111,6 +117,3 @@ impl Call {
         Update::decode(argument.value.unwrap_or_default())
     }
 }
-
-#[cfg(test)]
-mod tests;

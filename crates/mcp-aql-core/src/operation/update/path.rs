@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde_json::{Map, Value};
+
 use crate::error::OperationError;
 
 /// Maximum depth of `input`. Requests are nested less deeply (at most 64 levels, REQ-ENC-12). A deeper value was
@@ -51,8 +53,20 @@ impl<'a> InputPath<'a> {
         )
     }
 
+    /// Returns the members of the value at this path, or an error if it is not an object.
+    pub(super) fn members<'v>(
+        &self,
+        value: &'v Value,
+    ) -> Result<&'v Map<String, Value>, OperationError> {
+        match value {
+            Value::Object(members) => Ok(members),
+            Value::Null => Err(self.not_removable()),
+            other => Err(self.not_an_object(other)),
+        }
+    }
+
     /// Creates the error for a value of the wrong JSON type.
-    pub(super) fn not_an_object(&self, value: &serde_json::Value) -> OperationError {
+    pub(super) fn not_an_object(&self, value: &Value) -> OperationError {
         OperationError::invalid_type(&self.to_string(), "object", crate::vocab::json_type(value))
     }
 

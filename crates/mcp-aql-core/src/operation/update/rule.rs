@@ -19,14 +19,12 @@ use std::marker::PhantomData;
 
 use serde_json::Value;
 
-use super::InputPath;
-use super::erased_patch::ErasedPatch;
+use super::{ErasedPatch, InputPath};
 use crate::error::OperationError;
 use crate::schema::spec::{Merge, SchemaFn};
 
 mod leaf;
 mod map;
-mod members;
 mod probe;
 mod wrapper;
 

@@ -4,8 +4,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::schema::SchemaFn;
-use super::unused::Unused;
+use super::{SchemaFn, Unused};
 use crate::error::warning::Deprecation;
 use crate::schema::constraint::Constraint;
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 
-use super::schema::SchemaFn;
+use super::SchemaFn;
 
 /// The type of a result, for introspection.
 #[derive(Debug, Clone, Copy)]

@@ -4,12 +4,11 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::members::{into_members, members};
 use super::probe::{JSON, JSON_OBJECT, MAP, NESTED, OPTION, REPLACE};
 use super::{CreateRule, Keys, MapLike, Opt, Rule};
 use crate::error::OperationError;
 use crate::operation::update::decode::Changes;
-use crate::operation::update::json::{merge_json, merge_map, without_nulls};
+use crate::operation::update::json::{into_members, merge_json, merge_map, without_nulls};
 use crate::operation::update::{InputPath, UpdateInput};
 use crate::schema::spec::{Merge, SchemaFn};
 
@@ -76,7 +75,7 @@ impl<V: UpdateInput> Rule<V> for Leaf<NESTED> {
     const SCHEMA: SchemaFn = SchemaGenerator::subschema_for::<V>;
 
     fn decode(value: &Value, path: &InputPath<'_>) -> Result<Changes<V>, OperationError> {
-        Changes::decode(members(value, path)?, path)
+        Changes::decode(path.members(value)?, path)
     }
 
     fn merge(patch: Changes<V>, value: Value, target: &mut V) {
@@ -124,7 +123,7 @@ impl Rule<Map<String, Value>> for Leaf<JSON_OBJECT> {
     const SCHEMA: SchemaFn = SchemaGenerator::subschema_for::<Map<String, Value>>;
 
     fn decode(value: &Value, path: &InputPath<'_>) -> Result<(), OperationError> {
-        members(value, path).map(|_| ())
+        path.members(value).map(|_| ())
     }
 
     fn merge((): (), value: Value, target: &mut Map<String, Value>) {

@@ -9,10 +9,10 @@ use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
 
-use super::members::{into_members, members};
 use super::{CreateRule, Rule};
 use crate::error::OperationError;
 use crate::operation::update::InputPath;
+use crate::operation::update::json::into_members;
 use crate::schema::spec::{MapValueSpec, Merge, SchemaFn};
 
 /// The rule of a map. Keys are merged one by one, their values by the rule `R`, and `null` removes a key (REQ-UPD-08,
@@ -60,7 +60,7 @@ where
             let patch = if value.is_null() { None } else { Some(R::decode(value, &inner)?) };
             Ok((M::key(key).map_err(|error| path.refused_key(key, &error))?, patch))
         };
-        members(value, path)?.iter().map(decode).collect()
+        path.members(value)?.iter().map(decode).collect()
     }
 
     fn merge(patch: Self::Patch, value: Value, target: &mut M) {
