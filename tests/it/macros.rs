@@ -532,8 +532,8 @@ fn templates_are_filled_from_fields_and_literals_alike() {
         (ThingError::There("shelf".into(), ThingId(7)), "Resource 'shelf' already exists: '7'"),
         (
             ThingError::Stale("v1".into(), "v2".into()),
-            "Version mismatch: 'if_match' is 'v1', the resource is 'v2'. Read the resource again, \
-             then send the change once more with its new version",
+            "Version mismatch: 'if_match' is 'v1', but the resource has version 'v2'. Read the resource \
+             again, then send the change with its new version",
         ),
         (ThingError::Denied { why: "locked".into() }, "Permission denied: 'locked'"),
         (

@@ -91,7 +91,7 @@ fn the_category_is_published_and_kept() {
         assert_eq!(list["_protocol"]["concurrency"], word);
     }
     let error = builder().max_concurrent_requests(0).build().unwrap_err();
-    assert!(error.to_string().contains("nothing could ever run"), "{error}");
+    assert!(error.to_string().contains("no call could run"), "{error}");
 }
 
 #[test]

@@ -165,7 +165,8 @@ fn an_adapter_with_an_unknown_field_in_a_question_is_not_built() {
     let text = faults(Adapter::builder("shop").operation(pack_parcel {}));
     for path in ["target.town", "target.city.name"] {
         let fault = format!(
-            "operation `pack_parcel`: its confirmation message shows `{path}`, which is not a field of `target` that may be shown"
+            "operation `pack_parcel`: its confirmation message shows `{path}`, but `target` has no such \
+             field, or it cannot be shown"
         );
         assert!(text.contains(&fault), "{text}");
     }

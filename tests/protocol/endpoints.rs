@@ -227,13 +227,13 @@ fn faulty_profiles_and_prefixes_do_not_start() {
     for (built, said) in [
         (
             builder().profile(EndpointProfile::custom("half").family("query", "", [Read])).build(),
-            "takes CREATE operations",
+            "no family for CREATE operations",
         ),
         (builder().profile(EndpointProfile::custom("empty")).build(), "has no family"),
         (builder().tool_prefix("Acme_").build(), "tool prefix `Acme_`"),
         (builder().tool_prefix("acme").build(), "tool prefix `acme`"),
         (builder().tool_prefix("a-b_").build(), "tool prefix `a-b_`"),
-        (builder().tool_prefix("_").build(), "at least one character before it"),
+        (builder().tool_prefix("_").build(), "tool prefix `_`"),
     ] {
         let error = built.expect_err(said).to_string();
         assert!(error.contains(said), "{said}: {error}");

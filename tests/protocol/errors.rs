@@ -73,7 +73,7 @@ fn messages_follow_their_templates() {
         (
             "get_task",
             json!({ "task_id": 7 }),
-            "Parameter 'task_id' expected 'string', got 'number'. Send it as text, in quotation marks",
+            "Parameter 'task_id' expected 'string', got 'number'. Send it as a string, in quotation marks",
         ),
         ("run_report", json!({ "steps": 101 }), "Parameter 'steps' must be 0 to 100"),
         ("get_task", json!({ "task_id": "t-9" }), "Resource 'task' not found: 't-9'"),
@@ -83,8 +83,8 @@ fn messages_follow_their_templates() {
         (
             "update_task",
             json!({ "task_id": "t-1", "if_match": 7, "input": {} }),
-            "Version mismatch: 'if_match' is '7', the resource is '1'. \
-             Read the resource again, then send the change once more with its new version",
+            "Version mismatch: 'if_match' is '7', but the resource has version '1'. \
+             Read the resource again, then send the change with its new version",
         ),
     ] {
         assert_eq!(message(&call(&board, operation, params)), expected);

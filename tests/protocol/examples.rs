@@ -181,8 +181,8 @@ fn examples_and_defaults_that_a_type_refuses_are_problems_of_build() {
     assert_eq!(
         problems(builder),
         [
-            "operation `get_host`: an example is not a valid call: the type of 'address' refuses its value",
-            "operation `find_host`: the default of `address` breaks the parameter's own type or constraints",
+            "operation `get_host`: an example is not a valid call: the type of 'address' rejects its value",
+            "operation `find_host`: the default of `address` does not match the parameter's type or constraints",
         ]
     );
 }
@@ -212,8 +212,10 @@ fn replacements_that_are_not_there_are_problems_of_build() {
     assert_eq!(
         problems(Adapter::builder("notes").operation(get_note {}).operation(find_note {})),
         [
-            "operation `get_note` is deprecated: its replacement `find_notes` is not another operation of this adapter; did you mean `find_note`?",
-            "operation `find_note`: parameter `id` is deprecated, and its replacement `note_id` is not another parameter; did you mean `noteid`?",
+            "operation `get_note` is deprecated, but its replacement `find_notes` is not another operation \
+             of this adapter; did you mean `find_note`?",
+            "operation `find_note`: parameter `id` is deprecated, but its replacement `note_id` is not \
+             another parameter of the operation; did you mean `noteid`?",
         ]
     );
 }

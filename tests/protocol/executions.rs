@@ -334,7 +334,7 @@ async fn a_failed_execution_has_an_ordinary_error_and_can_be_retried() {
     );
     assert_eq!(names(&failed["error"]["details"]), ["correlation_id", "operation_ran", "step"]);
     let message = failed["error"]["message"].as_str().unwrap();
-    assert!(message.ends_with("so read the state before another attempt"), "{message}");
+    assert!(message.ends_with("so read the state before you try again"), "{message}");
     assert!(!failed.to_string().contains("disk"), "{failed}");
     let (one, two) =
         tokio::join!(ask(&adapter, "retry_execution", &id), ask(&adapter, "retry_execution", &id));
@@ -737,7 +737,7 @@ fn build_reports_impossible_configurations() {
     let error = builder.build().unwrap_err().to_string();
     for problem in [
         "two operations are called `get_execution`",
-        "operation `get_execution` has a lifecycle and is READ: only EXECUTE operations run as executions",
+        "operation `get_execution` is READ, but has a `lifecycle`: only EXECUTE operations can run as executions",
         "execution option `keep` is 1s: choose 60 to 31536000 seconds",
     ] {
         assert!(error.contains(problem), "{error}");
@@ -779,7 +779,7 @@ async fn the_audit_log_has_every_step() {
     assert_eq!(lines[0]["params"], json!({ "token": "[redacted]" }));
     assert_eq!(
         (&lines[5]["reason"], &lines[5]["outcome"]),
-        (&json!("asked for"), &json!("cancelled"))
+        (&json!("requested"), &json!("cancelled"))
     );
 }
 

@@ -1068,9 +1068,9 @@ fn danger_is_published_before_a_call() {
     let unknown = json!({ "query": "danger", "name": "mow_lawn" });
     assert_eq!(data(garden.call("introspect", unknown))["operation"], Value::Null);
     for (name, note) in [
-        ("delete_bed", Some("To be confirmed: destructive.")),
+        ("delete_bed", Some("Requires confirmation: destructive.")),
         ("water_bed", Some("Denied: reversible.")),
-        ("create_bed", Some("To be confirmed for some values: reversible.")),
+        ("create_bed", Some("Requires confirmation for some values: reversible.")),
         ("purge_weeds", None),
     ] {
         let details = json!({ "query": "operations", "name": name });

@@ -583,7 +583,7 @@ fn long_lists_can_be_narrowed_and_paged() {
             json!({ "query": "operations", "first": 1, "after": after, "category": category });
         let reply = introspect(&board, page);
         assert_eq!(code(&reply), Some("VALIDATION_INVALID_VALUE"), "{reply}");
-        assert!(message(&reply).contains("no cursor of this list"), "{reply}");
+        assert!(message(&reply).contains("this list has no such cursor"), "{reply}");
     }
     let types = data(introspect(&board, json!({ "query": "types", "prefix": "Operation" })));
     assert!(entry_names(&types["types"]).iter().all(|name| name.starts_with("Operation")));

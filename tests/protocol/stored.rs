@@ -574,7 +574,7 @@ fn the_operations_of_the_framework_start_and_answer_without_warnings() {
             }
         });
     });
-    assert!(log.contains("operation done"), "{log}");
+    assert!(log.contains("operation succeeded"), "{log}");
     assert!(!log.contains("event WARN") && !log.contains("event ERROR"), "{log}");
 }
 

@@ -59,7 +59,11 @@ fn names_that_other_apis_use_lead_to_the_own_ones() {
         message(&reply)
     );
     let reply = call(&board, "get_task", json!({ "task_id": "t-1", "id": "t-1" }));
-    assert!(message(&reply).contains("Did you mean 'task_id' for 'id'?"), "{}", message(&reply));
+    assert!(
+        message(&reply).contains("Did you mean 'task_id' instead of 'id'?"),
+        "{}",
+        message(&reply)
+    );
     let reply = call(&board, "add_task", json!({ "title": "a" }));
     assert_eq!(details(&reply)["suggestion"], "create_task");
     // A name with another verb is another operation. The message suggests a search.
@@ -84,7 +88,7 @@ fn names_at_the_wrong_level_say_where_they_belong() {
         (
             "update_task",
             json!({ "input": { "task_id": "t-1", "title": "a" } }),
-            "'task_id' belongs beside 'input', not inside",
+            "'task_id' belongs next to 'input', not inside it",
         ),
         (
             "create_task",
@@ -96,11 +100,7 @@ fn names_at_the_wrong_level_say_where_they_belong() {
             json!({ "title": "a", "metadata": { "author": "a", "system": "mail", "origin": {} } }),
             "'metadata.system' belongs inside 'metadata.origin': { metadata: { origin: { system } } }",
         ),
-        (
-            "create_task",
-            json!({ "task": { "title": "a" } }),
-            "Send the members of 'task' in place of it",
-        ),
+        ("create_task", json!({ "task": { "title": "a" } }), "Replace 'task' with its members"),
         // Other APIs write a path as the name of a member.
         (
             "create_task",
@@ -164,7 +164,7 @@ fn the_message_names_the_operation_and_the_nearest_name() {
     assert_eq!(
         message(&reply),
         "Unknown parameter(s) for operation 'create_task': 'priorty', 'zzz'. \
-         Did you mean 'priority' for 'priorty'? \
+         Did you mean 'priority' instead of 'priorty'? \
          Valid parameters: title, status, priority, tags, due_date, metadata, extra"
     );
 }

@@ -104,8 +104,8 @@ fn keys_of_maps_are_text() {
     assert_problems(
         builder().operation(get_plan {}).operation(get_pairs {}),
         &[
-            "operation `get_plan`: parameter `plan` has a map whose keys are not text (struct Place)",
-            "operation `get_pairs`: parameter `pairs` has a map whose keys are not text (a tuple of size 2)",
+            "operation `get_plan`: parameter `plan` has a map whose keys are not strings (struct Place)",
+            "operation `get_pairs`: parameter `pairs` has a map whose keys are not strings (a tuple of size 2)",
         ],
     );
 }
@@ -125,7 +125,7 @@ fn types_that_json_does_not_carry_are_named() {
 
 #[test]
 fn a_state_of_a_trait_needs_its_type() {
-    let expected = "and the registered state is `alloc::sync::Arc<it::problems::Watch>`, which is another type: \
+    let expected = "but the registered state is `alloc::sync::Arc<it::problems::Watch>`, a different type: \
          register it with `.state::<alloc::sync::Arc<dyn it::problems::Clock>>(…)`";
     assert_problems(builder().operation(get_time {}).state(Arc::new(Watch)), &[expected]);
     let state: Arc<dyn Clock> = Arc::new(Watch);
@@ -137,11 +137,12 @@ fn both_operations_of_one_name_are_named() {
     // REQ-CLS-06
     let (function, block) = ("`it::problems::get_plan`", "`it::problems::Others`");
     let expected = format!(
-        "two operations are called `get_plan`, one of {block} and one of {function}: rename one"
+        "two operations are called `get_plan`, one from {block} and one from {function}: rename one"
     );
     let others = builder().operations(Others);
     let keys = "parameter `plan` has a map";
     assert_problems(others.operation(get_plan {}), &[&expected, keys]);
-    let twice = format!("two operations are called `get_plan`, both of {block}: register it once");
+    let twice =
+        format!("two operations are called `get_plan`, both from {block}: register it once");
     assert_problems(builder().operations(Others).operations(Others), &[&twice]);
 }

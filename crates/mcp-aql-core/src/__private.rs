@@ -93,7 +93,7 @@ pub const fn check_field(name: &str, input: &InputSpec, message: &str) {
 /// `#[derive(UpdateInput)]` implements this trait for fields whose types may derive `UpdateInput` themselves. The
 /// trait has no associated type, because the type of a field may be private.
 #[diagnostic::on_unimplemented(
-    message = "the fields inside of the fields of `{Self}` are not known while compiling",
+    message = "the nested fields of `{Self}` are not known at compile time",
     label = "needed by a confirmation message",
     note = "write `#[derive(UpdateInput)]` above `{Self}`, or show the whole field"
 )]
@@ -246,7 +246,7 @@ impl<T: Serialize + ?Sized> SlotOfDetail for &Slot<'_, T> {
 
 /// Converts a variant without a code of its own into an `OperationError`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no error, and a variant of it has no code",
+    message = "`{Self}` is not an error, but a variant of it has no code",
     label = "has no code",
     note = "write `#[operation_error(code = \"…\")]` above the variant, or make `{Self}` an error that can be logged with `#[derive(Debug, thiserror::Error)]`"
 )]

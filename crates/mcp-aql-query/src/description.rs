@@ -354,9 +354,9 @@ fn pages(options: &QueryOptions, table: &mut QueryTable) {
     let (size, most) = (options.usual_page(), options.largest_page());
     let first = format!("Rows on the page (cursor paging); default {size}, at most {most}.");
     table.offer("first", count(0), first);
-    table.offer("after", text(), "'endCursor' of the page before; with 'first'.");
+    table.offer("after", text(), "'endCursor' of the previous page; with 'first'.");
     table.offer("last", count(0), "Rows from the end instead.");
-    table.offer("before", text(), "'startCursor' of the page behind; with 'last'.");
+    table.offer("before", text(), "'startCursor' of the next page; with 'last'.");
     if options.offset {
         table.offer("limit", count(0), "Rows on the page, instead of a cursor.");
         table.offer("offset", count(0), "Rows to skip; with 'limit'.");

@@ -54,7 +54,7 @@ async fn a_command_in_the_wrong_state_names_the_possible_ones() {
     assert_eq!(error.code, "CONFLICT_VERSION_MISMATCH");
     assert_eq!(
         error.message,
-        "The 'order' is in state 'shipped', which does not allow this. Possible: 'refund_payment'"
+        "The 'order' is in state 'shipped'. This state does not allow the operation. Possible: 'refund_payment'"
     );
     let details = json!({
         "resource_type": "order", "state": "shipped", "possible": ["refund_payment"],

@@ -60,7 +60,10 @@ fn usage_errors_exit_with_two_and_suggest_a_correction() {
         (&["call", "create_note", r#"{"title":"a","title":"b"}"#], "'title' must be given once"),
         (&["call", "create_note", "-p", r#"more={"a":1,"a":2}"#], "'more.a' must be given once"),
         (&["call", "create_note", r#"{"title":1e999}"#], "'title' must not be beyond 1.8e308"),
-        (&["call", "create_note", r#"{"title":"\ud800"}"#], "byte 10 starts no UTF-8 character"),
+        (
+            &["call", "create_note", r#"{"title":"\ud800"}"#],
+            "byte 10 does not start a valid UTF-8 character",
+        ),
         (&["introspect", "everything"], "operations, types"),
         (&["config", "emacs"], "there is no `config emacs`: write check, show, or one of"),
         (&["docs", "--format", "pdf"], "markdown, html"),

@@ -166,10 +166,10 @@ fn faults_of_a_dynamic_operation_are_reported_at_build() {
     for part in [
         "`Get` is not snake_case",
         "`Get` has no description",
-        "`delete_issue` is READ, and its verb `delete` implies DELETE",
-        "`update_issue` is UPDATE and takes no `input",
+        "`delete_issue` is READ, but its verb `delete` implies DELETE",
+        "`update_issue` is UPDATE, but takes no `input",
         "pattern `(`",
-        "`list_issues`: a JSON schema is an object",
+        "`list_issues`: a JSON schema must be an object",
         "`list_issues`: an example is not a valid call",
     ] {
         assert!(error.contains(part), "{part}: {error}");

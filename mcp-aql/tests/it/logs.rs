@@ -252,7 +252,7 @@ mod over_http {
                 json!({ "operation": "show_caller" }),
                 json!({
                     "level": "INFO", "operation": "show_caller", "category": "READ", "outcome": "succeeded",
-                    "message": "operation done",
+                    "message": "operation succeeded",
                 }),
             ),
             (
@@ -261,7 +261,7 @@ mod over_http {
                 json!({ "operation": "create_note", "params": { "title": "private-title" } }),
                 json!({
                     "level": "INFO", "operation": "create_note", "category": "CREATE", "outcome": "succeeded",
-                    "message": "operation done",
+                    "message": "operation succeeded",
                 }),
             ),
             (
@@ -289,7 +289,7 @@ mod over_http {
                 json!({
                     "level": "INFO", "operation": "delete_notes", "category": "DELETE",
                     "outcome": "awaits_confirmation", "code": "CONFIRMATION_REQUIRED",
-                    "message": "operation awaits a confirmation",
+                    "message": "operation requires a confirmation",
                 }),
             ),
             (

@@ -337,7 +337,7 @@ fn a_cursor_of_something_else_is_refused() {
         assert_eq!(code(&reply), Some("VALIDATION_INVALID_VALUE"), "{why}: {reply}");
         let name = if params.get("after").is_some() { "after" } else { "before" };
         assert_eq!(details(&reply)["param_name"], name, "{why}");
-        assert!(message(&reply).contains("no cursor of this query"), "{}", message(&reply));
+        assert!(message(&reply).contains("this query has no such cursor"), "{}", message(&reply));
     };
     let flipped = |place: usize| {
         let mut bytes = good.as_bytes().to_vec();

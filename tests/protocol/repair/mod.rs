@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! call:    list_orders { "limit": 2 }
-//! message: … Did you mean 'first' for 'limit'? …
+//! message: … Did you mean 'first' instead of 'limit'? …
 //! next:    list_orders { "first": 2 }
 //! ```
 //!
@@ -96,13 +96,18 @@ fn messages_name_the_next_step() {
     let shop = shop::shop();
     let airline = airline::airline();
     for (adapter, operation, params, said) in [
-        (&shop, "list_orders", json!({ "limit": 2 }), "Did you mean 'first' for 'limit'?"),
-        (&shop, "list_orders", json!({ "order_by": {} }), "Did you mean 'sort' for 'order_by'?"),
+        (&shop, "list_orders", json!({ "limit": 2 }), "Did you mean 'first' instead of 'limit'?"),
+        (
+            &shop,
+            "list_orders",
+            json!({ "order_by": {} }),
+            "Did you mean 'sort' instead of 'order_by'?",
+        ),
         (
             &shop,
             "list_orders",
             json!({ "query": "tea" }),
-            "To search, call 'search_orders' with 'query' for 'query'",
+            "To search, call 'search_orders' with 'query' instead of 'query'",
         ),
         (
             &shop,
@@ -142,7 +147,7 @@ fn messages_name_the_next_step() {
             &airline,
             "search_flights",
             json!({ "filter": { "query": "berlin" } }),
-            "'filter.query' belongs beside 'filter', not inside",
+            "'filter.query' belongs next to 'filter', not inside it",
         ),
     ] {
         let reply = call(adapter, operation, &params);
@@ -158,9 +163,9 @@ fn unions_of_texts_and_objects_explain_other_forms() {
     let (_, valid) = airline::samples().remove(0);
     for (insurance, said) in [
         (json!("refund"), "must be an object with 'refund'. Send { refund: { share: 1..100 } }"),
-        (json!({ "nothing": {} }), "must be a text. Send 'nothing'"),
+        (json!({ "nothing": {} }), "must be a string. Send 'nothing'"),
         (json!({ "value": "nothing" }), "Send the value alone, without an object"),
-        (json!(r#"{"refund":{"share":5}}"#), "got 'string'. Send it as JSON, not as text"),
+        (json!(r#"{"refund":{"share":5}}"#), "got 'string'. Send it as JSON, not as a string"),
         (json!("nothingx"), "must be one of: nothing. Did you mean 'nothing'?"),
         (json!("zzz"), "must have one of these forms: 'nothing' or { refund:"),
         (json!(7), "Send 'nothing' or { refund:"),

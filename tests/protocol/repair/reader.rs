@@ -18,8 +18,8 @@ struct Sentence {
 }
 
 static BOUNDARY: LazyLock<Regex> = LazyLock::new(|| {
-    let starts = "Missing required|Parameter '|Did you mean|Send |Unknown |Valid |Leave it|Only the adapter|\
-                  Call introspect|To search|'[^']+'(?: \\(as '[^']+'\\))?(?:, '[^']+'(?: \\(as '[^']+'\\))?)* belongs? ";
+    let starts = "Missing required|Parameter '|Did you mean|Send |Replace '|Unknown |Valid |Leave it|\
+                  Only the adapter|Call introspect|To search|'[^']+'(?: \\(as '[^']+'\\))?(?:, '[^']+'(?: \\(as '[^']+'\\))?)* belongs? ";
     Regex::new(&format!("[.?] (?P<start>{starts})")).expect("it is a pattern")
 });
 
@@ -28,8 +28,8 @@ fn sentences(message: &str) -> Vec<Sentence> {
     let mut sentences: Vec<Sentence> = Vec::new();
     for line in lines.lines() {
         let line = line.trim_end_matches(['.', '?']);
-        let is_hint = (line.starts_with("Did you mean") && !line.contains("' for '"))
-            || (line.starts_with("Send ") && !line.starts_with("Send the members of"))
+        let is_hint = (line.starts_with("Did you mean") && !line.contains("' instead of '"))
+            || line.starts_with("Send ")
             || line.starts_with("Leave it out");
         match sentences.last_mut().filter(|_| is_hint) {
             Some(last) => last.hints.push(line.to_owned()),
@@ -123,7 +123,7 @@ impl Repair<'_> {
     }
 
     fn read_unknown(&mut self, text: &str, hints: &[String]) -> bool {
-        if let Some(found) = captures("Did you mean ~ for ~", text) {
+        if let Some(found) = captures("Did you mean ~ instead of ~", text) {
             self.rename(&found[2], &found[1]);
         } else if let Some(found) = captures("Parameter ~ is unknown; did you mean ~", text) {
             self.rename(&found[1], &found[2]);
@@ -167,13 +167,13 @@ impl Repair<'_> {
                     set(&mut self.params, &to, value);
                 }
             }
-        } else if let Some(found) = captures("~ belongs beside ~, not inside", text) {
+        } else if let Some(found) = captures("~ belongs next to ~, not inside it", text) {
             let steps = self.steps(&found[1]);
             let name = found[1].rsplit('.').next().unwrap_or_default().to_owned();
             if let Some(value) = take(&mut self.params, &steps) {
                 set(&mut self.params, &[Step::Member(name)], value);
             }
-        } else if let Some(found) = captures("Send the members of ~ in place of it", text) {
+        } else if let Some(found) = captures("Replace ~ with its members", text) {
             let steps = self.steps(&found[1]);
             if let Some(Value::Object(members)) = take(&mut self.params, &steps) {
                 let around = &steps[..steps.len() - 1];
@@ -181,11 +181,11 @@ impl Repair<'_> {
                     set(&mut self.params, &[around, &[Step::Member(name)]].concat(), value);
                 }
             }
-        } else if let Some(found) = captures("To search, call ~ with ~ for ~", text) {
+        } else if let Some(found) = captures("To search, call ~ with ~ instead of ~", text) {
             self.operation = found[1].to_owned();
             self.rename(&found[3], &found[2]);
         } else if let Some(found) =
-            captures("Only the adapter writes (.*): leave it out of 'input'", text)
+            captures("Only the adapter can set (.*): leave it out of 'input'", text)
         {
             found[1].split(", ").for_each(|path| self.remove(path.trim_matches('\'')));
         } else {
@@ -244,14 +244,14 @@ impl Repair<'_> {
         let sent = get(&self.params, &self.steps(&path)).cloned().unwrap_or_default();
         let hint = hints.first().map_or("", String::as_str);
         let new = match hint {
-            "Send it as JSON, not as text" => {
+            "Send it as JSON, not as a string" => {
                 serde_json::from_str(sent.as_str().unwrap_or_default()).unwrap_or(sent)
             }
-            "Send it as text, in quotation marks" => json!(sent.to_string()),
+            "Send it as a string, in quotation marks" => json!(sent.to_string()),
             "Send a whole number" => json!(sent.as_f64().unwrap_or(0.0).round()),
             "Send one value, not a list" => sent.get(0).cloned().unwrap_or_default(),
             "Send true or false" => json!(true),
-            "Send its items directly in the list around it" => return self.unwrapped_list(&path),
+            "Send its items directly in the outer list" => return self.unwrapped_list(&path),
             hint if hint.starts_with("Leave it out") => return self.removed(&path),
             "Send a list: [string]" if !sent.is_string() => json!([sent.to_string()]),
             hint if hint.starts_with("Send a list") => json!([sent]),
@@ -301,7 +301,7 @@ impl Repair<'_> {
             let whole = self.error["message"].as_str().unwrap_or_default();
             let moved = format!(".{name}'");
             if whole.contains(&format!("{moved} belongs"))
-                || whole.contains(&format!("{moved} in place"))
+                || whole.contains(&format!("{moved} with its members"))
             {
                 return true;
             }
@@ -310,7 +310,7 @@ impl Repair<'_> {
                     let only = sent.as_object().and_then(|it| it.values().next()).cloned();
                     self.put(&path, only.unwrap_or_default());
                 }
-                (_, Some(form), _) if form == "it as JSON, not as text" => {
+                (_, Some(form), _) if form == "it as JSON, not as a string" => {
                     let text = sent.as_str().unwrap_or_default();
                     self.put(&path, serde_json::from_str(text).unwrap_or_default());
                 }
@@ -350,7 +350,7 @@ impl Repair<'_> {
             return true;
         }
         if let Some(found) =
-            captures("Parameter ~ has a name or value which must be one of: (.*)", text)
+            captures("Parameter ~ has a wrong name or value: it must be one of: (.*)", text)
         {
             let list: Vec<_> = found[2].split(", ").map(str::to_owned).collect();
             let near = near.unwrap_or_else(|| list[0].clone());
@@ -399,7 +399,7 @@ impl Repair<'_> {
         let (path, rule) = (found[1].to_owned(), &found[2]);
         let steps = self.steps(&path);
         let sent = get(&self.params, &steps).cloned().unwrap_or_default();
-        if let Some(found) = captures("has the key ~, which must (.*)", rule) {
+        if let Some(found) = captures("has the key ~, but keys must (.*)", rule) {
             let near = hint_of(hints, "Did you mean '").map(|near| near.trim_end_matches('\''));
             let rule = found[2].trim_start_matches("match ");
             let key = match (near, rule.split_once("one of: ")) {

@@ -38,7 +38,7 @@ use crate::util::clock::TimeSource;
 ///
 /// An `mcp-aql.toml` in the working directory can only make the adapter stricter, because it may belong to a cloned
 /// project.
-#[must_use = "an adapter exists after `build()`"]
+#[must_use = "call `build()` to create the adapter"]
 pub struct AdapterBuilder {
     name: String,
     version: String,
@@ -162,8 +162,9 @@ impl AdapterBuilder {
     pub fn state<T: SharedState>(mut self, state: T) -> Self {
         if !self.states.insert(state) {
             let name = type_name::<T>();
-            self.problems
-                .push(format!("two states of type `{name}`: wrap one in a type of its own"));
+            self.problems.push(format!(
+                "two states of type `{name}` are registered: wrap one of them in a type of its own"
+            ));
         }
         self
     }

@@ -1,4 +1,4 @@
-//! Admit: takes a call through the gates, and reserves what running it will use up.
+//! Admit: passes a call through all gates, and consumes its confirmation token and its limits.
 
 use super::Pipeline;
 use super::validate::ValidCall;

@@ -107,13 +107,13 @@ pub(super) fn log(event: &CallEvent<'_>, internal: Option<&InternalError>) {
     }
     let line = CallLine::of(event, internal);
     match event.outcome {
-        CallOutcome::Succeeded => log_line!(Level::INFO, line, "operation done"),
+        CallOutcome::Succeeded => log_line!(Level::INFO, line, "operation succeeded"),
         CallOutcome::AwaitsConfirmation => {
-            log_line!(Level::INFO, line, "operation awaits a confirmation");
+            log_line!(Level::INFO, line, "operation requires a confirmation");
         }
         CallOutcome::Failed => log_line!(Level::INFO, line, "operation failed"),
         CallOutcome::Cancelled => {
-            log_line!(Level::INFO, line, "operation given up by its caller");
+            log_line!(Level::INFO, line, "operation cancelled");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Decode: reads a request without regard to the existing operations.
+//! Decode: parses a request and checks its sizes. It does not need to know the registered operations.
 
 use super::Pipeline;
 use crate::error::OperationError;

@@ -252,10 +252,10 @@ impl Pipeline {
 
 const CANCELLABLE: &str = "must name an execution in state 'pending' or 'running'";
 const RETRYABLE: &str = "must name an execution in state 'failed'";
-const SECRET: &str = "names an execution whose parameters are secret, and were known only to the process it ran in: call \
-                      its operation anew";
-const DROPPED: &str = "names an execution whose parameters are no longer kept, because newer executions have used up the \
-                       space: call its operation anew";
+const SECRET: &str = "names an execution with secret parameters, and only the process of this execution had \
+                      them: call the operation again";
+const DROPPED: &str = "names an execution whose parameters are no longer stored, because newer executions \
+                       use the space: call the operation again";
 
 /// Creates the error for an execution whose status does not allow the operation (`VALIDATION_INVALID_VALUE`).
 fn not_in(id: &str, record: &ExecutionRecord, expected: &str) -> OperationError {

@@ -167,7 +167,7 @@ impl Pipeline {
 
 /// Creates the error for a missing slot. The stage admit prevents this case.
 fn no_slot() -> OperationError {
-    OperationError::internal("an admitted execution has no place")
+    OperationError::internal("an admitted execution has no slot")
 }
 
 /// Returns the arguments with values, including defaults.

@@ -1,4 +1,4 @@
-//! Reply: turns the outcome of a call into JSON within the response limit.
+//! Reply: serializes the outcome of a call as JSON within the response limit.
 
 use mcp_aql_protocol::ErrorCode;
 

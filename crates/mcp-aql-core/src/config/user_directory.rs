@@ -75,7 +75,7 @@ fn find(
             Some(variable) => format!("neither {variable} nor {home} is an absolute path"),
             None => format!("{home} is not an absolute path"),
         };
-        format!("nothing says where {what} is kept: {missing}")
+        format!("cannot find the directory for {what}: {missing}")
     })?;
     Ok(base.join("mcp-aql").join(name))
 }

@@ -79,10 +79,10 @@ impl OperationError {
     /// Creates the error for a resource changed since the caller read it (`CONFLICT_VERSION_MISMATCH`, REQ-CON-03).
     pub fn version_mismatch(expected: impl fmt::Display, actual: impl fmt::Display) -> Self {
         let (expected, actual) = (echo(&expected.to_string()), echo(&actual.to_string()));
-        let next = "Read the resource again, then send the change once more with its new version";
+        let next = "Read the resource again, then send the change with its new version";
         let message = screened(
             format!(
-                "Version mismatch: 'if_match' is '{expected}', the resource is '{actual}'. {next}"
+                "Version mismatch: 'if_match' is '{expected}', but the resource has version '{actual}'. {next}"
             ),
             || format!("Version mismatch: the resource has another version. {next}"),
         );
@@ -97,8 +97,8 @@ impl OperationError {
     pub fn changed_since_confirmation(resource_type: &str) -> Self {
         let name = echo(resource_type);
         let message = format!(
-            "The '{name}' has changed since this call was confirmed. Send the call without its confirmation, and confirm \
-             it as it is now"
+            "The '{name}' has changed since this call was confirmed. Send the call without '_confirmation', \
+             and confirm the new state"
         );
         Self::new(ErrorCode::ConflictVersionMismatch, message).with_detail("resource_type", name)
     }
@@ -115,7 +115,7 @@ impl OperationError {
     /// assert_eq!(error.code(), ErrorCode::ConflictVersionMismatch);
     /// assert_eq!(
     ///     error.message(),
-    ///     "The 'order' is in state 'shipped', which does not allow this. Possible: 'return_order'"
+    ///     "The 'order' is in state 'shipped'. This state does not allow the operation. Possible: 'return_order'"
     /// );
     /// assert_eq!(error.details()["possible"][0], "return_order");
     /// ```
@@ -132,10 +132,10 @@ impl OperationError {
             some => format!("Possible: '{}'", some.join("', '")),
         };
         let full = format!(
-            "The '{resource_type}' is in state '{state}', which does not allow this. {next}"
+            "The '{resource_type}' is in state '{state}'. This state does not allow the operation. {next}"
         );
         let message = screened(full, || {
-            "The state of the resource does not allow this: see 'state' and 'possible' in the details"
+            "The state of the resource does not allow the operation: see 'state' and 'possible' in the details"
                 .to_owned()
         });
         Self::new(ErrorCode::ConflictVersionMismatch, message)
@@ -186,9 +186,9 @@ impl OperationError {
         // Do not log serde's message either. It may quote a secret value.
         tracing::debug!(parameter = param_name, kind = ?cause.classify(), "a type rejected its value");
         let message = match super::expected_names(&cause.to_string()) {
-            Some(rule) => format!("Parameter '{param_name}' has a name or value which {rule}"),
+            Some(rule) => format!("Parameter '{param_name}' has a wrong name or value: it {rule}"),
             None => format!(
-                "Parameter '{param_name}' is rejected by its type. Use introspect to see its form"
+                "Parameter '{param_name}' has a value of the wrong type. Call introspect to see its type"
             ),
         };
         Self::new(ErrorCode::ValidationInvalidValue, message).with_detail("param_name", param_name)
@@ -230,7 +230,7 @@ impl OperationError {
         if id.is_none_or(|id| self.0.message != internal_message(id)) {
             return self;
         }
-        self.with_next_step("Its changes may remain, so read the state before another attempt")
+        self.with_next_step("Its changes may remain, so read the state before you try again")
             .with_detail("operation_ran", true)
     }
 
@@ -328,7 +328,7 @@ impl OperationError {
 /// if `?` is used on an error without a conversion, the compiler suggests what to write.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not convert into `OperationError`",
-    label = "write `.or_internal()?`: the log gets the error as the cause, the caller does not",
+    label = "write `.or_internal()?`: the error is logged as the cause, and the caller does not see it",
     note = "for an error type of your own write `#[derive(OperationError)]` above it"
 )]
 pub trait IntoOperationError {

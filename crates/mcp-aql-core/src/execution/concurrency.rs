@@ -173,7 +173,7 @@ fn timed_out(limit: Duration, reads: bool) -> OperationError {
     let seconds = limit.as_secs_f64();
     let next_step = match reads {
         true => "ask for less, or try again later",
-        false => "its changes up to then may remain, so read the state before another attempt",
+        false => "its changes so far may remain, so read the state before you try again",
     };
     OperationError::internal("the time limit has passed")
         .with_message(format!(

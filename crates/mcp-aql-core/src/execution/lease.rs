@@ -97,7 +97,7 @@ impl Core {
         if let Err(error) = sweep_done.await
             && error.outage().is_none()
         {
-            tracing::warn!(%error, "cannot check for executions of processes that are gone");
+            tracing::warn!(%error, "cannot check for executions of processes that have ended");
         }
     }
 
@@ -112,7 +112,7 @@ impl Core {
         if let Err(error) = self.store.sweep(&runs_here).await
             && error.outage().is_none()
         {
-            tracing::warn!(%error, "cannot check for executions of processes that are gone");
+            tracing::warn!(%error, "cannot check for executions of processes that have ended");
         }
     }
 }

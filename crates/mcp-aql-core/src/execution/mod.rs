@@ -299,7 +299,7 @@ impl Executions {
                 execution = live.id,
                 operation = live.operation,
                 session = live.session.as_ref().map(Session::id),
-                "an execution is cut off: it runs for longer than the server waits at its end"
+                "an execution is cut off: it did not end before the drain timeout"
             );
         }
     }

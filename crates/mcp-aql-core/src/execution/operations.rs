@@ -25,7 +25,7 @@ const GET: OperationSpec =
             ParameterEntry::One(
                 ParameterSpec::optional::<u32>(
                     "wait_seconds",
-                    "Seconds to wait for its end before answering.",
+                    "Seconds to wait for the execution to end.",
                 )
                 .constraints(&[
                     Constraint::Minimum(Bound::Int(0)),
@@ -61,19 +61,19 @@ const LIST: OperationSpec = OperationSpec::new(
     // These numbers must match `PAGE_SIZES`.
     ParameterEntry::One(ParameterSpec::optional::<usize>(
         "first",
-        "Executions on the page; default 20, at most 100.",
+        "Number of executions on the page; default 20, maximum 100.",
     )),
     ParameterEntry::One(ParameterSpec::optional::<String>(
         "after",
-        "'endCursor' of the page before; with 'first'.",
+        "'endCursor' of the previous page; with 'first'.",
     )),
     ParameterEntry::One(ParameterSpec::optional::<usize>(
         "last",
-        "Executions from the end of the list instead.",
+        "Number of executions from the end of the list.",
     )),
     ParameterEntry::One(ParameterSpec::optional::<String>(
         "before",
-        "'startCursor' of the page behind; with 'last'.",
+        "'startCursor' of the next page; with 'last'.",
     )),
 ])
 .returns(ReturnsSpec::of::<Page<ExecutionState>, Plain>());
@@ -85,7 +85,7 @@ pub(crate) const PAGE_SIZES: PageSizes =
 const CANCEL: OperationSpec = OperationSpec::new(
     "cancel_execution",
     SemanticCategory::Execute,
-    "Stop an execution: pending or running becomes cancelled.",
+    "Cancel a pending or running execution.",
 )
 .parameters(&[ID])
 .examples(BY_ID)
@@ -96,7 +96,7 @@ const CANCEL: OperationSpec = OperationSpec::new(
 const RETRY: OperationSpec = OperationSpec::new(
     "retry_execution",
     SemanticCategory::Execute,
-    "Run an execution again with the same parameters: failed becomes running.",
+    "Run a failed execution again with the same parameters.",
 )
 .parameters(&[ID])
 .examples(BY_ID)

@@ -151,7 +151,7 @@ impl ExecutionStore {
         });
         let removed = match dropped.await {
             Ok(Some(true)) => {
-                tracing::debug!(execution = id, "the output of an execution is no longer kept");
+                tracing::debug!(execution = id, "the output of an execution is no longer stored");
                 return Ok(());
             }
             // Only remove the outdated size, because the output may be the newer one.

@@ -223,7 +223,7 @@ impl ExecutionRecord {
     pub(crate) fn abandon(&mut self, now: DateTime<Utc>) -> Result<(), InvalidTransition> {
         if self.status == Status::Pending {
             self.progress =
-                Some(Progress::of_message("Its process ended before its turn had come"));
+                Some(Progress::of_message("The process ended before the execution started"));
             return self.finish(Ending::Cancelled, now);
         }
         self.finish(Ending::Failed(ExecutionError::of(&interrupted())), now)
@@ -239,7 +239,7 @@ const fn is_zero(bytes: &u64) -> bool {
 fn interrupted() -> OperationError {
     OperationError::new(
         ErrorCode::InternalError,
-        "Internal error: 'the process running it ended before it was done'",
+        "Internal error: 'the process ended before the execution was done'",
     )
     .with_detail("correlation_id", crate::vocab::new_id("e"))
     .with_detail("reason", "interrupted")

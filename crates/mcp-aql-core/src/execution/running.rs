@@ -26,7 +26,7 @@ impl StopReason {
     /// Returns the reason as shown in the audit log.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
-            Self::Requested => "asked for",
+            Self::Requested => "requested",
             Self::SessionEnded => "the session ended",
             Self::AdapterStopped => "the adapter stopped",
         }

@@ -17,17 +17,17 @@ use crate::util::clock;
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(description = "The state of a long-running call: status, progress and result.")]
 pub(crate) struct ExecutionState {
-    /// The id that the execution operations expect.
+    /// Identifier for the operations on executions.
     execution_id: String,
     status: Status,
     /// The name of the operation.
     operation: String,
-    /// The attempt: 1, and one more for each retry.
+    /// Number of the attempt: 1, plus 1 for each retry.
     attempt: u32,
-    /// When it started, in ISO 8601.
+    /// Start time in ISO 8601.
     #[serde(skip_serializing_if = "Option::is_none")]
     started_at: Option<String>,
-    /// When it ended, in ISO 8601.
+    /// End time in ISO 8601.
     #[serde(skip_serializing_if = "Option::is_none")]
     finished_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,7 +39,8 @@ pub(crate) struct ExecutionState {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Value>")]
     result: Option<Box<RawValue>>,
-    /// True if the result is no longer kept, because newer results have used up the space. Call the operation again if you need it.
+    /// True if the result is no longer stored, because newer results use the space. Call the operation again if you
+    /// need it.
     #[serde(skip_serializing_if = "Option::is_none")]
     result_dropped: Option<bool>,
     /// The operation's warnings, after its end.

@@ -166,9 +166,11 @@ pub(crate) fn gate_note(handler: &Handler, plan: &PermissionPlan) -> Option<Stri
     let level = plan.danger;
     match plan.permission() {
         // Keep the note short, because every list of operations contains it. The first error explains how to confirm.
-        "confirm" => Some(format!("To be confirmed: {level}.")),
+        "confirm" => Some(format!("Requires confirmation: {level}.")),
         "deny" | "introspect_only" => Some(format!("Denied: {level}.")),
-        _ if plan.may_ask_for_some() => Some(format!("To be confirmed for some values: {level}.")),
+        _ if plan.may_ask_for_some() => {
+            Some(format!("Requires confirmation for some values: {level}."))
+        }
         _ => None,
     }
 }

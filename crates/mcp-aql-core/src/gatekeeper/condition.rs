@@ -253,7 +253,9 @@ impl ConditionTable {
         let tests = [
             self.present.map(|present| match present {
                 true => Ok(Test::Present),
-                false => Err("`present = false` is not a condition"),
+                false => {
+                    Err("`present = false` is not supported: write `present = true`, or remove it")
+                }
             }),
             self.equals.map(|value| Ok(Test::Equals(value))),
             self.one_of.map(|values| Ok(Test::OneOf(values))),
@@ -267,7 +269,7 @@ impl ConditionTable {
             (None, Some(claim)) => Some(Subject::Claim(claim)),
             (Some(_), Some(_)) => {
                 problems.push(format!(
-                    "policy for `{operation}`: a condition is on a `parameter` or on a `claim`, not on both"
+                    "policy for `{operation}`: a condition has both `parameter` and `claim`: remove one of them"
                 ));
                 return;
             }
@@ -279,8 +281,8 @@ impl ConditionTable {
                     conditions.push(Condition { subject: subject.clone(), test });
                 }
                 (Ok(_), None) => problems.push(format!(
-                    "policy for `{operation}`: a condition tests a value and does not say which: write \
-                     `parameter` or `claim`"
+                    "policy for `{operation}`: a condition does not name the value to test: add `parameter` \
+                     or `claim`"
                 )),
                 (Err(problem), _) => problems.push(format!("policy for `{operation}`: {problem}")),
             }
@@ -289,7 +291,7 @@ impl ConditionTable {
             && let Some(Subject::Parameter(name) | Subject::Claim(name)) = &subject
         {
             problems.push(format!(
-                "policy for `{operation}`: its condition on `{name}` tests nothing: write `present`, \
+                "policy for `{operation}`: its condition on `{name}` tests nothing: add `present`, \
                  `equals`, `one_of`, `above`, `below` or `longer_than`"
             ));
         }
@@ -389,6 +391,10 @@ mod tests {
         assert_eq!(read("claim = 'a'\none_of = ['b']"), of(Condition::claim_is("a", ["b"])));
         assert!(read("claim = 'a'").1.contains("tests nothing"));
         assert!(read("present = true").1.contains("write `parameter` or `claim`"));
-        assert!(read("claim = 'a'\nparameter = 'b'\npresent = true").1.contains("not on both"));
+        assert!(
+            read("claim = 'a'\nparameter = 'b'\npresent = true")
+                .1
+                .contains("both `parameter` and `claim`")
+        );
     }
 }

@@ -48,7 +48,7 @@ pub(crate) fn check(operation: &RegisteredOperation, shapes: &Shapes, problems: 
             }
             Some(_) if placeholder == root => {}
             Some(parameter) if !shows(parameter, path, shapes) => problems.push(fault(format!(
-                "shows `{placeholder}`, which is not a field of `{root}` that may be shown"
+                "shows `{placeholder}`, but `{root}` has no such field, or it cannot be shown"
             ))),
             Some(_) => {}
         }
@@ -174,7 +174,7 @@ fn each_part<'a>(message: &'a str, mut part: impl FnMut(Part<'a>)) -> Result<(),
             part(Part::Placeholder(name));
             rest = tail;
         } else {
-            return Err("a brace has no partner: write `{{` or `}}` for a brace".to_owned());
+            return Err("a brace is not paired: write `{{` or `}}` for a literal brace".to_owned());
         }
     }
     part(Part::Text(rest));

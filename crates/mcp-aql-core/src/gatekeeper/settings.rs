@@ -290,7 +290,7 @@ impl GateSettings {
                 let near = mcp_aql_protocol::nearest_name(name, known);
                 let hint = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
                 problems
-                    .push(format!("a policy names `{name}`, but there is no such operation{hint}"));
+                    .push(format!("a policy names `{name}`, but no operation has this name{hint}"));
                 continue;
             }
             for condition in &policy.conditions {
@@ -304,7 +304,7 @@ impl GateSettings {
                 let mut parameters = matching.clone().flat_map(|(_, parameters)| parameters);
                 if !parameters.any(|parameter| &*parameter.name == root) {
                     problems.push(format!(
-                        "the policy for `{name}` has a condition on `{root}`, which is not a parameter of it"
+                        "the policy for `{name}` has a condition on `{root}`, but the operation has no such parameter"
                     ));
                 }
             }

@@ -164,7 +164,7 @@ impl TokenStore {
             self.reject(token, scope, ErrorCode::TokenInvalid).await;
             return Err(OperationError::new(
                 ErrorCode::TokenInvalid,
-                "Invalid confirmation token. Call the operation without it for a new one",
+                "Invalid confirmation token. Call the operation without it to get a new one",
             )
             .with_detail("token", mask_token(token)));
         };
@@ -264,14 +264,14 @@ impl TokenStore {
         // Also reject tokens from the future: setting the clock back must not extend the life of tokens.
         if now > later(record.expires_at, self.skew) || later(now, self.skew) < record.issued_at {
             let message =
-                "Confirmation token has expired. Call the operation without it for a new one";
+                "Confirmation token has expired. Call the operation without it to get a new one";
             return Err(refuse(ErrorCode::TokenExpired, message)
                 .with_detail("expired_at", clock::text(record.expires_at))
                 .with_detail("current_time", clock::text(now)));
         }
         if let Some(consumed_at) = record.consumed_at {
             let message = "Confirmation token has already been used. \
-                           Call the operation without it for a new one";
+                           Call the operation without it to get a new one";
             return Err(refuse(ErrorCode::TokenAlreadyUsed, message)
                 .with_detail("consumed_at", clock::text(consumed_at)));
         }

@@ -234,7 +234,7 @@ impl Introspection {
     fn place_of(&self, name: Option<&str>, control: &str) -> Result<Option<usize>, OperationError> {
         let Some(name) = name else { return Ok(None) };
         let place = self.operations.iter().position(|listed| &*listed.name == name);
-        let gone = "is a cursor of an earlier list: start again without it";
+        let gone = "is a cursor of an older list: start again without a cursor";
         place.map(Some).ok_or_else(|| OperationError::invalid_value(control, gone))
     }
 
@@ -245,7 +245,10 @@ impl Introspection {
         let hint = near.map(|near| format!(". Did you mean '{near}'?")).unwrap_or_default();
         OperationError::new(
             ErrorCode::IntrospectionError,
-            format!("Parameter 'names' has '{}', which is not an operation{hint}", clean(name)),
+            format!(
+                "Parameter 'names' contains '{}', but no operation has this name{hint}",
+                clean(name)
+            ),
         )
     }
 

@@ -95,14 +95,15 @@ impl Lifecycle {
 
 /// Describes the state transitions, and the operations that cause them (REQ-LIF-11).
 fn moves(spec: LifecycleSpec) -> String {
-    let mut text = "Runs as an execution: pending, then running, until it is completed or failed. \
-                    Answers with its state; get_execution tells it again"
-        .to_owned();
+    let mut text =
+        "Runs as an execution: pending, running, then completed or failed. Returns its state; \
+                    get_execution returns it again"
+            .to_owned();
     if spec.cancel {
-        text.push_str(", cancel_execution makes it cancelled");
+        text.push_str(", cancel_execution cancels it");
     }
     if spec.retry {
-        text.push_str(", retry_execution makes a failed one running");
+        text.push_str(", retry_execution runs a failed one again");
     }
     text.push('.');
     text

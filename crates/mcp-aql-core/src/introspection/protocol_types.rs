@@ -35,7 +35,7 @@ pub fn protocol_types() -> Vec<(String, Members)> {
         ("OperationResult".to_owned(), result),
         object(
             "OperationInput",
-            "A request: one operation, or a batch in operations.",
+            "A request: one operation, or a batch in 'operations'.",
             &[("operation", "string", true), ("params", "object", false)],
         ),
         object(
@@ -56,7 +56,7 @@ pub fn protocol_types() -> Vec<(String, Members)> {
         ),
         object(
             "ErrorDetail",
-            "Why an operation failed.",
+            "The error of an operation.",
             &[("code", "string", true), ("message", "string", true), ("details", "object", false)],
         ),
         object(

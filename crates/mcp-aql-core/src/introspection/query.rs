@@ -88,8 +88,8 @@ impl<'a> IntrospectQuery<'a> {
         Err(OperationError::new(
             ErrorCode::IntrospectionError,
             format!(
-                "Parameter '{rejected}' is not accepted by query '{query}'{with}, which accepts \
-                 {accepted}: leave it out"
+                "Parameter '{rejected}' is not accepted by query '{query}'{with}. The query accepts \
+                 {accepted}: leave '{rejected}' out"
             ),
         ))
     }
@@ -102,8 +102,8 @@ impl<'a> IntrospectQuery<'a> {
         Err(OperationError::new(
             ErrorCode::IntrospectionError,
             format!(
-                "Parameter '{rejected}' is not accepted with 'search', which accepts only 'first', \
-                 'category', 'prefix' and 'parameters': leave it out"
+                "Parameter '{rejected}' is not accepted with 'search'. A search accepts only 'first', \
+                 'category', 'prefix' and 'parameters': leave '{rejected}' out"
             ),
         ))
     }

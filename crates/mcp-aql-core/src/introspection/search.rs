@@ -35,8 +35,8 @@ pub(super) fn nothing_found(searched: &str) -> OperationError {
     OperationError::new(
         ErrorCode::IntrospectionError,
         format!(
-            "No operation matches '{}'. Search for the words of a task, such as 'create a \
-             task', or list the operations without 'search'",
+            "No operation matches '{}'. Describe the task in other words, such as 'create a task', or list \
+             the operations without 'search'",
             clean(&echo)
         ),
     )

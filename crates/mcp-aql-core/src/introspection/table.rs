@@ -20,23 +20,23 @@ pub(crate) const SPEC: OperationSpec = OperationSpec::new(
 )
 .parameters(&[
     ParameterEntry::One(
-        ParameterSpec::required::<String>("query", "The list or the entry to show.").constraints(
+        ParameterSpec::required::<String>("query", "What to list or show.").constraints(
             &[Constraint::Enum(&[EnumValue::Str("operations"), EnumValue::Str("types")])],
         ),
     ),
     ParameterEntry::One(ParameterSpec::optional::<String>(
         "name",
-        "One operation or type in full; null for an unknown name.",
+        "Name of an operation or type to show in full; null if it is unknown.",
     )),
     ParameterEntry::One(
         ParameterSpec::optional::<String>(
             "search",
-            "A task in your own words; the operations for it, best first, with their parameters.",
+            "A task in your own words. Lists the matching operations, best first, with their parameters.",
         )
         .constraints(&[Constraint::MinLength(1)]),
     ),
     ParameterEntry::One(
-        ParameterSpec::optional::<String>("category", "List only this category's operations.")
+        ParameterSpec::optional::<String>("category", "List only operations of this category.")
             .constraints(&[Constraint::Enum(&[
                 EnumValue::Str("CREATE"),
                 EnumValue::Str("READ"),
@@ -62,19 +62,20 @@ pub(crate) const SPEC: OperationSpec = OperationSpec::new(
     // The maximum stated here must equal the one in `PAGE_SIZES`.
     ParameterEntry::One(ParameterSpec::optional::<usize>(
         "first",
-        "Operations on the page, at most 1000; all without it. _protocol.pageInfo describes the page. With 'search': at most 50, default 5.",
+        "Number of operations on the page, maximum 1000, default all; see _protocol.pageInfo. With 'search': \
+         maximum 50, default 5.",
     )),
     ParameterEntry::One(ParameterSpec::optional::<String>(
         "after",
-        "'endCursor' of the page before; with 'first'.",
+        "'endCursor' of the previous page; with 'first'.",
     )),
     ParameterEntry::One(ParameterSpec::optional::<usize>(
         "last",
-        "Operations from the end of the list instead.",
+        "Number of operations from the end of the list.",
     )),
     ParameterEntry::One(ParameterSpec::optional::<String>(
         "before",
-        "'startCursor' of the page behind; with 'last'.",
+        "'startCursor' of the next page; with 'last'.",
     )),
 ])
 .examples(&[
@@ -88,7 +89,7 @@ pub(crate) const SPEC: OperationSpec = OperationSpec::new(
         params: r#"{"query":"operations","search":"mark a task as done"}"#,
     },
     ExampleSpec {
-        description: "All that update, with their parameters",
+        description: "All UPDATE operations with their parameters",
         params: r#"{"query":"operations","category":"UPDATE","parameters":true}"#,
     },
 ]);

@@ -135,8 +135,8 @@ impl TypeRegistry {
             .filter(|name| definitions.iter().any(|known| known.contains_key(&***name)))
             .map(|name| {
                 format!(
-                    "type name `{name}` is taken by the input of an UPDATE operation: give your type \
-                     another with #[schemars(rename = \"…\")]"
+                    "type name `{name}` is used for the input of an UPDATE operation: give your type another \
+                     name with #[schemars(rename = \"…\")]"
                 )
             })
             .collect()
@@ -251,8 +251,8 @@ impl TypeRegistry {
     pub(crate) fn make(&mut self, name: String, details: Members, problems: &mut Vec<String>) {
         if self.made.get(&name).is_some_and(|known| *known != details) {
             problems.push(format!(
-                "operations differ in what their queries of `{name}` take: give them the same \
-                 `backend` and `without`, or one of the resources another name with \
+                "the queries of `{name}` accept different parameters in different operations: give them the \
+                 same `backend` and `without`, or give one of the resources another name with \
                  #[schemars(rename = \"…\")]"
             ));
         }
@@ -297,7 +297,8 @@ impl TypeRegistry {
         let mut add = |name: String, details: Members, clashes: &mut Vec<String>| {
             if all.get(&name).is_some_and(|known| *known != details) {
                 clashes.push(format!(
-                    "type name `{name}` is taken: give your type another with #[schemars(rename = \"…\")]"
+                    "type name `{name}` is used by another type: give your type another name with \
+                     #[schemars(rename = \"…\")]"
                 ));
             }
             all.insert(name, details);

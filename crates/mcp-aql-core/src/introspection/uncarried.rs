@@ -86,11 +86,13 @@ fn reference(schema: &Object) -> Option<&str> {
 fn problem(schema: &Object, definitions: &Object, direction: Direction) -> Option<&'static str> {
     match schema.get("format").and_then(Value::as_str) {
         Some("uint128") => {
-            return Some("a `u128`, whose digits a number of JSON loses: write `BigInteger<u128>`");
+            return Some(
+                "a `u128`, but a JSON number loses its last digits: write `BigInteger<u128>`",
+            );
         }
         Some("int128") => {
             return Some(
-                "an `i128`, whose digits a number of JSON loses: write `BigInteger<i128>`",
+                "an `i128`, but a JSON number loses its last digits: write `BigInteger<i128>`",
             );
         }
         _ => {}
@@ -103,12 +105,12 @@ fn problem(schema: &Object, definitions: &Object, direction: Direction) -> Optio
     };
     if has(["secs", "nanos"]) {
         return Some(
-            "a `std::time::Duration`, which callers would send as `{ secs, nanos }`: write a number \
+            "a `std::time::Duration`, but callers would have to send `{ secs, nanos }`: write a number \
              with its unit in the name, such as `timeout_seconds: u64`",
         );
     }
     has(["secs_since_epoch", "nanos_since_epoch"]).then_some(
-        "a `std::time::SystemTime`, which callers would send as two numbers: write a type for \
+        "a `std::time::SystemTime`, but callers would have to send two numbers: write a type for \
          date-times, such as `chrono::DateTime<Utc>`",
     )
 }

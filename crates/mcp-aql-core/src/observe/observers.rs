@@ -43,7 +43,7 @@ impl Observers {
         }
         for observer in &self.functions {
             if catch_unwind(AssertUnwindSafe(|| observer(event))).is_err() {
-                tracing::error!(operation = event.operation, "an observer of calls panicked");
+                tracing::error!(operation = event.operation, "a call observer panicked");
             }
         }
     }

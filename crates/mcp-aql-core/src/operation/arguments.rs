@@ -130,7 +130,7 @@ impl Call {
         let claim = principal.and_then(|principal| principal.claim(name)).cloned();
         T::deserialize(claim.unwrap_or_default()).map_err(|_| {
             OperationError::permission_denied(match principal {
-                Some(_) => "the caller's identity lacks a claim which this operation needs",
+                Some(_) => "the caller's identity lacks a claim required by this operation",
                 None => "this operation only serves authenticated callers",
             })
             .with_detail("required_claim", name)

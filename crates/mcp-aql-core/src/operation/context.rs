@@ -254,8 +254,8 @@ impl Context {
     pub fn require_session(&self) -> Result<&Session, OperationError> {
         self.session().ok_or_else(|| {
             OperationError::permission_denied(
-                "this operation needs a session, and the connection has none; \
-                 connect over stdio or over HTTP with sessions",
+                "this operation needs a session, but the connection has none. Connect over stdio, or over \
+                 HTTP with sessions",
             )
         })
     }

@@ -52,7 +52,7 @@ use crate::util::lock;
 /// assert!(refused.error().is_some());
 /// # Ok(()) }
 /// ```
-#[must_use = "an operation exists in an adapter after `dynamic_operation`"]
+#[must_use = "pass the operation to `dynamic_operation` to add it to an adapter"]
 pub struct DynamicOperation {
     name: String,
     category: SemanticCategory,
@@ -75,7 +75,7 @@ type DynamicFunction = dyn Fn(Map<String, Value>, Context) -> BoxFuture<'static,
 
 /// A parameter of a [`DynamicOperation`].
 #[derive(Debug, Clone)]
-#[must_use = "a parameter belongs to an operation after `parameter`"]
+#[must_use = "pass the parameter to `parameter` to add it to an operation"]
 pub struct DynamicParameter {
     name: String,
     description: String,
@@ -202,7 +202,7 @@ impl DynamicOperation {
         let schemas = self.parameters.iter().map(|it| &it.schema).chain([&self.returns]);
         if schemas.into_iter().any(|schema| !schema.is_object() && !schema.is_boolean()) {
             problems.push(format!(
-                "operation `{}`: a JSON schema is an object, `true` or `false`",
+                "operation `{}`: a JSON schema must be an object, `true` or `false`",
                 self.name
             ));
         }

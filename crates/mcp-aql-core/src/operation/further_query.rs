@@ -135,8 +135,8 @@ mod tests {
                 }
                 let with = if name.is_some() { " with 'name'" } else { "" };
                 let expected = format!(
-                    "Parameter '{parameter}' is not accepted by query '{query}'{with}, which accepts \
-                     {described}: leave it out"
+                    "Parameter '{parameter}' is not accepted by query '{query}'{with}. The query accepts \
+                     {described}: leave '{parameter}' out"
                 );
                 assert_eq!(answer.code(), Some("INTROSPECTION_ERROR"), "{asked}");
                 assert_eq!(answer.error().map(|error| &*error.message), Some(&*expected));

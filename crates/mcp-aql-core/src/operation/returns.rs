@@ -184,7 +184,7 @@ impl<T, E> ResultParts for Result<T, E> {
     message = "`{Self}` cannot be the error of an operation: it does not convert into `OperationError`",
     label = "the error type `{Self}` does not convert into `OperationError`",
     note = "for an error type of your own write `#[derive(OperationError)]` above it, or implement `From<{Self}>` for `OperationError`",
-    note = "for a type of another crate return `Result<…, OperationError>` and convert where the error arises: `.or_internal()?` for a failure of the adapter, `.map_err(|error| OperationError::new(ErrorCode::…, …))?` for one that the caller can mend"
+    note = "for a type of another crate return `Result<…, OperationError>` and convert where the error arises: `.or_internal()?` for a failure of the adapter, `.map_err(|error| OperationError::new(ErrorCode::…, …))?` for one that the caller can correct"
 )]
 pub trait ReturnedError: Into<OperationError> {}
 

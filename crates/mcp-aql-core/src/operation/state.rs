@@ -54,18 +54,20 @@ impl StateMap {
             shared.sort_unstable();
             if !shared.is_empty() {
                 return Some(format!(
-                    "takes `State<{needed}>`, and the registered state is {}, which is another type: \
-                     register it with `.state::<{needed}>(…)`",
+                    "takes `State<{needed}>`, but the registered state is {}, a different type: register it \
+                     with `.state::<{needed}>(…)`",
                     shared.join(" or ")
                 ));
             }
         }
         Some(match near {
             Some(near) => format!(
-                "takes `State<{needed}>`, and the registered state is `{near}`: write `State<{near}>` in \
+                "takes `State<{needed}>`, but the registered state is `{near}`: write `State<{near}>` in \
                  the function, or register a `{needed}` with `.state(…)`"
             ),
-            None => format!("takes `State<{needed}>`, and no such state is there: add `.state(…)`"),
+            None => {
+                format!("takes `State<{needed}>`, but no such state is registered: add `.state(…)`")
+            }
         })
     }
 
@@ -93,7 +95,7 @@ mod tests {
         let mut states = StateMap::default();
         let problem = |states: &StateMap, spec| states.problem_of(&spec).unwrap_or_default();
         let missing = problem(&states, StateSpec::of::<Database>());
-        assert!(missing.contains("no such state is there"), "{missing}");
+        assert!(missing.contains("no such state is registered"), "{missing}");
 
         states.insert(Arc::new(Database));
         states.insert(7_u8);
@@ -109,6 +111,6 @@ mod tests {
         let found = problem(&states, StateSpec::of::<Arc<u8>>());
         assert!(found.contains("write `State<u8>`"), "{found}");
         let missing = problem(&states, StateSpec::of::<u16>());
-        assert!(missing.contains("no such state is there"), "{missing}");
+        assert!(missing.contains("no such state is registered"), "{missing}");
     }
 }

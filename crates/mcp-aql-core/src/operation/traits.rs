@@ -91,7 +91,7 @@ pub trait Operations: Send + Sync + 'static {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a group of parameters",
     label = "not a group of parameters",
-    note = "derive `ParamGroup` on it, or leave `#[param(group)]` out to take it as one parameter"
+    note = "derive `ParamGroup` on it, or remove `#[param(group)]` to use it as one parameter"
 )]
 pub trait ParamGroup: Sized {
     /// The parameters, in the order of the fields.

@@ -45,7 +45,7 @@ impl Usage {
             self.cost = amount;
         } else {
             let by = std::panic::Location::caller();
-            tracing::error!(amount, %by, "a cost that is no amount from 0 on is not counted");
+            tracing::error!(amount, %by, "a cost is not counted, because it is negative or not a number");
         }
         self
     }

@@ -30,7 +30,7 @@ impl Contradiction {
                 "first",
                 "last",
                 "'first' or 'last'",
-                "ask for the first rows or for the last, not both",
+                "ask for the first rows or for the last rows, not for both",
             ),
             ("first", "before", "'first' with 'after'", "'before' goes with 'last'"),
             ("last", "after", "'last' with 'before'", "'after' goes with 'first'"),
@@ -60,7 +60,7 @@ impl Contradiction {
     /// ```json
     /// {
     ///   "expected_type": "'first' or 'last'", "actual_type": "first+last", "provided": ["first", "last"],
-    ///   "hint": "ask for the first rows or for the last, not both"
+    ///   "hint": "ask for the first rows or for the last rows, not for both"
     /// }
     /// ```
     pub fn describe(&self, error: OperationError) -> OperationError {
@@ -108,7 +108,7 @@ pub const EXPECTED_CURSOR: &str = "a cursor of an earlier page";
 pub fn refused_cursor(text: &str, list: &str, controls: &str) -> String {
     let shown = clean(text);
     format!(
-        "is '{shown}', which is no cursor of this {list}: give one of its pages' cursors unchanged, \
-         with the same {controls}, or start again without it if the adapter was restarted"
+        "is '{shown}', but this {list} has no such cursor: send a cursor of one of its pages unchanged, with \
+         the same {controls}, or start again without a cursor if the adapter was restarted"
     )
 }

@@ -2,14 +2,14 @@
 
 use schemars::JsonSchema;
 
-/// The place of a page in its collection.
+/// The position of a page in its collection.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct PageInfo {
-    /// Whether more entries follow.
+    /// True if more entries follow.
     #[serde(rename = "hasNextPage")]
     pub has_next_page: bool,
-    /// Whether entries precede this page.
+    /// True if entries precede this page.
     #[serde(rename = "hasPreviousPage")]
     pub has_previous_page: bool,
     /// The cursor of the first entry.

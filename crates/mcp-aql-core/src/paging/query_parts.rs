@@ -104,20 +104,20 @@ pub(super) fn shown<'a, T: Serialize>(
 pub(super) fn page_schema(items: &Schema, info: &Schema) -> Schema {
     json_schema!({
         "type": "object",
-        "description": "One page of a collection, and what a query asked for beside it.",
+        "description": "One page of a collection, and the other results of the query.",
         "properties": {
             "items": {
                 "type": "array",
-                "description": "The entries of this page; none where only summaries were asked for.",
+                "description": "The entries of this page; empty if the query asked only for aggregations.",
                 "items": items,
             },
             "pageInfo": info,
             "pagination": {
                 "type": "object",
-                "description": "Takes the place of pageInfo where pages have numbers.",
+                "description": "Replaces pageInfo if pages have numbers.",
             },
-            "aggregations": { "type": "object", "description": "The summaries, by their labels." },
-            "applied": { "type": "object", "description": "What was understood of the query." },
+            "aggregations": { "type": "object", "description": "The aggregated values by their labels." },
+            "applied": { "type": "object", "description": "How the query was understood." },
         },
     })
 }

@@ -95,7 +95,9 @@ impl CostModel {
         };
         let mut problems = Vec::new();
         if !prices.into_iter().all(is_price) {
-            problems.push("a price of the cost model is not an amount of 0 or more".to_owned());
+            problems.push(
+                "a price of the cost model is negative or not a number: write 0 or more".to_owned(),
+            );
         }
         if let Self::Tiered(tiers) = self {
             let ends: Vec<_> = tiers.iter().map(|tier| tier.up_to.unwrap_or(u64::MAX)).collect();

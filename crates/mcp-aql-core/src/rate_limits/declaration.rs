@@ -348,7 +348,7 @@ impl Quota {
         }
         for (step, amount) in &given {
             if !amount.is_finite() || *amount <= 0.0 {
-                problems.push(format!("quota `{name}`: `{step}` is not an amount above 0"));
+                problems.push(format!("quota `{name}`: `{step}` is not a number above 0"));
             } else if self.metric.unit() != Unit::Cost && amount.fract() != 0.0 {
                 problems.push(format!("quota `{name}`: `{step}` is not a whole number"));
             }

@@ -76,8 +76,8 @@ impl Limiter {
         let forgets = self.services.store.is_fleeting() && !self.lasting.is_empty();
         forgets.then(|| {
             format!(
-                "what is counted for {} is kept in memory, and begins anew with every start: give the \
-                 adapter a lasting `.store(…)`, such as a SqliteState",
+                "the counters of {} are only kept in memory, so every start resets them to 0: give the \
+                 adapter a persistent `.store(…)`, such as a SqliteState",
                 self.lasting.join(", ")
             )
         })

@@ -864,7 +864,7 @@ fn limits_that_a_start_forgets_are_warned_of() {
     };
     let monthly = || RateLimits::new().quota(Quota::new(Metric::CostPerMonth).hard_stop(5));
     let warning = forgotten(monthly(), Arc::new(MemoryState::default())).unwrap();
-    assert!(warning.contains("for cost_per_month is kept in memory"), "{warning}");
+    assert!(warning.contains("counters of cost_per_month are only kept in memory"), "{warning}");
     let shared: Arc<dyn StateStore> = Arc::new(Arc::new(MemoryState::default()));
     assert!(forgotten(monthly(), shared).is_some());
     assert_eq!(forgotten(monthly(), Arc::new(Hooked::new(()))), None);

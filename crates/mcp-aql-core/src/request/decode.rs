@@ -232,7 +232,8 @@ fn fault_of(members: &RequestMembers) -> Option<OperationError> {
     let params = members.params.as_ref().filter(|params| !params.is_object())?;
     let error = OperationError::invalid_type("params", "object", json_type(params));
     let is_json = params.as_str().and_then(parsed_json).is_some_and(|value| value.is_object());
-    let error = if is_json { error.with_next_step("Send it as JSON, not as text") } else { error };
+    let error =
+        if is_json { error.with_next_step("Send it as JSON, not as a string") } else { error };
     Some(error.with_detail("operation", members.name()))
 }
 
@@ -254,7 +255,7 @@ fn decode_batch(
 ) -> Result<Decoded<'static>, OperationError> {
     let fault = |message: String| OperationError::new(ErrorCode::BatchValidationError, message);
     if !batch {
-        return Err(fault("Batches are switched off: send one 'operation' per call".to_owned()));
+        return Err(fault("Batches are disabled: send one 'operation' per call".to_owned()));
     }
     let beside = members
         .operation
@@ -266,7 +267,7 @@ fn decode_batch(
     if let Some(name) = beside {
         let name = crate::text::clean(name);
         return Err(fault(format!(
-            "A batch has no member besides 'operations': move '{name}' into its items"
+            "A batch can only have the member 'operations': move '{name}' into its items"
         )));
     }
     let Value::Array(items) = operations else {
@@ -281,7 +282,9 @@ fn decode_batch(
     }
     if items.len() > most {
         let given = items.len();
-        return Err(fault(format!("A batch takes up to {most} operations, got {given}: split it")));
+        return Err(fault(format!(
+            "A batch accepts up to {most} operations, got {given}: split it"
+        )));
     }
     let decoded = items.into_iter().enumerate().map(|(index, item)| {
         batch_item(index, item, faults.remove(&index))

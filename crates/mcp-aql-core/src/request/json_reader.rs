@@ -35,7 +35,7 @@ impl From<Map<String, Value>> for ParsedObject {
 /// A value that could not be represented exactly.
 ///
 /// ```text
-/// {"params":{"a":1,"a":2}}  →  Parameter 'params.a' must be given once, and the request repeats it
+/// {"params":{"a":1,"a":2}}  →  Parameter 'params.a' must be given once, but the request repeats it
 /// {"a":1e999}               →  Parameter 'a' must not be beyond 1.8e308: send a string
 /// ```
 #[derive(Debug)]
@@ -153,9 +153,9 @@ fn item_of(path: &Path<'_>) -> Option<usize> {
     }
 }
 
-const REPEATED: &str = "must be given once, and the request repeats it";
+const REPEATED: &str = "must be given once, but the request repeats it";
 const TOO_PRECISE: &str =
-    "must have no more digits than a 64-bit number keeps: send fewer digits, or a string";
+    "must fit into a 64-bit number without losing digits: send fewer digits, or a string";
 const TOO_LARGE: &str = "must not be beyond 1.8e308: send a string";
 
 /// The value to be parsed next, and its path.
@@ -289,7 +289,7 @@ pub fn invalid_encoding(byte_offset: usize) -> OperationError {
     OperationError::new(
         ErrorCode::ValidationInvalidEncoding,
         format!(
-            "Invalid character encoding in request: byte {byte_offset} starts no UTF-8 character"
+            "Invalid character encoding in request: byte {byte_offset} does not start a valid UTF-8 character"
         ),
     )
     .with_detail("byte_offset", byte_offset)

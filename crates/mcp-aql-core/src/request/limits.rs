@@ -22,9 +22,9 @@ pub fn too_large(
     unit: &str,
 ) -> OperationError {
     let step = match limit_type {
-        "request_size" => ". Send less, or in several calls",
-        "array_elements" => ". Send a shorter list, or several calls",
-        "string_length" => ". Send a shorter text",
+        "request_size" => ". Send less data, or use several calls",
+        "array_elements" => ". Send a shorter list, or use several calls",
+        "string_length" => ". Send a shorter string",
         "nesting_depth" => ". Use fewer levels",
         _ => "",
     };
@@ -137,7 +137,7 @@ fn depth_of(path: Path<'_>) -> usize {
 fn nul_error(location: String) -> OperationError {
     OperationError::new(
         ErrorCode::ValidationInvalidEncoding,
-        format!("Invalid character encoding in request: '{location}' holds U+0000"),
+        format!("Invalid character encoding in request: '{location}' contains U+0000"),
     )
     .with_detail("location", location)
 }

@@ -112,7 +112,7 @@ impl EndpointProfile {
             SemanticCategory::Read => "Safe, read-only operations.",
             SemanticCategory::Update => "Modifying operations that overwrite data.",
             SemanticCategory::Delete => "Destructive operations that remove data.",
-            SemanticCategory::Execute => "Operations that manage what runs.",
+            SemanticCategory::Execute => "Operations that manage executions.",
         };
         Self {
             name: "crude".to_owned(),
@@ -194,7 +194,7 @@ impl EndpointProfile {
                 )
             }
             None => format!(
-                "no family of profile `{}` takes {} operations: add one, or say `endpoint = \"…\"`",
+                "profile `{}` has no family for {} operations: add one, or write `endpoint = \"…\"`",
                 self.name,
                 category.as_str()
             ),

@@ -39,7 +39,7 @@ impl<T: Display> Serialize for BigInteger<T> {
 impl<'de, T: FromStr> Deserialize<'de> for BigInteger<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Cow::<str>::deserialize(deserializer)?;
-        text.parse().map(Self).map_err(|_| D::Error::custom("a whole number as text is expected"))
+        text.parse().map(Self).map_err(|_| D::Error::custom("expected a string with an integer"))
     }
 }
 
@@ -56,7 +56,7 @@ impl<T> JsonSchema for BigInteger<T> {
         json_schema!({
             "type": "string",
             "pattern": "^-?[0-9]+$",
-            "description": "Whole number as text, exact beyond 2^53.",
+            "description": "Integer as a string, exact beyond 2^53.",
         })
     }
 }
@@ -85,7 +85,7 @@ impl<'de> Deserialize<'de> for Base64 {
         STANDARD
             .decode(text.as_bytes())
             .map(Self)
-            .map_err(|_| D::Error::custom("padded base64 is expected"))
+            .map_err(|_| D::Error::custom("expected padded base64"))
     }
 }
 
@@ -128,7 +128,7 @@ pub struct Binary {
     pub content_mime_type: String,
 }
 
-/// The encoding of bytes as text.
+/// The encoding of bytes as a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]

@@ -88,7 +88,7 @@ impl QueryFaults {
         let is_list = param.ends_with(']') && value.as_array().is_some_and(|it| it.len() > 1);
         let hint = match form {
             Some(_) if is_scalar => None,
-            _ if is_list => Some("Send its items directly in the list around it"),
+            _ if is_list => Some("Send its items directly in the outer list"),
             _ => type_hint(expected, value),
         };
         let hint = hint.map(str::to_owned);
@@ -196,7 +196,7 @@ impl QueryFaults {
         self.push(QueryFault {
             message: format!(
                 "Parameter '{param}' has unknown {what} '{name}'. \
-                 '{path}' belongs beside '{param}', not inside"
+                 '{path}' belongs next to '{param}', not inside it"
             ),
             choice: None,
             kind: FaultKind::Value(known(what), Vec::new()),
@@ -280,10 +280,10 @@ fn type_hint(expected: &str, value: &Value) -> Option<&'static str> {
         Value::String(text)
             if is_json_text(text) || parsed_json(text).is_some_and(|value| fits(&value)) =>
         {
-            Some("Send it as JSON, not as text")
+            Some("Send it as JSON, not as a string")
         }
         Value::Number(_) | Value::Bool(_) if expected.starts_with("string") => {
-            Some("Send it as text, in quotation marks")
+            Some("Send it as a string, in quotation marks")
         }
         Value::Number(number) if expected == "integer" && number.is_f64() => {
             Some("Send a whole number")

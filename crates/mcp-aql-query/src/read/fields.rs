@@ -141,7 +141,7 @@ fn add_preset(
 /// Recognizes a string with paths instead of a preset, such as `title` or `title, status`.
 fn paths_in(surface: &QuerySurface<'_>, text: &str) -> Option<String> {
     if text.starts_with('[') && serde_json::from_str::<Vec<String>>(text).is_ok() {
-        return Some("Send it as JSON, not as text".to_owned());
+        return Some("Send it as JSON, not as a string".to_owned());
     }
     let all = all_paths(surface);
     let paths: Vec<_> = text.split([',', ' ']).filter(|path| !path.is_empty()).collect();

@@ -19,7 +19,7 @@ pub(super) fn has_keys_of(value: &Value, valid: &[&str]) -> bool {
 
 /// Returns the hint for a superfluous object around members.
 pub(super) fn around(path: &str) -> String {
-    format!("Send the members of '{}' in place of it", clean(path))
+    format!("Replace '{}' with its members", clean(path))
 }
 
 /// Names of operators in other APIs. A `$` before a name is ignored.

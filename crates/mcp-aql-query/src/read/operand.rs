@@ -45,7 +45,8 @@ pub(super) fn read(
         (ValueKind::Choice, Value::String(text)) => {
             if !field.choices.contains(text) {
                 let choices: Vec<_> = field.choices.iter().map(String::as_str).collect();
-                let hint = is_json_text(text).then(|| "Send it as JSON, not as text".to_owned());
+                let hint =
+                    is_json_text(text).then(|| "Send it as JSON, not as a string".to_owned());
                 faults.unknown_meaning(param, "value", text, &choices, hint);
                 return None;
             }

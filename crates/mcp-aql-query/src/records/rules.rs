@@ -70,7 +70,7 @@ use crate::single::{Fields, SelectedFields};
 /// let refused = adapter.call("update_order", change).await;
 /// assert_eq!(
 ///     refused.error().unwrap().message,
-///     "The 'order' is in state 'sent', which does not allow this. Possible: 'return_order'"
+///     "The 'order' is in state 'sent'. This state does not allow the operation. Possible: 'return_order'"
 /// );
 /// # Ok(()) }
 /// ```

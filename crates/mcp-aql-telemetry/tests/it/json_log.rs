@@ -112,7 +112,9 @@ async fn log_lines_repeat_no_member() {
     let [nested, flat] =
         [nested, flat].map(|lines| String::from_utf8(lines.0.lock().unwrap().clone()).unwrap());
     for log in [nested, flat] {
-        for text in ["operation done", "operation failed", "execution ended", "execution failed"] {
+        for text in
+            ["operation succeeded", "operation failed", "execution ended", "execution failed"]
+        {
             assert!(log.contains(text), "{text} in {log}");
         }
         assert_strict(&log);

@@ -55,11 +55,11 @@ fn call(id: &str, arguments: &str) -> String {
 
 /// Arguments that cannot be decoded without loss, with the reported field and reason.
 const LOSSY: [(&str, &str, &str); 4] = [
-    (r#"{"query":"a","query":"b"}"#, "query", "must be given once, and the request repeats it"),
+    (r#"{"query":"a","query":"b"}"#, "query", "must be given once, but the request repeats it"),
     (
         r#"{"query":"a","maxResults":20.00000000000000000001}"#,
         "maxResults",
-        "must have no more digits than a 64-bit number keeps",
+        "must fit into a 64-bit number without losing digits",
     ),
     (r#"{"query":"\ud800"}"#, "arguments", "Invalid character encoding in request"),
     (r#"{"query":1e999}"#, "query", "must not be beyond 1.8e308"),

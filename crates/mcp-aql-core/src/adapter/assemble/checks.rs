@@ -28,7 +28,8 @@ pub(super) fn check_parts(parts: &Parts, settings: &Settings, problems: &mut Vec
     problems.extend(drain_timeout_problem(settings.drain_timeout));
     settings.gate.check(problems);
     if settings.max_concurrent_requests == Some(0) {
-        problems.push("`max_concurrent_requests` is 0: nothing could ever run".to_owned());
+        problems
+            .push("`max_concurrent_requests` is 0, so no call could run: set 1 or more".to_owned());
     }
     // Reject the prefix `_` as well: the expression `^(.+_)?mcp_aql` of §6.5, with which clients find the tools of an
     // adapter, does not match `_mcp_aql`.
@@ -42,8 +43,8 @@ pub(super) fn check_parts(parts: &Parts, settings: &Settings, problems: &mut Vec
     };
     if !prefix.is_empty() && !body.is_some_and(plain) {
         problems.push(format!(
-            "tool prefix `{prefix}` must have lower-case letters, digits and underscores, with an \
-             underscore at the end and at least one character before it, as in `github_`"
+            "tool prefix `{prefix}` is not valid: write lower-case letters, digits and underscores, and an \
+             underscore as the last character, for example `github_`"
         ));
     }
 }
@@ -66,7 +67,10 @@ pub(super) fn chosen_profile(
     });
     problems.extend(chosen.problems());
     if parts.profiles.iter().filter(|profile| profile.is_crude()).count() > 1 {
-        problems.push("profile name `crude` is the standard one's: choose another".to_owned());
+        problems.push(
+            "profile name `crude` is the name of the standard profile: choose another name"
+                .to_owned(),
+        );
     }
     chosen
 }
@@ -88,10 +92,10 @@ pub(super) fn check_name(
     } else if let Some(other) = origins.insert(name, spec.origin) {
         problems.push(match spec.origin {
             origin if origin == other => {
-                format!("two operations are called `{name}`, both of `{origin}`: register it once, or rename one")
+                format!("two operations are called `{name}`, both from `{origin}`: register it once, or rename one")
             }
             origin => format!(
-                "two operations are called `{name}`, one of `{other}` and one of `{origin}`: rename one"
+                "two operations are called `{name}`, one from `{other}` and one from `{origin}`: rename one"
             ),
         });
     }
@@ -101,7 +105,7 @@ pub(super) fn check_name(
         && !built_in
     {
         problems.push(format!(
-            "operation `{name}` is {}, and its verb `{verb}` implies {}: choose another verb, or give a rationale",
+            "operation `{name}` is {}, but its verb `{verb}` implies {}: choose another verb, or write a `rationale`",
             spec.category.as_str(),
             announced.as_str()
         ));
@@ -139,7 +143,8 @@ pub(super) fn check_replacements(entries: &[Entry], problems: &mut Vec<String>) 
         {
             let others = operations().filter(|other| *other != spec.name);
             problems.push(format!(
-                "operation `{}` is deprecated: its replacement `{name}` is not another operation of this adapter{}",
+                "operation `{}` is deprecated, but its replacement `{name}` is not another operation of this \
+                 adapter{}",
                 spec.name,
                 did_you_mean(name, others)
             ));
@@ -166,7 +171,8 @@ fn check_replacement(
     let others = || known.iter().copied().filter(|other| *other != parameter.name);
     if !others().any(|other| other == name) {
         problems.push(format!(
-            "operation `{}`: parameter `{}` is deprecated, and its replacement `{name}` is not another parameter{}",
+            "operation `{}`: parameter `{}` is deprecated, but its replacement `{name}` is not another \
+             parameter of the operation{}",
             operation.name,
             parameter.name,
             did_you_mean(name, others())
@@ -188,14 +194,16 @@ pub(super) fn check_people(entries: &[Entry], settings: &Settings, problems: &mu
         let spec = &entry.operation.spec;
         if spec.danger.requires_reauth {
             problems.push(format!(
-                "operation `{}`: `requires_reauth` has a person confirm, and none can be reached: {CHANNEL_ADVICE}",
+                "operation `{}`: `requires_reauth` needs a person to confirm calls, but the adapter has no \
+                 channel to a person: {CHANNEL_ADVICE}",
                 spec.name
             ));
         }
     }
     for operation in settings.gate.operator_confirmed_operations() {
         problems.push(format!(
-            "the policy for `{operation}` has a person confirm, and none can be reached: {CHANNEL_ADVICE}"
+            "the policy for `{operation}` needs a person to confirm calls, but the adapter has no channel to \
+             a person: {CHANNEL_ADVICE}"
         ));
     }
 }
@@ -219,8 +227,8 @@ pub(super) fn check_map_keys(
     for parameter in &operation.parameters {
         if let Some(expected) = other_than_text_keys(parameter, shapes) {
             problems.push(format!(
-                "operation `{}`: parameter `{}` has a map whose keys are not text ({expected}), and JSON has no \
-                 other keys: write a list of entries, or another type of keys",
+                "operation `{}`: parameter `{}` has a map whose keys are not strings ({expected}), but JSON \
+                 only has string keys: write a list of entries, or use another type for the keys",
                 operation.name, parameter.name
             ));
         }
@@ -239,7 +247,7 @@ pub(super) fn check_defaults(
         parameter.shape.check(default, Path::Root(&parameter.name), shapes, &mut faults);
         if !faults.is_empty() || !parameter.accepts(default) {
             problems.push(format!(
-                "operation `{}`: the default of `{}` breaks the parameter's own type or constraints",
+                "operation `{}`: the default of `{}` does not match the parameter's type or constraints",
                 operation.name, parameter.name
             ));
         }

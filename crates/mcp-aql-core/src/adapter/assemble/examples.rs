@@ -61,7 +61,8 @@ pub(super) fn examples(
     if check(&sample).is_err() {
         tracing::warn!(
             operation = &*operation.name,
-            "no example can be made from the parameters' types and constraints: write one with `example = {{…}}`"
+            "an example cannot be generated from the parameters' types and constraints: write one with \
+             `example = {{…}}`"
         );
         return (shown, None);
     }

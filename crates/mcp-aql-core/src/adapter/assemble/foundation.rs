@@ -80,7 +80,7 @@ fn audit(
         sinks.push(Arc::new(AuditStore::new(store, ready, time.clone(), settings.audit_retention)));
     } else if settings.audit_retention.is_some() {
         problems.push(
-            "`audit_retention` is about the audit log in the store, and there is none: add \
+            "`audit_retention` only applies to an audit log in the store, but the adapter has none: add \
              `.audit_in_store(true)`"
                 .to_owned(),
         );

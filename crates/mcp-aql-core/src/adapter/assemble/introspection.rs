@@ -29,7 +29,7 @@ pub(super) fn further_queries(
     if let Some(trust) = &settings.gate.trust {
         match gatekeeper::AdapterInfo::new(&parts.name, &parts.version, trust) {
             Ok(info) => queries.push(Box::new(info)),
-            Err(error) => problems.push(format!("the trust block cannot be shown: {error}")),
+            Err(error) => problems.push(format!("the trust block cannot be serialized: {error}")),
         }
     }
     queries

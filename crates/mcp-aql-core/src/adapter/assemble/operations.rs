@@ -207,7 +207,7 @@ fn returns_of_execution(
 ) -> Members {
     if spec.category != SemanticCategory::Execute {
         problems.push(format!(
-            "operation `{}` has a lifecycle and is {}: only EXECUTE operations run as executions",
+            "operation `{}` is {}, but has a `lifecycle`: only EXECUTE operations can run as executions",
             spec.name,
             spec.category.as_str()
         ));

@@ -48,9 +48,9 @@ pub(super) fn parameters(
     has_input |= parameters.iter().any(|it| &*it.name == "input" && it.spec.json_schema.is_some());
     if has_input != (spec.category == SemanticCategory::Update) {
         problems.push(if has_input {
-            format!("operation `{}` takes `Update<…>` and is not UPDATE", spec.name)
+            format!("operation `{}` takes `Update<…>`, but its category is not UPDATE", spec.name)
         } else {
-            format!("operation `{}` is UPDATE and takes no `input: Update<…>`", spec.name)
+            format!("operation `{}` is UPDATE, but takes no `input: Update<…>`", spec.name)
         });
     }
     check_names(spec.name, &parameters, problems);
@@ -153,8 +153,8 @@ fn check_replaced(
                 let shapes = types.forms_in(&shape, compiler);
                 if matches!(shape.resolve(shapes).kind, Kind::Object(_)) {
                     problems.push(format!(
-                        "operation `{operation}`: field `{}` is an object, and objects merge: derive \
-                         `UpdateInput` on its type, make it a `BTreeMap` or `HashMap`, or say \
+                        "operation `{operation}`: field `{}` is an object, but an update cannot merge it: \
+                         derive `UpdateInput` for its type, make it a `BTreeMap` or `HashMap`, or write \
                          `#[update_input(replace)]`",
                         field.parameter.name
                     ));

@@ -84,7 +84,7 @@ fn check_keys(
     let keys = RootKeys { known: &known, optional: EXTENSION_TABLES, found: Vec::new() };
     let problems = keys.check(text)?.into_iter().map(|table| {
         format!(
-            "`{table}` is configured, and the adapter has no extension that reads it: add \
+            "`{table}` is configured, but the adapter has no extension that reads it: add \
              `.{table}(…)`, or remove the table"
         )
     });

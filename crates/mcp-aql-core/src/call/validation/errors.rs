@@ -189,7 +189,7 @@ pub(super) fn read_only_error(
     let names: Vec<_> = faults.iter().map(|fault| clean(&fault.path)).collect();
     let shown: Vec<_> = names.iter().map(|name| format!("'{name}'")).collect();
     let mut message =
-        format!("Only the adapter writes {}: leave it out of 'input'", shown.join(", "));
+        format!("Only the adapter can set {}: leave it out of 'input'", shown.join(", "));
     further.add_to(&mut message);
     OperationError::new(ErrorCode::ValidationReadOnlyField, message)
         .with_detail("operation", operation.name.to_string())

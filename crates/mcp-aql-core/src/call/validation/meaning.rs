@@ -266,18 +266,18 @@ pub(super) fn sentences(names: &[UnknownName], mention: Mention) -> Vec<String> 
             (None, Mention::Listed) => continue,
             (None, Mention::NotListed) => format!("Parameter '{shown}' is unknown"),
             (Some(Meaning::Name(near)), Mention::Listed) => {
-                format!("Did you mean '{}' for '{shown}'?", unknown.beside(near))
+                format!("Did you mean '{}' instead of '{shown}'?", unknown.beside(near))
             }
             (Some(Meaning::Name(near)), Mention::NotListed) => {
                 format!("Parameter '{shown}' is unknown; did you mean '{}'?", unknown.beside(near))
             }
             (Some(Meaning::Beside(around)), _) => {
-                format!("'{shown}' belongs beside '{around}', not inside")
+                format!("'{shown}' belongs next to '{around}', not inside it")
             }
-            (Some(Meaning::Around), _) => format!("Send the members of '{shown}' in place of it"),
+            (Some(Meaning::Around), _) => format!("Replace '{shown}' with its members"),
             (Some(Meaning::Path(form)), _) => format!("Send '{shown}' as {form}"),
             (Some(Meaning::Search { operation, parameter }), _) => {
-                format!("To search, call '{operation}' with '{parameter}' for '{shown}'")
+                format!("To search, call '{operation}' with '{parameter}' instead of '{shown}'")
             }
             (Some(Meaning::Inside { path, .. }), _) if done.contains(&path.as_str()) => continue,
             (Some(Meaning::Inside { path, .. }), _) => {

@@ -46,7 +46,7 @@ impl ValidParams {
             });
         match refused {
             Some((argument, _)) => {
-                Err(format!("the type of '{}' refuses its value", argument.name))
+                Err(format!("the type of '{}' rejects its value", argument.name))
             }
             None => Ok(()),
         }

@@ -38,7 +38,7 @@ impl SettingPath {
             here.push(part);
             if here.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
                 let problem = format!(
-                    "`{}` is a link, which is not followed for a relative path: write an absolute path",
+                    "`{}` is a symbolic link, and links are not followed in relative paths: write an absolute path",
                     here.display()
                 );
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));

@@ -94,7 +94,7 @@ impl Warning {
         };
         Self::new(
             "VALIDATION_TRUNCATED_WARNING",
-            format!("'{field}' was cut to '{kept}' of '{found}'"),
+            format!("'{field}' was cut to '{kept}' of '{found}' entries"),
         )
         .severity(severity)
         .detail("field", field)
@@ -113,7 +113,7 @@ impl Warning {
         Self::new(
             "PERFORMANCE_SLOW_QUERY_WARNING",
             format!(
-                "Operation '{operation}' took '{duration_ms}' ms, over its '{threshold_ms}' ms"
+                "Operation '{operation}' took '{duration_ms}' ms, more than the threshold of '{threshold_ms}' ms"
             ),
         )
         .severity(severity)
@@ -138,7 +138,7 @@ impl Warning {
         let warning = Self::new(
             "PERFORMANCE_LARGE_RESULT_WARNING",
             format!(
-                "The result has '{bytes}' bytes, and clients may cut it after '{budget}'{advice}"
+                "The result has '{bytes}' bytes, but clients may cut it after '{budget}' bytes{advice}"
             ),
         )
         .severity(Severity::Low)
@@ -326,7 +326,7 @@ mod tests {
         }
         let shown = shown(warnings);
         assert_eq!(shown.len(), 10);
-        assert_eq!(shown[9], "'warnings' was cut to '9' of '25'");
+        assert_eq!(shown[9], "'warnings' was cut to '9' of '25' entries");
     }
 
     #[test]

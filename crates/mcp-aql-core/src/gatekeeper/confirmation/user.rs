@@ -55,8 +55,8 @@ impl NotConfirmed {
                 "the user was asked and has not answered in time. Make the same call again to ask again"
             }
             Self::KeptChanging => {
-                "the effect of this call has changed each time the user has accepted it. Read the state before \
-                 another attempt"
+                "the effect of this call has changed each time the user has accepted it. Read the state \
+                 before you try again"
             }
         }
     }
@@ -149,7 +149,7 @@ impl ConfirmationGate {
             biased;
             answer = tokio::time::timeout(limit, asked) => answer,
             () = request.context.cancelled() => {
-                request.audit_denied(&self.services.audit, "the caller has given up").await;
+                request.audit_denied(&self.services.audit, "the caller has cancelled the call").await;
                 return Err(given_up());
             }
         };

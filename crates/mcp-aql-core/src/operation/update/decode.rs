@@ -73,8 +73,7 @@ fn unknown(spec: &InputSpec, name: &str, path: &InputPath<'_>) -> OperationError
     }
     let message = if spec.identifiers.contains(&name) {
         format!(
-            "Field '{path}' identifies the resource and cannot change. It belongs beside 'input', not \
-             inside"
+            "Field '{path}' identifies the resource and cannot change. It belongs next to 'input', not inside it"
         )
     } else if let Some(near) = probable_parameter(name, spec.names().collect::<Vec<_>>()) {
         format!("Unknown field '{path}' in 'input'. Did you mean '{near}'?")

@@ -67,9 +67,9 @@ pub trait Rule<V>: 'static {
 ///
 /// A [`Nested`] struct starts from its `Default`, so the change may be incomplete.
 #[diagnostic::on_unimplemented(
-    message = "an update cannot make a `{V}` where there is none",
-    label = "there may be none",
-    note = "write `#[derive(Default)]` above `{V}` to start from, or `#[update_input(replace)]` above this field to take it whole"
+    message = "an update cannot create a `{V}` if no value is stored",
+    label = "there may be no value",
+    note = "write `#[derive(Default)]` above `{V}` to start from, or `#[update_input(replace)]` above this field to replace it as a whole"
 )]
 pub trait CreateRule<V>: Rule<V> {
     /// Creates a value from the change.

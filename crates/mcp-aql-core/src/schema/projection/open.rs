@@ -102,7 +102,7 @@ impl LateWarning for OpenPaths {
                 names.push_str(&format!(" and {more} other paths"));
             }
             let message =
-                format!("Nothing in this reply has a value for {names} of 'fields'{near}");
+                format!("No entry of this reply has a value for {names} of 'fields'{near}");
             Warning::new("VALIDATION_FIELD_ABSENT_WARNING", message)
                 .severity(Severity::Low)
                 .detail("fields", paths)

@@ -77,7 +77,7 @@ impl Shape {
                 faults.push_with(Path::Item(&path, 0), || FaultKind::Type {
                     expected: parts.first().map(|part| type_name(part, shapes)).unwrap_or_default(),
                     actual: "array",
-                    hint: Some("Send its items directly in the list around it".to_owned()),
+                    hint: Some("Send its items directly in the outer list".to_owned()),
                 });
             }
             _ if parts.len() == values.len() => {
@@ -165,7 +165,7 @@ fn check_object(
             (None, _) if is_around_map(object, fields, value, shapes) => {
                 faults.push_with(at, || FaultKind::Value {
                     expectation: format!(
-                        "is one level too deep. Send the members of '{}' in place of it",
+                        "is one level too deep. Replace '{}' with its members",
                         clean(&at.to_string())
                     ),
                 });
@@ -244,7 +244,7 @@ fn key_fault(object: &ObjectShape, name: &str) -> FaultKind {
     let patterns: Vec<_> = object.keys.iter().map(|key| format!("'{key}'")).collect();
     let key = clean(name);
     let rule = patterns.join(" or ");
-    FaultKind::Value { expectation: format!("has the key '{key}', which must match {rule}") }
+    FaultKind::Value { expectation: format!("has the key '{key}', but keys must match {rule}") }
 }
 
 fn unknown_field(

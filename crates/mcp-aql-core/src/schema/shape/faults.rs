@@ -182,7 +182,7 @@ impl Faults {
         }
         if self.steps == 1 {
             self.steps = 0;
-            let expectation = "is too intricate to be checked: make it simpler".to_owned();
+            let expectation = "is too complex to be checked: simplify it".to_owned();
             self.list
                 .push(Fault { path: path.to_string(), kind: FaultKind::Value { expectation } });
         }

@@ -44,7 +44,7 @@ impl Compiler {
         }
         let mut shape = Shape::of(Kind::Object(Box::new(object)));
         shape.description =
-            Some("Fields of an update; what is left out stays as it is, objects merge.".to_owned());
+            Some("Fields to update. Omitted fields stay unchanged; objects merge.".to_owned());
         self.inputs.insert(Arc::clone(&name), shape);
         name
     }

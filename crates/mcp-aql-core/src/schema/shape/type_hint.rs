@@ -61,11 +61,13 @@ fn change_of_value(
     let accepts = |value: &Value| shape.has_type_of(value, shapes);
     let accepts_text = |text: &str| Faults::accepts(shape, &Value::from(text), path, shapes);
     match value {
-        Value::String(text) if is_json_of(text, accepts) => Some("Send it as JSON, not as text"),
+        Value::String(text) if is_json_of(text, accepts) => {
+            Some("Send it as JSON, not as a string")
+        }
         Value::Number(_) | Value::Bool(_)
             if shape.form.is_none() && accepts_text(&value.to_string()) =>
         {
-            Some("Send it as text, in quotation marks")
+            Some("Send it as a string, in quotation marks")
         }
         Value::Number(number) if number.is_f64() && accepts(&Value::from(0)) => {
             Some("Send a whole number")
@@ -75,7 +77,7 @@ fn change_of_value(
                 Some("Send one value, not a list")
             }
             [_, ..] if matches!(path, Path::Item(..)) && values.iter().all(accepts) => {
-                Some("Send its items directly in the list around it")
+                Some("Send its items directly in the outer list")
             }
             _ => None,
         },
@@ -129,11 +131,11 @@ mod tests {
         let object = json!({"type": "object", "properties": {"x": {"type": "integer"}}});
         let words = json!({"type": "array", "items": {"type": "string"}});
         for (schema, value, expected) in [
-            (&object, json!(r#"{"x": 1}"#), Some("Send it as JSON, not as text")),
+            (&object, json!(r#"{"x": 1}"#), Some("Send it as JSON, not as a string")),
             (&object, json!("x=1"), Some("Send { x?: integer }")),
             (&words, json!("a"), Some("Send a list: [string]")),
             (&words, json!(7), Some("Send [string]")),
-            (&json!({"type": "string"}), json!(7), Some("Send it as text, in quotation marks")),
+            (&json!({"type": "string"}), json!(7), Some("Send it as a string, in quotation marks")),
             (&json!({"type": "string"}), json!(["a"]), Some("Send one value, not a list")),
             (
                 &json!({"type": "string"}),
@@ -147,7 +149,7 @@ mod tests {
             (&object, json!([{"x": 1}]), Some("Send one value, not a list")),
             (&json!({"enum": ["a", "b"]}), json!([]), Some("Send a string, one of: a, b")),
             (&json!({"type": "integer"}), json!(1.5), Some("Send a whole number")),
-            (&json!({"type": "integer"}), json!("7"), Some("Send it as JSON, not as text")),
+            (&json!({"type": "integer"}), json!("7"), Some("Send it as JSON, not as a string")),
             (&json!({"type": "boolean"}), json!("yes"), Some("Send true or false")),
         ] {
             let shape = Compiler::default().schema(schema);

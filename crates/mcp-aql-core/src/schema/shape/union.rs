@@ -150,7 +150,7 @@ fn other_form(
             }
             let allowed = |variant: &&Shape| variant.resolve(shapes).checks.allowed.clone();
             if variants.iter().flat_map(allowed).any(|it| it.as_str() == Some(name)) {
-                let expectation = format!("must be a text. Send '{name}'");
+                let expectation = format!("must be a string. Send '{name}'");
                 return Some(FaultKind::Value { expectation });
             }
             let variant = accepting(variants, inner, path, shapes).filter(|_| inner.is_string())?;
@@ -177,7 +177,7 @@ fn text_in_place_of_object(
         return Some(FaultKind::Type {
             expected: type_name(variant, shapes),
             actual: "string",
-            hint: Some("Send it as JSON, not as text".to_owned()),
+            hint: Some("Send it as JSON, not as a string".to_owned()),
         });
     }
     let is_named = |variant: &&&Shape| only_member(variant, shapes).is_some_and(|it| it == text);

@@ -23,7 +23,7 @@ pub type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
 /// A type of shared state. Each call receives a clone of the registered value.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be shared state: it does not implement `Clone`, `Send` and `Sync`",
-    label = "each call takes a clone of `{Self}`",
+    label = "each call receives a clone of `{Self}`",
     note = "share one value behind an `Arc`: write `State<Arc<{Self}>>` in the function and `.state(Arc::new(…))` at the builder",
     note = "for a type of your own that is cheap to clone write `#[derive(Clone)]` above it"
 )]

@@ -236,9 +236,9 @@ pub struct MapValueSpec {
 /// A type with an elided lifetime makes the pointer higher-ranked, and no implementation covers this. The bound of
 /// [`ParameterType`] would reject such a type too, but with a message that names serde's internals.
 #[diagnostic::on_unimplemented(
-    message = "a parameter's type owns its values, and this one has a lifetime",
+    message = "the type of a parameter must own its values, but this one has a lifetime",
     label = "the type borrows",
-    note = "write owned types inside of it, such as `String` for `&str`, and take its lifetime out"
+    note = "write owned types inside of it, such as `String` for `&str`, and remove its lifetime"
 )]
 pub trait OwnedParameter {}
 
@@ -321,7 +321,7 @@ impl DefaultSpec {
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the type of a parameter",
-    label = "not something to be read from JSON and described",
+    label = "cannot be decoded from JSON and described",
     note = "for a type of your own write `#[derive(serde::Deserialize, JsonSchema)]` above it, or `State<{Self}>` here if it is shared state; a list, map or `Option` has the traits that its content has",
     note = "for a type of another crate enable its feature `serde` and the feature of `schemars` that describes it, such as `chrono04`, `jiff02`, `url2` or `uuid1`; where there is none, wrap it in a type of your own: `#[derive(serde::Deserialize, JsonSchema)] struct Name(#[schemars(with = \"String\")] {Self})`"
 )]

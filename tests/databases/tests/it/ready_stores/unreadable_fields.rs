@@ -147,7 +147,7 @@ async fn a_document_that_no_value_holds_hides_nothing_else() {
 async fn rules_do_not_decide_by_values_that_nobody_has_stored() {
     // REQ-CON-02, REQ-ERR-02
     for (_, adapter) in adapters().await {
-        let heavy = "The 'paper' is in state 'heavy', which does not allow this";
+        let heavy = "The 'paper' is in state 'heavy'. This state does not allow";
         let last = 2 * odd_documents().len() + 1;
         for id in 1..=last {
             let field = if id == last { "weight" } else { "body" };
