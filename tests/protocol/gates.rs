@@ -11,7 +11,7 @@ use mcp_aql::operator::MemoryChannel;
 use mcp_aql::operator::OperatorAccess as _;
 use mcp_aql::safety_loop::SafetyLoop;
 use mcp_aql::safety_loop::WithSafetyLoop as _;
-use mcp_aql::store::{Change, MemoryState, Record, StateStore, StoreError};
+use mcp_aql::store::{Change, MemoryState, StateRecord, StateStore, StoreError};
 use mcp_aql::table::{
     DangerSpec, DefaultSpec, OperationEntry, OperationSpec, ParameterEntry, ParameterSpec,
 };
@@ -1009,7 +1009,7 @@ fn the_store_is_ready_before_the_first_audit_entry() {
             &'a self,
             collection: &'a str,
             key: &'a str,
-        ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+        ) -> BoxFuture<'a, Result<Option<StateRecord>, StoreError>> {
             self.0.get(collection, key)
         }
         fn list<'a>(
@@ -1018,7 +1018,7 @@ fn the_store_is_ready_before_the_first_audit_entry() {
             group: Option<&'a str>,
             after: Option<&'a str>,
             most: usize,
-        ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+        ) -> BoxFuture<'a, Result<Vec<StateRecord>, StoreError>> {
             self.0.list(collection, group, after, most)
         }
         fn write(&self, changes: Vec<Change>) -> BoxFuture<'_, Result<bool, StoreError>> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use mcp_aql::prelude::*;
 use mcp_aql::rate_limits::{ApiLimit, RateLimits};
-use mcp_aql::store::{Change, MemoryState, Record, StateStore, StoreError};
+use mcp_aql::store::{Change, MemoryState, StateRecord, StateStore, StoreError};
 use mcp_aql::testing::leaks_internals;
 use mcp_aql::{Adapter, BoxFuture};
 use serde_json::json;
@@ -40,7 +40,7 @@ impl StateStore for Unreliable {
         &'a self,
         collection: &'a str,
         key: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Option<StateRecord>, StoreError>> {
         self.reached(self.kept.get(collection, key))
     }
 
@@ -50,7 +50,7 @@ impl StateStore for Unreliable {
         group: Option<&'a str>,
         after: Option<&'a str>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<StateRecord>, StoreError>> {
         self.reached(self.kept.list(collection, group, after, limit))
     }
 

@@ -19,4 +19,4 @@ pub use postgres::PostgresState;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteState;
 
-use mcp_aql_core::store::{Change, Expected, NewRecord, Record, StateStore, StoreError};
+use mcp_aql_core::store::{Change, Expected, NewRecord, StateRecord, StateStore, StoreError};

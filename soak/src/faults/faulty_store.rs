@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use mcp_aql::BoxFuture;
-use mcp_aql::store::{Change, Record, StateStore, StoreError};
+use mcp_aql::store::{Change, StateRecord, StateStore, StoreError};
 
 use super::points::{AFTER_WRITE, BEFORE_WRITE, Points};
 
@@ -74,7 +74,7 @@ impl StateStore for FaultyStore {
         &'a self,
         collection: &'a str,
         key: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Option<StateRecord>, StoreError>> {
         Box::pin(async move {
             self.check()?;
             self.store.get(collection, key).await
@@ -87,7 +87,7 @@ impl StateStore for FaultyStore {
         group: Option<&'a str>,
         after: Option<&'a str>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<StateRecord>, StoreError>> {
         Box::pin(async move {
             self.check()?;
             self.store.list(collection, group, after, limit).await

@@ -12,7 +12,7 @@ use super::record::ExecutionRecord;
 use super::status::Status;
 use crate::observe::audit::AuditEntry;
 use crate::services::Services;
-use crate::store::{Change, Expected, NewRecord, Record, StoreError};
+use crate::store::{Change, Expected, NewRecord, StateRecord, StoreError};
 use crate::util::clock::after;
 
 /// The collection of the store for executions.
@@ -184,7 +184,7 @@ impl ExecutionStore {
     /// Converts a record for readers. Expired records are hidden, and executions without an owner are ended.
     async fn end_if_orphaned(
         &self,
-        found: Record,
+        found: StateRecord,
         runs_here: RunsHere<'_>,
     ) -> Result<Option<ExecutionRecord>, StoreError> {
         let record = read(&found)?;
@@ -256,7 +256,7 @@ impl ExecutionStore {
     }
 }
 
-fn read(found: &Record) -> Result<ExecutionRecord, StoreError> {
+fn read(found: &StateRecord) -> Result<ExecutionRecord, StoreError> {
     serde_json::from_str(&found.value).map_err(|error| {
         StoreError::Unreadable(format!("the record of an execution cannot be read: {error}"))
     })

@@ -9,7 +9,7 @@ use super::Executions;
 use super::execution_store::{ExecutionStore, READ_BATCH_SIZE, RecordUpdate};
 use super::output_budget::OutputSelection;
 use super::record::ExecutionRecord;
-use crate::store::{Change, Expected, Record, StoreError};
+use crate::store::{Change, Expected, StateRecord, StoreError};
 
 /// The collection of the store for outputs.
 const OUTPUTS: &str = "execution_outputs";
@@ -124,7 +124,7 @@ impl ExecutionStore {
             let chunk = store.list(SIZES, None, after.as_deref(), READ_BATCH_SIZE).await?;
             let last = chunk.len() < READ_BATCH_SIZE;
             after = chunk.last().map(|record| record.key.clone());
-            for Record { key, value, group, .. } in chunk {
+            for StateRecord { key, value, group, .. } in chunk {
                 let Ok(OutputSize { adapter, bytes }) = serde_json::from_str(&value) else {
                     continue;
                 };

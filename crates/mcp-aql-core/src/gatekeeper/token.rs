@@ -10,7 +10,7 @@ use super::token_text::{TokenKind, audit_id, has_form, mask_token, random_token}
 use crate::error::OperationError;
 use crate::observe::audit::{AuditEntry, Confirmation, ConfirmationStep, ConfirmedBy};
 use crate::services::Services;
-use crate::store::{Change, Expected, NewRecord, Record, StoreError};
+use crate::store::{Change, Expected, NewRecord, StateRecord, StoreError};
 use crate::util::clock;
 use crate::util::clock::{later, whole_seconds};
 use crate::vocab::digest;
@@ -201,7 +201,8 @@ impl TokenStore {
                 return Ok(());
             }
             // Remove up to 100 tokens with one write, because little time is left if the process is exiting.
-            let remove = |record: &Record| Change::remove(COLLECTION, &*record.key, Expected::Any);
+            let remove =
+                |record: &StateRecord| Change::remove(COLLECTION, &*record.key, Expected::Any);
             if !store.write(found.iter().map(remove).collect()).await? {
                 return Ok(());
             }
@@ -235,7 +236,7 @@ impl TokenStore {
         }
     }
 
-    async fn remove(&self, found: &Record) -> Result<bool, OperationError> {
+    async fn remove(&self, found: &StateRecord) -> Result<bool, OperationError> {
         let store = self.services.store_for_call().await?;
         let change = Change::remove(COLLECTION, found.key.as_str(), Expected::Any);
         let removed = store.write(vec![change]).await?;
@@ -370,7 +371,7 @@ fn confirmation(event: &str, kind: TokenKind) -> Option<Confirmation> {
     (kind != TokenKind::Question).then(|| ConfirmedBy::Token.has(step))
 }
 
-fn read(record: &Record) -> Result<TokenRecord, StoreError> {
+fn read(record: &StateRecord) -> Result<TokenRecord, StoreError> {
     serde_json::from_str(&record.value)
         .map_err(|_| StoreError::Unreadable("cannot read a confirmation token".to_owned()))
 }

@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use crate::caller::session::Session;
 use crate::observe::audit::{AuditEntry, AuditObserver, Confirmation};
 use crate::observe::call_event::CallEvent;
-use crate::store::{Change, Record, StateStore, StoreError};
+use crate::store::{Change, StateRecord, StateStore, StoreError};
 use crate::util::BoxFuture;
 
 /// Receives measurements of an adapter. Implement it to export metrics. Without a recorder, nothing is measured for
@@ -130,7 +130,7 @@ impl StateStore for RecordedStore {
         &'a self,
         collection: &'a str,
         key: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Option<StateRecord>, StoreError>> {
         self.recorded(StoreAccess::Get, self.store.get(collection, key))
     }
 
@@ -140,7 +140,7 @@ impl StateStore for RecordedStore {
         group: Option<&'a str>,
         after: Option<&'a str>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<StateRecord>, StoreError>> {
         self.recorded(StoreAccess::List, self.store.list(collection, group, after, limit))
     }
 

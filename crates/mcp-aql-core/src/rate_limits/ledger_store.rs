@@ -11,7 +11,7 @@ use super::counter::Micros;
 use super::ledger::Ledger;
 use crate::error::OperationError;
 use crate::services::Services;
-use crate::store::{Change, Expected, NewRecord, Record, StoreError, operation_error};
+use crate::store::{Change, Expected, NewRecord, StateRecord, StoreError, operation_error};
 use crate::util::BoxFuture;
 use crate::util::lock;
 
@@ -246,7 +246,7 @@ impl LedgerRecord {
 
     /// Updates the cached ledger from a record. Returns it together with the version that a change must expect. The
     /// cache is empty until the caller puts the ledger back.
-    fn load(&self, found: Option<Record>) -> (CachedLedger, Expected) {
+    fn load(&self, found: Option<StateRecord>) -> (CachedLedger, Expected) {
         let mut cached = std::mem::take(&mut *lock(&self.cache));
         let Some(record) = found else { return (CachedLedger::default(), Expected::Absent) };
         if cached.text.is_empty() || cached.text != record.value {

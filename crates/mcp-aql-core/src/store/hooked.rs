@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{Change, MemoryState, Record, StateStore, StoreError};
+use super::{Change, MemoryState, StateRecord, StateStore, StoreError};
 use crate::util::BoxFuture;
 
 /// The kinds of access to a [`Hooked`] store.
@@ -57,7 +57,7 @@ impl<H: Hook> StateStore for Hooked<H> {
         &'a self,
         collection: &'a str,
         key: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Option<StateRecord>, StoreError>> {
         Box::pin(async move {
             let _held = self.hook.before(HookedCall::Get).await?;
             self.kept.get(collection, key).await
@@ -70,7 +70,7 @@ impl<H: Hook> StateStore for Hooked<H> {
         group: Option<&'a str>,
         after: Option<&'a str>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<StateRecord>, StoreError>> {
         Box::pin(async move {
             let _held = self.hook.before(HookedCall::List).await?;
             self.kept.list(collection, group, after, limit).await

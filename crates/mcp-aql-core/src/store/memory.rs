@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use chrono::{DateTime, Utc};
 
-use super::{Change, Expected, Record, StateStore, StoreError};
+use super::{Change, Expected, StateRecord, StateStore, StoreError};
 use crate::util::BoxFuture;
 use crate::util::lock;
 
@@ -18,13 +18,13 @@ pub struct MemoryState(Mutex<Records>);
 
 #[derive(Debug, Default)]
 struct Records {
-    collections: BTreeMap<String, BTreeMap<String, Record>>,
+    collections: BTreeMap<String, BTreeMap<String, StateRecord>>,
     /// The last assigned version.
     version: u64,
 }
 
 impl Records {
-    fn get(&self, collection: &str, key: &str) -> Option<&Record> {
+    fn get(&self, collection: &str, key: &str) -> Option<&StateRecord> {
         self.collections.get(collection)?.get(key)
     }
 
@@ -41,7 +41,7 @@ impl Records {
         match change.record {
             Some(record) => {
                 self.version += 1;
-                let record = Record {
+                let record = StateRecord {
                     key: change.key.clone(),
                     value: record.value,
                     version: self.version,
@@ -79,7 +79,7 @@ impl StateStore for MemoryState {
         &'a self,
         collection: &'a str,
         key: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Option<StateRecord>, StoreError>> {
         Box::pin(async move { Ok(self.records().get(collection, key).cloned()) })
     }
 
@@ -89,7 +89,7 @@ impl StateStore for MemoryState {
         group: Option<&'a str>,
         after: Option<&'a str>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<StateRecord>, StoreError>> {
         Box::pin(async move {
             let records = self.records();
             let Some(collection) = records.collections.get(collection) else {

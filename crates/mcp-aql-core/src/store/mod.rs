@@ -81,7 +81,7 @@ pub trait StateStore: Send + Sync + 'static {
         &'a self,
         collection: &'a str,
         key: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>>;
+    ) -> BoxFuture<'a, Result<Option<StateRecord>, StoreError>>;
 
     /// Returns the records of a collection, or of one group in it, ordered by key. At most `limit` records after the
     /// key `after` are returned. A damaged record must not hide others. Its value may be returned even if it is
@@ -92,7 +92,7 @@ pub trait StateStore: Send + Sync + 'static {
         group: Option<&'a str>,
         after: Option<&'a str>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>>;
+    ) -> BoxFuture<'a, Result<Vec<StateRecord>, StoreError>>;
 
     /// Makes all changes and returns `true`. Returns `false` and makes no change if a record does not match the
     /// expectation of its change.
@@ -120,7 +120,7 @@ impl<S: StateStore + ?Sized> StateStore for Arc<S> {
         &'a self,
         collection: &'a str,
         key: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Option<StateRecord>, StoreError>> {
         (**self).get(collection, key)
     }
 
@@ -130,7 +130,7 @@ impl<S: StateStore + ?Sized> StateStore for Arc<S> {
         group: Option<&'a str>,
         after: Option<&'a str>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<StateRecord>, StoreError>> {
         (**self).list(collection, group, after, limit)
     }
 
@@ -149,7 +149,7 @@ impl<S: StateStore + ?Sized> StateStore for Arc<S> {
 
 /// A stored record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record {
+pub struct StateRecord {
     /// Name of the record within the collection.
     pub key: String,
     /// Value as JSON.

@@ -11,7 +11,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use tokio::time::Instant;
 
-use super::{Change, Record, StateStore, StoreError};
+use super::{Change, StateRecord, StateStore, StoreError};
 use crate::util::BoxFuture;
 use crate::util::lock;
 
@@ -197,7 +197,7 @@ impl StateStore for MonitoredStore {
         &'a self,
         collection: &'a str,
         key: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Option<StateRecord>, StoreError>> {
         Box::pin(self.watched(AccessKind::Read, self.inner.get(collection, key)))
     }
 
@@ -207,7 +207,7 @@ impl StateStore for MonitoredStore {
         group: Option<&'a str>,
         after: Option<&'a str>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<StateRecord>, StoreError>> {
         Box::pin(self.watched(AccessKind::Read, self.inner.list(collection, group, after, limit)))
     }
 

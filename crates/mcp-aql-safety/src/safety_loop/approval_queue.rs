@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcp_aql_core::audit::AuditEntry;
-use mcp_aql_core::store::Record;
+use mcp_aql_core::store::StateRecord;
 use mcp_aql_core::{BoxFuture, OperationError};
 
 use super::agent_state::{AgentExecutionStatus, AgentState, Execution, PersonRequest};
@@ -57,7 +57,7 @@ impl ApprovalQueue {
         let store = self.0.store().await?;
         let mut states: Vec<AgentState> = Vec::new();
         let mut unreadable = Vec::new();
-        let mut take = |states: &mut Vec<AgentState>, record: &Record| match read(record) {
+        let mut take = |states: &mut Vec<AgentState>, record: &StateRecord| match read(record) {
             Ok(state) => states.push(state),
             Err(_) => unreadable.push(record.key.clone()),
         };

@@ -4,7 +4,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use mcp_aql_core::internal::gatekeeper::{ApprovalClaim, ApprovalRequest, Approvals};
-use mcp_aql_core::store::{Change, Record, StateStore, StoreError};
+use mcp_aql_core::store::{Change, StateRecord, StateStore, StoreError};
 use mcp_aql_core::{BoxFuture, OperationError, Session};
 use serde::{Deserialize, Serialize};
 
@@ -358,12 +358,12 @@ impl SafetyCore {
     }
 }
 
-fn change(key: &str, record: Option<&Record>, approval: &Approval) -> Result<Change, StoreError> {
+fn change(key: &str, old: Option<&StateRecord>, approval: &Approval) -> Result<Change, StoreError> {
     let mut kept = written(approval)?.expires_at(approval.ask.expires_at + IDLE_TTL);
     if approval.approved_at.is_none() {
         kept = kept.group(OPEN);
     }
-    Ok(Change::put(APPROVALS, key, expected(record), kept))
+    Ok(Change::put(APPROVALS, key, expected(old), kept))
 }
 
 /// Creates an unanswered approval of a call.

@@ -9,7 +9,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use mcp_aql_core::OperationError;
 use mcp_aql_core::internal::services::Services;
 use mcp_aql_core::internal::util::lock;
-use mcp_aql_core::store::{Change, Expected, Record, StateStore, StoreError};
+use mcp_aql_core::store::{Change, Expected, StateRecord, StateStore, StoreError};
 use mcp_aql_protocol::DangerLevel;
 
 use super::action::{Action, normalize};
@@ -210,8 +210,8 @@ impl SafetyCore {
         &self,
         store: &dyn StateStore,
         group: &str,
-    ) -> Result<Vec<Record>, StoreError> {
-        let mut all: Vec<Record> = Vec::new();
+    ) -> Result<Vec<StateRecord>, StoreError> {
+        let mut all: Vec<StateRecord> = Vec::new();
         loop {
             let after = all.last().map(|record| record.key.clone());
             let page = store.list(AGENTS, Some(group), after.as_deref(), PAGE_SIZE).await?;

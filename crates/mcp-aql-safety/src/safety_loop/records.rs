@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use hmac_sha256::Hash;
 use mcp_aql_core::internal::vocab::hex;
-use mcp_aql_core::store::{Change, Expected, NewRecord, Record, StateStore, StoreError};
+use mcp_aql_core::store::{Change, Expected, NewRecord, StateRecord, StateStore, StoreError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -36,13 +36,13 @@ pub(super) enum Target {
 }
 
 /// Parses the value of a record.
-pub(super) fn read<T: DeserializeOwned>(record: &Record) -> Result<T, StoreError> {
+pub(super) fn read<T: DeserializeOwned>(record: &StateRecord) -> Result<T, StoreError> {
     serde_json::from_str(&record.value)
         .map_err(|error| StoreError::Unreadable(format!("record `{}`: {error}", record.key)))
 }
 
 /// Parses the value of a record. An unreadable record is logged and skipped, so that it does not affect other records.
-pub(super) fn readable<T: DeserializeOwned>(record: &Record) -> Option<T> {
+pub(super) fn readable<T: DeserializeOwned>(record: &StateRecord) -> Option<T> {
     read(record)
         .inspect_err(|error| tracing::error!(%error, "a record of the safety loop cannot be read"))
         .ok()
@@ -52,7 +52,7 @@ pub(super) fn written<T: Serialize>(value: &T) -> Result<NewRecord, StoreError> 
     serde_json::to_string(value).map(NewRecord::new).map_err(StoreError::failed)
 }
 
-pub(super) fn expected(record: Option<&Record>) -> Expected {
+pub(super) fn expected(record: Option<&StateRecord>) -> Expected {
     record.map_or(Expected::Absent, |record| Expected::Version(record.version))
 }
 
@@ -72,7 +72,7 @@ pub(super) fn answered(id: &str, now: DateTime<Utc>) -> Result<Change, StoreErro
 /// Returns the change that stores an agent's state.
 pub(super) fn agent_change(
     key: &str,
-    record: Option<&Record>,
+    record: Option<&StateRecord>,
     state: &AgentState,
     now: DateTime<Utc>,
 ) -> Result<Change, StoreError> {

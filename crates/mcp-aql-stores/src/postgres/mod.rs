@@ -20,7 +20,7 @@ use self::failure::{Failure, RetryCounter};
 use super::sql::{
     Dialect, PURGE_BATCH_SIZE, Statement, Tables, TransactionStep, Value, listed, record,
 };
-use super::{Change, Record, StateStore, StoreError};
+use super::{Change, StateRecord, StateStore, StoreError};
 
 /// The default number of connections.
 const DEFAULT_CONNECTIONS: usize = 8;
@@ -249,7 +249,7 @@ impl StateStore for PostgresState {
         &'a self,
         collection: &'a str,
         key: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Option<StateRecord>, StoreError>> {
         Box::pin(async move {
             let mut found = self.rows(&self.tables.get(collection, key)?).await?;
             found.pop().map(record).transpose()
@@ -262,7 +262,7 @@ impl StateStore for PostgresState {
         group: Option<&'a str>,
         after: Option<&'a str>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<StateRecord>, StoreError>> {
         Box::pin(async move {
             let found = self.rows(&self.tables.list(collection, group, after, limit)?).await?;
             found.into_iter().map(listed).collect()

@@ -9,7 +9,7 @@ use sea_query::{
     QueryStatementWriter, SelectStatement, SqliteQueryBuilder, TableRef, Value as Bound,
 };
 
-use super::{Change, Expected, NewRecord, Record, StoreError};
+use super::{Change, Expected, NewRecord, StateRecord, StoreError};
 
 pub(super) use layout::Upgrade;
 
@@ -302,19 +302,19 @@ fn micros(at: DateTime<Utc>) -> i64 {
 ///
 /// An unreadable record must not hide the others. It is returned with its key and an invalid JSON value, so
 /// that its reader reports it.
-pub(super) fn listed(row: Vec<Value>) -> Result<Record, StoreError> {
+pub(super) fn listed(row: Vec<Value>) -> Result<StateRecord, StoreError> {
     let key = match row.first() {
         Some(Value::Text(kept)) => text::unescape(kept.clone()),
         _ => None,
     };
     record(row).or_else(|error| {
         let key = key.ok_or(error)?;
-        Ok(Record { key, value: String::new(), version: 0, group: None, expires_at: None })
+        Ok(StateRecord { key, value: String::new(), version: 0, group: None, expires_at: None })
     })
 }
 
 /// Converts a row with these [columns](COLUMNS) to a record.
-pub(super) fn record(row: Vec<Value>) -> Result<Record, StoreError> {
+pub(super) fn record(row: Vec<Value>) -> Result<StateRecord, StoreError> {
     let unknown_format =
         || StoreError::Unreadable("a record has columns of an unknown format".to_owned());
     let [key, value, version, group, expires_at] =
@@ -329,7 +329,7 @@ pub(super) fn record(row: Vec<Value>) -> Result<Record, StoreError> {
     };
     let there = |kept| (kept != Value::Null).then_some(kept);
     let instant = |at| DateTime::from_timestamp_micros(number(at)?).ok_or_else(unknown_format);
-    Ok(Record {
+    Ok(StateRecord {
         key: text(key)?,
         value: text(value)?,
         version: u64::try_from(number(version)?).map_err(|_| unknown_format())?,

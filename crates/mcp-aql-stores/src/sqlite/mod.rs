@@ -16,7 +16,7 @@ use rusqlite::Connection;
 use self::file::File;
 use self::worker::Worker;
 use super::sql::{PURGE_BATCH_SIZE, Statement, Value, listed, record};
-use super::{Change, Record, StateStore, StoreError};
+use super::{Change, StateRecord, StateStore, StoreError};
 
 /// The timeout for another process that writes.
 const DEFAULT_BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -105,8 +105,8 @@ impl SqliteState {
     async fn read(
         &self,
         statement: Statement,
-        to_record: fn(Vec<Value>) -> Result<Record, StoreError>,
-    ) -> Result<Vec<Record>, StoreError> {
+        to_record: fn(Vec<Value>) -> Result<StateRecord, StoreError>,
+    ) -> Result<Vec<StateRecord>, StoreError> {
         let file = Arc::clone(&self.file);
         self.reader
             .run(move |connection| {
@@ -134,7 +134,7 @@ impl StateStore for SqliteState {
         &'a self,
         collection: &'a str,
         key: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Option<StateRecord>, StoreError>> {
         Box::pin(async move {
             let mut found = self.read(self.file.tables.get(collection, key)?, record).await?;
             Ok(found.pop())
@@ -147,7 +147,7 @@ impl StateStore for SqliteState {
         group: Option<&'a str>,
         after: Option<&'a str>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<StateRecord>, StoreError>> {
         Box::pin(async move {
             self.read(self.file.tables.list(collection, group, after, limit)?, listed).await
         })

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use mcp_aql::operator::MemoryChannel;
 use mcp_aql::safety_loop::SafetyLoop;
 use mcp_aql::safety_loop::WithSafetyLoop as _;
-use mcp_aql::store::{Change, MemoryState, Record, StateStore, StoreError};
+use mcp_aql::store::{Change, MemoryState, StateRecord, StateStore, StoreError};
 use mcp_aql::{BoxFuture, HttpOptions};
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ impl StateStore for Slow {
         &'a self,
         collection: &'a str,
         key: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Option<StateRecord>, StoreError>> {
         self.0.get(collection, key)
     }
 
@@ -33,7 +33,7 @@ impl StateStore for Slow {
         group: Option<&'a str>,
         after: Option<&'a str>,
         most: usize,
-    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<StateRecord>, StoreError>> {
         self.0.list(collection, group, after, most)
     }
 

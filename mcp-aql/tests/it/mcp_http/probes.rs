@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use mcp_aql::prelude::*;
-use mcp_aql::store::{Change, MemoryState, Record, StateStore, StoreError};
+use mcp_aql::store::{Change, MemoryState, StateRecord, StateStore, StoreError};
 use mcp_aql::{Adapter, BoxFuture, HttpOptions};
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -55,7 +55,7 @@ impl StateStore for Unreliable {
         &'a self,
         collection: &'a str,
         key: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Option<StateRecord>, StoreError>> {
         self.reached(self.kept.get(collection, key))
     }
 
@@ -65,7 +65,7 @@ impl StateStore for Unreliable {
         group: Option<&'a str>,
         after: Option<&'a str>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<StateRecord>, StoreError>> {
         self.reached(self.kept.list(collection, group, after, limit))
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use mcp_aql::store::{
-    Change, Expected, MAX_KEY_BYTES, MAX_NAME_BYTES, NewRecord, Record, StateStore,
+    Change, Expected, MAX_KEY_BYTES, MAX_NAME_BYTES, NewRecord, StateRecord, StateStore,
 };
 use tokio::task::JoinSet;
 
@@ -18,7 +18,7 @@ fn put(key: &str, expected: Expected, value: impl Into<String>) -> Change {
     Change::put("c", key, expected, NewRecord::new(value))
 }
 
-async fn get(store: &dyn StateStore, key: &str) -> Option<Record> {
+async fn get(store: &dyn StateStore, key: &str) -> Option<StateRecord> {
     store.get("c", key).await.unwrap()
 }
 
@@ -26,7 +26,7 @@ async fn version(store: &dyn StateStore, key: &str) -> Expected {
     Expected::Version(get(store, key).await.unwrap().version)
 }
 
-fn keys(records: &[Record]) -> Vec<&str> {
+fn keys(records: &[StateRecord]) -> Vec<&str> {
     records.iter().map(|record| &*record.key).collect()
 }
 
@@ -258,7 +258,7 @@ pub(crate) async fn groups_are_listed_in_pages(fixture: &StoreFixture) {
     let elsewhere = Change::put("d", "00", Expected::Absent, record(Some("x")));
     store.write(vec![elsewhere]).await.unwrap();
 
-    let mut walked: Vec<Record> = Vec::new();
+    let mut walked: Vec<StateRecord> = Vec::new();
     loop {
         let after = walked.last().map(|record| record.key.clone());
         let page = store.list("c", Some("x"), after.as_deref(), 3).await.unwrap();
