@@ -91,8 +91,8 @@ impl Adapter {
         self.inner.pipeline.executions.log_cut_off();
     }
 
-    /// Reopens the file of the audit log, and calls [`AuditSink::reopen`](crate::observe::audit::AuditSink::reopen) for your
-    /// sinks. Call it after a log rotation. The command line calls it at SIGHUP. A renamed or deleted file is also
+    /// Reopens the file of the audit log, and calls [`AuditSink::reopen`](crate::observe::audit::AuditSink::reopen) for
+    /// your sinks. Call it after a log rotation. The command line calls it at SIGHUP. A renamed or deleted file is also
     /// detected before the next entry is written.
     pub fn reopen_audit_log(&self) {
         self.inner.pipeline.services.audit.reopen();

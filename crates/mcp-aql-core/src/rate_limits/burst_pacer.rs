@@ -100,7 +100,8 @@ mod tests {
     }
 
     proptest! {
-        /// A bucket that holds one token for each call of the burst, and gets one back per interval, admits the same calls.
+        /// A bucket that holds one token for each call of the burst, and gets one back per interval, admits the same
+        /// calls.
         #[test]
         fn it_admits_what_a_token_bucket_admits(
             limit in 1_u32..200,

@@ -1,8 +1,8 @@
 //! State that must outlive a call or a process: confirmation tokens, counters, executions, blocks.
 //!
-//! A [`StateStore`] keeps small JSON records by collection and key. It changes several of them atomically, each one only
-//! if it still has the version that the writer has read. The meaning of the records is defined above the store, once
-//! for all stores. For example, a token is used only once because only one writer finds it unused.
+//! A [`StateStore`] keeps small JSON records by collection and key. It changes several of them atomically, each one
+//! only if it still has the version that the writer has read. The meaning of the records is defined above the store,
+//! once for all stores. For example, a token is used only once because only one writer finds it unused.
 //!
 //! ```
 //! use mcp_aql::store::{Change, Expected, MemoryState, NewRecord, StateStore};
@@ -40,8 +40,8 @@
 //!   writer with an old version would match it by accident. One counter for the whole store is enough.
 //! - **All strings are valid.** Keys may contain U+0000, values can have several hundred kilobytes, and
 //!   [`list`](StateStore::list) orders keys by their bytes. Call [`Change::check`] before you write.
-//! - **Expiry only permits deletion.** [`get`](StateStore::get) and [`list`](StateStore::list) return expired records until
-//!   [`purge`](StateStore::purge) deletes those that expired *before* the given time.
+//! - **Expiry only permits deletion.** [`get`](StateStore::get) and [`list`](StateStore::list) return expired records
+//!   until [`purge`](StateStore::purge) deletes those that expired *before* the given time.
 //! - **Errors keep these guarantees.** After an error, either all changes of a `write` were made, or none.
 
 #[cfg(any(test, feature = "test-util"))]
