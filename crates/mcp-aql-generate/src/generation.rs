@@ -6,9 +6,6 @@ use crate::table::Table;
 use crate::value_type::TypeNames;
 use crate::{postgres, render, sqlite};
 
-#[cfg(test)]
-mod planned;
-
 /// A generated source, with remarks about the tables and columns that it leaves out.
 #[derive(Debug, Clone)]
 pub struct Generated {
@@ -276,3 +273,6 @@ mod tests {
         }
     }
 }
+
+#[cfg(test)]
+mod planned;

@@ -13,7 +13,11 @@ pub use mcp_aql_core::__private::*;
 
 /// Items that the derived table of a resource uses.
 pub mod column {
-    pub use crate::column::*;
+    pub use crate::columns::*;
+    pub use crate::nested::NestedAccess;
+    pub use crate::probe::{
+        ComputedProbe, Fallback, NoComputed, NoOrder, OrderProbe, Probe, is_ordered,
+    };
 }
 
 /// Fails the build if a computed field has the same name as a stored one.

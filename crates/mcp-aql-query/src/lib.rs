@@ -17,12 +17,10 @@ extern crate self as mcp_aql;
 
 mod aggregate;
 mod answer;
-mod applied;
 mod brief;
 mod capabilities;
 mod capture;
 mod collection;
-mod column;
 mod columns;
 mod composite;
 mod cursor;

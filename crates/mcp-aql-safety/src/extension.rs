@@ -1,8 +1,5 @@
 //! Adds the safety loop to an adapter, as an extension.
 
-#[cfg(test)]
-mod tests;
-
 use std::any::Any;
 use std::sync::Arc;
 
@@ -228,3 +225,6 @@ impl Service for SafetyService {
         self.0.has_executing_agents(session)
     }
 }
+
+#[cfg(test)]
+mod tests;

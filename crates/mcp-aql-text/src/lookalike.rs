@@ -7,8 +7,7 @@ use std::sync::LazyLock;
 use unicode_normalization::char::{decompose_canonical, decompose_compatible};
 use unicode_security::confusable_detection::skeleton;
 
-use crate::set::CodePoints;
-use crate::{is_ignorable, is_mark};
+use crate::{CodePoints, is_ignorable, is_mark};
 
 static DASH: LazyLock<CodePoints> = LazyLock::new(|| CodePoints::new(r"\p{Dash}"));
 static LATIN: LazyLock<CodePoints> = LazyLock::new(|| CodePoints::new(r"\p{Script=Latin}"));

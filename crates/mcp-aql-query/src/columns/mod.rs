@@ -1,7 +1,6 @@
 //! Fields as columns: the operations that executors need, independent of the field's type.
 
 mod captured;
-mod expand;
 mod native;
 mod scalar_values;
 mod values;
@@ -14,7 +13,6 @@ use std::fmt;
 use serde_json::Value;
 
 pub use captured::CapturedColumn;
-pub use expand::{Expand, NestedField};
 pub use native::NativeColumn;
 pub(crate) use scalar_values::instant_of;
 pub use values::ColumnValue;
@@ -130,6 +128,19 @@ impl<T> fmt::Debug for dyn Column<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_tuple("Column").field(&self.column_type()).finish()
     }
+}
+
+/// Lists the columns of a nested resource from the perspective of its owner.
+///
+/// Returns the problems of the nested resource, or `None` if the resource contains itself.
+pub type Expand<T> = fn(&mut dyn FnMut(NestedField<T>)) -> Option<&'static [String]>;
+
+/// One column of a nested resource.
+#[derive(Debug)]
+pub struct NestedField<T: 'static> {
+    /// The nested resource's description of the field.
+    pub(crate) info: FieldInfo,
+    pub(crate) column: Box<dyn Column<T>>,
 }
 
 /// Execution priorities of tests. Cheap and selective tests run first.

@@ -32,9 +32,8 @@ use mcp_aql_core::{OperationError, Severity, Warning};
 use super::entry::QueryParams;
 use super::model::ResourceSchema;
 use super::options::TextSearch;
-use super::plan::{Aggregate, Plan, Seal, SortBy, SortKey};
+use super::plan::{Aggregate, Applied, Plan, Seal, SortBy, SortKey};
 use super::text::TextQuery;
-use crate::applied::Applied;
 
 /// Parses a collection query.
 pub(crate) fn read_plan(

@@ -7,10 +7,9 @@ use super::faults::PARAMETERS;
 use super::filter_hints::around;
 use super::form::sort_form;
 use super::{QueryFaults, QuerySurface};
-use crate::applied::AppliedKey;
 use crate::entry::QueryParams;
 use crate::model::ResourceSchema;
-use crate::plan::{SortBy, SortKey};
+use crate::plan::{AppliedKey, SortBy, SortKey};
 
 /// The name of the score in `sort`. A field with this name takes precedence.
 const RELEVANCE: &str = "relevance";

@@ -7,10 +7,9 @@ use mcp_aql_core::internal::paging::{
 use serde_json::Value;
 
 use super::{QueryFaults, QuerySurface};
-use crate::applied::Applied;
 use crate::cursor::unpack;
 use crate::entry::QueryParams;
-use crate::plan::{PageWindow, Seal, SortBy, SortKey};
+use crate::plan::{Applied, PageWindow, Seal, SortBy, SortKey};
 use crate::value::{Scalar, ValueKind};
 
 /// A parsed window.

@@ -13,7 +13,6 @@
 mod memory_store;
 mod names;
 mod new_id;
-mod question;
 pub mod ready;
 mod reference;
 mod references;

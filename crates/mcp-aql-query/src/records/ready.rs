@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use mcp_aql_core::internal::gatekeeper::fill_with;
 use mcp_aql_core::internal::operation::{
     Call, DataKey, OperationEntry, OperationSpec, Outcome, ParameterEntry, Preview,
 };
@@ -10,9 +11,10 @@ use mcp_aql_core::resource::{Create, CreateInput};
 use mcp_aql_core::update::UpdateInput;
 use mcp_aql_core::{Context, OperationError, Page, ParamGroup};
 use mcp_aql_protocol::SemanticCategory;
+use serde_json::{Map, Value};
 
 use super::references::ReferenceTargets;
-use super::{Record, ResourceStore, StoreCall, question};
+use super::{Record, ResourceStore, StoreCall};
 use crate::collection::CollectionQuery;
 use crate::entry::QueryEntry;
 use crate::options::{QueryOptions, TextSearch};
@@ -54,6 +56,22 @@ fn found<R: Record, T>(record: Option<T>, id: &R::Id) -> Result<T, OperationErro
 /// The `after` step of ready operations: nothing to do.
 fn nothing<R>(_: &R) -> Result<(), OperationError> {
     Ok(())
+}
+
+/// Replaces `{field}` by the value of the field, and `{{` and `}}` by braces. A list is replaced by the
+/// number of its entries.
+///
+/// ```text
+/// Delete the order of {customer}, {items} items? → Delete the order of Ada, 3 items?
+/// ```
+fn fill_question(question: &str, record: &Map<String, Value>) -> String {
+    fill_with(question, |name| {
+        Some(match record.get(name) {
+            None | Some(Value::Null) => "nothing".into(),
+            Some(Value::Array(entries)) => entries.len().into(),
+            Some(value) => value.clone(),
+        })
+    })
 }
 
 impl<S: ResourceStore> Ready<S> {
@@ -174,7 +192,7 @@ impl<S: ResourceStore> Ready<S> {
         let names = ResourceOf::<S>::NAMES;
         if let Some(own) = names.own_delete_question {
             let value = serde_json::to_value(&record).map_err(OperationError::internal)?;
-            let question = value.as_object().map(|value| question::fill(own, value));
+            let question = value.as_object().map(|value| fill_question(own, value));
             let preview = question.map_or_else(Preview::unchanged, Preview::new);
             return Ok(preview.of_state(&record));
         }
@@ -321,4 +339,24 @@ impl<S: ResourceStore<Resource: UpdateInput>> Ready<S> {
             })
         },
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::fill_question;
+
+    #[test]
+    fn slots_show_the_values_of_fields() {
+        let record = json!({ "id": 7, "customer": "Ada {x}", "items": ["a", "b"], "note": null });
+        let record = record.as_object().unwrap();
+        for (question, expected) in [
+            ("Delete it?", "Delete it?"),
+            ("Delete {id} of {customer}, {items} items?", "Delete 7 of Ada {x}, 2 items?"),
+            ("{{{id}}} {note} {unknown}", "{7} nothing nothing"),
+        ] {
+            assert_eq!(fill_question(question, record), expected);
+        }
+    }
 }

@@ -12,13 +12,35 @@ use serde_json::{Map, Value};
 
 use super::element::{ElementRef, TraversalDirection};
 use super::graph::{RelationshipGraph, Section};
-use super::kinds::RelationshipKinds;
 use super::source::RelationshipSource;
+use super::table;
 use super::walk::{Step, Walk, WalkLimit};
-use super::{step_cursor, table};
 use crate::entry::{QueryArgument, QueryParams, QueryTable};
 use crate::options::QueryOptions;
 use crate::read::{QueryFaults, read_map};
+use crate::resource::Resource;
+use crate::resource_spec::RelationshipType;
+
+/// A type that declares kinds of relationships: each resource, and tuples of stores.
+pub trait RelationshipKinds: 'static {
+    /// Returns the kinds.
+    fn relationship_kinds() -> Vec<RelationshipType>;
+
+    /// Returns the kind and the name of the element in an example.
+    fn example_element() -> (String, String);
+}
+
+impl<T: Resource> RelationshipKinds for T {
+    fn relationship_kinds() -> Vec<RelationshipType> {
+        T::model().schema().relationships.to_vec()
+    }
+
+    fn example_element() -> (String, String) {
+        let kind = T::model().schema().name.clone();
+        let name = format!("{}-1", kind.to_lowercase());
+        (kind, name)
+    }
+}
 
 /// A query for the elements related to a root element.
 ///
@@ -258,11 +280,11 @@ impl<T> RelationshipQuery<T> {
 
     /// Decodes a cursor. Returns `None` if it does not belong to this query.
     fn open(&self, text: &str) -> Option<Step> {
-        step_cursor::unpack(&self.key.open(&self.purpose(), text)?)
+        Step::from_bytes(&self.key.open(&self.purpose(), text)?)
     }
 
     fn cursor(&self, step: &Step) -> String {
-        self.key.seal(&self.purpose(), &step_cursor::pack(step))
+        self.key.seal(&self.purpose(), &step.to_bytes())
     }
 }
 

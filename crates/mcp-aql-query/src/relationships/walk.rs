@@ -8,6 +8,8 @@ use std::ops::ControlFlow;
 
 use super::element::{Edge, EdgeDirection, ElementRef, TraversalDirection};
 use super::source::{EdgeRequest, RelationshipSource};
+use crate::cursor;
+use crate::value::Scalar;
 
 /// The limits and filters of a walk.
 #[derive(Debug, Clone, Copy)]
@@ -194,5 +196,37 @@ impl Step {
             EdgeDirection::Outgoing => (&self.near, &self.far),
             EdgeDirection::Incoming => (&self.far, &self.near),
         }
+    }
+
+    /// Encodes the position after this self.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let text = |text: &String| Scalar::from(text.clone());
+        cursor::pack(&[
+            Scalar::Int(i128::try_from(self.depth).unwrap_or(i128::MAX)),
+            text(&self.near.element_type),
+            text(&self.near.element_name),
+            Scalar::Bool(self.side == EdgeDirection::Outgoing),
+            text(&self.relationship),
+            text(&self.far.element_type),
+            text(&self.far.element_name),
+        ])
+    }
+
+    /// Decodes a step encoded by [`to_bytes`](Self::to_bytes).
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let values: [Scalar; 7] = cursor::unpack(bytes)?.try_into().ok()?;
+        let [depth, near_type, near_name, outgoing, relationship, far_type, far_name] = values;
+        let (Scalar::Int(depth), Scalar::Bool(outgoing)) = (depth, outgoing) else { return None };
+        let text = |value| match value {
+            Scalar::Text(text) => Some(text.into_owned()),
+            _ => None,
+        };
+        Some(Self {
+            depth: usize::try_from(depth).ok()?,
+            near: ElementRef { element_type: text(near_type)?, element_name: text(near_name)? },
+            side: if outgoing { EdgeDirection::Outgoing } else { EdgeDirection::Incoming },
+            relationship: text(relationship)?,
+            far: ElementRef { element_type: text(far_type)?, element_name: text(far_name)? },
+        })
     }
 }

@@ -2,16 +2,12 @@
 
 mod audit_tail;
 mod console_file;
-#[cfg(test)]
-mod demo;
 mod login_link;
 mod request_guard;
 mod response;
 mod routes;
 mod session_file;
 mod sessions;
-#[cfg(test)]
-mod tests;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -30,15 +26,31 @@ use self::login_link::{Key, Links, ON_DEMAND_TTL, STARTUP_TTL};
 use self::session_file::SessionFile;
 use self::sessions::Sessions;
 use crate::human_channel::{
-    CONSOLE_NAME, ChannelError, ConsoleCount, ConsoleOptions, HumanChannel, HumanRequest, Operator,
-    OperatorName, ReachableConsole, terminal,
+    CONSOLE_NAME, ChannelError, ConsoleChannel, ConsoleCount, ConsoleOptions, HumanChannel,
+    HumanRequest, Operator, OperatorName, ReachableConsole, terminal,
 };
-use crate::safety_loop::{ApprovalQueue, SafetyCore};
+use crate::safety_loop::{ApprovalQueue, SafetyCore, SafetyLoop};
 
 /// The maximum number of connections. An HTTP server reserves this many file descriptors for the console.
 const MAX_CONNECTIONS: usize = 64;
 /// The time limit for a browser to send a request, to read the response, and to keep a connection idle.
 const BROWSER_TIMEOUT: Duration = Duration::from_secs(30);
+
+impl SafetyLoop {
+    /// Shows requests in the operator console, a web page.
+    ///
+    /// The page is available while the adapter is served over standard input and output or over HTTP. In other
+    /// programs, start a [`Console`](crate::operator::Console) with
+    /// [`Adapter::operator`](crate::operator::OperatorAccess::operator).
+    #[must_use]
+    pub fn console(mut self, options: ConsoleOptions) -> Self {
+        if self.console.options.replace(options).is_none() {
+            let channel = ConsoleChannel(self.console.running.clone());
+            return self.channel(channel);
+        }
+        self
+    }
+}
 
 /// The operator console: a web page that shows the state of an adapter and accepts decisions.
 ///
@@ -269,3 +281,8 @@ async fn listen(port: u16) -> Result<TcpListener> {
 fn told(error: &io::Error, what: std::fmt::Arguments<'_>) -> Error {
     Error::Io(io::Error::new(error.kind(), format!("{what}: {error}")))
 }
+
+#[cfg(test)]
+mod demo;
+#[cfg(test)]
+mod tests;

@@ -1,12 +1,14 @@
-//! The options of the operator console, and its channel.
+//! The options of the operator console, its channel, and the number of reachable consoles.
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_aql_core::BoxFuture;
 
-use super::{ChannelError, ConsoleCount, HumanChannel, HumanRequest, OperatorName};
+use super::{ChannelError, HumanChannel, HumanRequest, OperatorName};
 
 /// The name of the console in the audit log.
 pub(crate) const CONSOLE_NAME: &str = "console";
@@ -134,6 +136,15 @@ impl ConsoleOptions {
     }
 }
 
+/// The settings of the operator console.
+#[derive(Clone, Default)]
+pub(crate) struct ConsoleSettings {
+    /// The options. `None` without a console.
+    pub(crate) options: Option<ConsoleOptions>,
+    /// The running consoles.
+    pub(crate) running: ConsoleCount,
+}
+
 /// The channel of the console. It does nothing for a request, because the page polls for requests.
 #[derive(Debug)]
 pub(crate) struct ConsoleChannel(pub(crate) ConsoleCount);
@@ -149,5 +160,31 @@ impl HumanChannel for ConsoleChannel {
 
     fn can_present(&self) -> bool {
         self.0.is_reachable()
+    }
+}
+
+/// The number of reachable consoles of an adapter.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ConsoleCount(Arc<AtomicUsize>);
+
+impl ConsoleCount {
+    /// Counts a console until the returned value is dropped.
+    pub(crate) fn enter(&self) -> ReachableConsole {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        ReachableConsole(self.clone())
+    }
+
+    /// Returns `true` if people can sign in to at least one console.
+    pub(crate) fn is_reachable(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 0
+    }
+}
+
+/// One counted console.
+pub(crate) struct ReachableConsole(ConsoleCount);
+
+impl Drop for ReachableConsole {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -6,10 +6,8 @@
 
 mod command;
 mod console;
-mod console_count;
 mod decider;
 mod memory;
-mod operator_name;
 pub(crate) mod terminal;
 mod visible;
 
@@ -24,15 +22,12 @@ use serde_json::Value;
 use mcp_aql_core::{BoxFuture, OperationError};
 
 pub use command::CommandChannel;
-pub(crate) use console::CONSOLE_NAME;
-#[cfg(feature = "console")]
-pub(crate) use console::ConsoleChannel;
 pub use console::ConsoleOptions;
-pub(crate) use console_count::ConsoleCount;
+pub(crate) use console::{CONSOLE_NAME, ConsoleCount, ConsoleSettings};
 #[cfg(feature = "console")]
-pub(crate) use console_count::ReachableConsole;
+pub(crate) use console::{ConsoleChannel, ReachableConsole};
 pub use decider::Decider;
-pub(crate) use operator_name::OperatorName;
+pub(crate) use decider::OperatorName;
 pub use terminal::TerminalChannel;
 
 /// Shows requests to people: in a window, on a terminal, or as a message to a phone.

@@ -12,7 +12,6 @@ use super::agent_state::{AgentState, PersonRequest};
 use super::code::{RequestCredentials, same};
 use super::core::{MAX_CLOCK_DIFFERENCE_SECONDS, PAGE_SIZE, SafetyCore};
 use super::directive::{AgentNotification, LoopMode, NotificationType};
-use super::permission_notice::waiting_notice;
 use super::records::{
     IDLE_TTL, INDEX, Target, answered, call_key, expected, indexed, read, target, written,
 };
@@ -108,7 +107,7 @@ impl SafetyCore {
             let now = self.now();
             let record = store.get(APPROVALS, &key).await?;
             let old = record.as_ref().map(read::<Approval>).transpose()?;
-            let news = waiting_notice(&pending, now);
+            let news = AgentNotification::of_waiting_call(&pending, now);
             if let Some(known) = &old
                 && known.ask.is_open(now)
             {

@@ -23,7 +23,7 @@ use super::request_limit::RequestLimit;
 use super::session_registry::WatchedSessions;
 use super::settings::{AgentPolicies, SafetyLoop};
 use super::transition::{Effects, Env, Rejection};
-use crate::human_channel::HumanChannel;
+use crate::human_channel::{ConsoleSettings, HumanChannel};
 
 /// The collection of the store with the leases of running processes.
 const PROCESSES: &str = "safety_processes";
@@ -52,7 +52,7 @@ pub struct SafetyCore {
     last_heartbeat: Mutex<Option<DateTime<Utc>>>,
     /// If `true`, the executions of ended processes have been closed.
     swept: AtomicBool,
-    pub(crate) console: super::console_settings::ConsoleSettings,
+    pub(crate) console: ConsoleSettings,
     in_background: AtomicBool,
     pub(super) watched: WatchedSessions,
     pub(super) recent: RecentAudit,

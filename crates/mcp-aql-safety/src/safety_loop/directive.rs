@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use chrono::{DateTime, Utc};
+use mcp_aql_core::internal::gatekeeper::ApprovalRequest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -122,6 +123,18 @@ impl AgentNotification {
             metadata,
             timestamp: mcp_aql_core::internal::util::clock::text(now),
         }
+    }
+
+    /// Creates the notification about a call that waits for a person, for the agents of its session.
+    pub(super) fn of_waiting_call(pending: &ApprovalRequest<'_>, now: DateTime<Utc>) -> Self {
+        let metadata = NotificationMetadata {
+            operation: Some(pending.operation.to_owned()),
+            reason: pending.reasons.first().cloned(),
+            level: Some(pending.level.to_owned()),
+            verification_id: None,
+        };
+        let message = format!("Operation '{}' waits for a person's approval", pending.operation);
+        Self::new(NotificationType::PermissionPending, message, Some(metadata), now)
     }
 }
 

@@ -19,25 +19,16 @@ mod approval_status;
 mod approvals;
 mod attempts;
 mod audit_record;
-#[cfg(test)]
-mod audit_tests;
 mod calls;
 mod channels;
 mod code;
 mod config_table;
-#[cfg(feature = "console")]
-mod console;
-#[cfg_attr(not(feature = "console"), expect(dead_code, reason = "only the console reads them"))]
-mod console_settings;
 mod core;
 mod directive;
 mod evaluation;
 mod evaluator;
-#[cfg(test)]
-mod fault_tests;
 mod operations;
 mod patterns;
-mod permission_notice;
 mod presence;
 mod recent_audit;
 mod records;
@@ -53,11 +44,10 @@ mod session_registry;
 mod settings;
 mod state_machine;
 mod stop;
-#[cfg(test)]
-mod tests;
 mod transition;
 mod waiting_agents;
-mod with_safety_loop;
+
+use mcp_aql_core::AdapterBuilder;
 
 pub use action::Action;
 pub(crate) use agent_block_gate::AgentBlockGate;
@@ -76,4 +66,27 @@ pub use replies::{AgentExecution, StepCount, StepReply, VerificationReply};
 pub use risk::{DefaultScorer, Risk, RiskScorer};
 pub(crate) use settings::AgentPolicies;
 pub use settings::{AgentSettings, SafetyLoop};
-pub use with_safety_loop::WithSafetyLoop;
+
+/// Adds [`safety_loop`](Self::safety_loop) to [`AdapterBuilder`].
+pub trait WithSafetyLoop {
+    /// Adds a safety loop for agents. Default: none, without any cost (REQ-LOOP-01).
+    ///
+    /// Blocks and other state must outlive the process. They are kept in the [`store`](AdapterBuilder::store), by
+    /// default in a file in the user's state directory. In tests, use a
+    /// [`MemoryState`](mcp_aql_core::store::MemoryState).
+    #[must_use]
+    fn safety_loop(self, safety_loop: SafetyLoop) -> Self;
+}
+
+impl WithSafetyLoop for AdapterBuilder {
+    fn safety_loop(self, safety_loop: SafetyLoop) -> Self {
+        self.extension(safety_loop)
+    }
+}
+
+#[cfg(test)]
+mod audit_tests;
+#[cfg(test)]
+mod fault_tests;
+#[cfg(test)]
+mod tests;

@@ -12,7 +12,7 @@ use super::directive::{LoopMode, RiskTolerance};
 use super::evaluator::AgentPolicy;
 use super::patterns::PatternList;
 use super::risk::{DefaultScorer, RiskScorer};
-use crate::human_channel::HumanChannel;
+use crate::human_channel::{ConsoleSettings, HumanChannel};
 
 /// The settings of an agent: its number of steps without a person, and the actions that are denied, need approval or
 /// pass.
@@ -215,7 +215,7 @@ pub struct SafetyLoop {
     pub(super) timeout: Duration,
     pub(super) attempts: usize,
     pub(super) channels: Vec<Arc<dyn HumanChannel>>,
-    pub(super) console: super::console_settings::ConsoleSettings,
+    pub(crate) console: ConsoleSettings,
 }
 
 impl Default for SafetyLoop {
@@ -235,7 +235,7 @@ impl SafetyLoop {
             timeout: DEFAULT_TIMEOUT,
             attempts: DEFAULT_ATTEMPTS,
             channels: Vec::new(),
-            console: super::console_settings::ConsoleSettings::default(),
+            console: ConsoleSettings::default(),
         }
     }
 

@@ -1,7 +1,6 @@
 //! The SQL statements of both databases, as data. The drivers only execute them.
 
 mod layout;
-mod text;
 
 use chrono::{DateTime, Utc};
 use sea_query::{
@@ -124,12 +123,12 @@ impl Tables {
         limit: usize,
     ) -> Result<Statement, StoreError> {
         let mut select = self.records();
-        select.and_where(Expr::col("collection").eq(text::escape(collection)));
+        select.and_where(Expr::col("collection").eq(escape(collection)));
         if let Some(group) = group {
-            select.and_where(Expr::col("group_key").eq(text::escape(group)));
+            select.and_where(Expr::col("group_key").eq(escape(group)));
         }
         if let Some(after) = after {
-            select.and_where(Expr::col("key").gt(text::escape(after)));
+            select.and_where(Expr::col("key").gt(escape(after)));
         }
         let limit = i64::try_from(limit).unwrap_or(i64::MAX).unsigned_abs();
         self.written(select.order_by("key", Order::Asc).limit(limit))
@@ -169,9 +168,9 @@ impl Tables {
                 let update = Query::update()
                     .table(self.table(RECORD))
                     .values([
-                        ("value", Expr::val(text::escape(&record.value))),
+                        ("value", Expr::val(escape(&record.value))),
                         ("version", version),
-                        ("group_key", Expr::val(record.group.as_deref().map(text::escape))),
+                        ("group_key", Expr::val(record.group.as_deref().map(escape))),
                         ("expires_at", Expr::val(record.expires_at.map(micros))),
                     ])
                     .and_where(is_named(&change.collection, &change.key))
@@ -204,11 +203,11 @@ impl Tables {
             .into_table(self.table(RECORD))
             .columns(["collection", "key", "value", "version", "group_key", "expires_at"])
             .values([
-                Expr::val(text::escape(&change.collection)),
-                Expr::val(text::escape(&change.key)),
-                Expr::val(text::escape(&record.value)),
+                Expr::val(escape(&change.collection)),
+                Expr::val(escape(&change.key)),
+                Expr::val(escape(&record.value)),
                 version,
-                Expr::val(record.group.as_deref().map(text::escape)),
+                Expr::val(record.group.as_deref().map(escape)),
                 Expr::val(record.expires_at.map(micros)),
             ])
             .map_err(StoreError::failed)?
@@ -285,8 +284,8 @@ impl Tables {
 }
 
 fn is_named(collection: &str, key: &str) -> Expr {
-    let collection = Expr::col("collection").eq(text::escape(collection));
-    collection.and(Expr::col("key").eq(text::escape(key)))
+    let collection = Expr::col("collection").eq(escape(collection));
+    collection.and(Expr::col("key").eq(escape(key)))
 }
 
 fn is_version(version: u64) -> Expr {
@@ -304,7 +303,7 @@ fn micros(at: DateTime<Utc>) -> i64 {
 /// that its reader reports it.
 pub(super) fn listed(row: Vec<Value>) -> Result<StateRecord, StoreError> {
     let key = match row.first() {
-        Some(Value::Text(kept)) => text::unescape(kept.clone()),
+        Some(Value::Text(kept)) => unescape(kept.clone()),
         _ => None,
     };
     record(row).or_else(|error| {
@@ -320,7 +319,7 @@ pub(super) fn record(row: Vec<Value>) -> Result<StateRecord, StoreError> {
     let [key, value, version, group, expires_at] =
         <[Value; 5]>::try_from(row).map_err(|_| unknown_format())?;
     let text = |kept| match kept {
-        Value::Text(kept) => text::unescape(kept).ok_or_else(unknown_format),
+        Value::Text(kept) => unescape(kept).ok_or_else(unknown_format),
         _ => Err(unknown_format()),
     };
     let number = |kept| match kept {
@@ -336,4 +335,62 @@ pub(super) fn record(row: Vec<Value>) -> Result<StateRecord, StoreError> {
         group: there(group).map(text).transpose()?,
         expires_at: there(expires_at).map(instant).transpose()?,
     })
+}
+
+/// Escapes U+0000 in a string, because PostgreSQL rejects it and tools of SQLite truncate strings there. The order of
+/// strings stays the same:
+///
+/// ```text
+/// U+0000 → U+0001 U+0001
+/// U+0001 → U+0001 U+0002
+/// ```
+fn escape(text: &str) -> String {
+    if !text.contains(['\0', '\u{1}']) {
+        return text.to_owned();
+    }
+    text.replace('\u{1}', "\u{1}\u{2}").replace('\0', "\u{1}\u{1}")
+}
+
+/// Reverses [`escape`]. Returns `None` if the string is not a result of it.
+fn unescape(kept: String) -> Option<String> {
+    if !kept.contains('\u{1}') {
+        return Some(kept);
+    }
+    let mut text = String::with_capacity(kept.len());
+    let mut rest = kept.chars();
+    while let Some(next) = rest.next() {
+        text.push(match next {
+            '\u{1}' => match rest.next()? {
+                '\u{1}' => '\0',
+                '\u{2}' => '\u{1}',
+                _ => return None,
+            },
+            other => other,
+        });
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{escape, unescape};
+
+    proptest! {
+        #[test]
+        fn every_text_comes_back_and_keeps_its_place(
+            one in "[\0\u{1}\u{2}aé]{0,5}", other in "[\0\u{1}\u{2}aé]{0,5}"
+        ) {
+            prop_assert!(!escape(&one).contains('\0'));
+            prop_assert_eq!(escape(&one).cmp(&escape(&other)), one.cmp(&other));
+            prop_assert_eq!(unescape(escape(&one)), Some(one));
+        }
+    }
+
+    #[test]
+    fn what_was_not_kept_is_not_read() {
+        assert_eq!(unescape("a\u{1}".to_owned()), None);
+        assert_eq!(unescape("a\u{1}b".to_owned()), None);
+    }
 }
