@@ -417,7 +417,7 @@ for (const attacker of ["http://evil.test/", "http://127.0.0.1:9000/"]) {
   for (const path of ["/", "/api/overview", "/console.js", "/login"]) {
     const answer = await tab.goto(rebound + path);
     check(`${path} is refused under another name`, answer.status() === 403
-      && (await answer.text()).includes("Call the console by 127.0.0.1"), answer.status());
+      && (await answer.text()).includes("Open the console as 127.0.0.1"), answer.status());
   }
   const sent = await tab.evaluate(async (path) => {
     const own = await fetch("/api/overview").then((answer) => answer.status);
@@ -437,7 +437,7 @@ await page.route("**/api/overview", async (route) => {
   await route.fulfill({ json: overview });
 });
 check("a request that a wrong code took away is told of", await until(
-  async () => (await page.locator("#toast").textContent()).includes("A wrong code was given, and the challenge is void."), true));
+  async () => (await page.locator("#toast").textContent()).includes("A wrong code was given, and the challenge is no longer valid."), true));
 await page.unroute("**/api/overview");
 
 // The connection state.

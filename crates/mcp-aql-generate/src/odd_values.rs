@@ -26,8 +26,8 @@ struct Oddity {
 }
 
 const CORRECT: &str = "Correct them, or replies leave them out with a warning.";
-const CONVERT: &str = "Convert them, or they are neither found nor sorted as times, and replies show them as they are \
-                       with a warning.";
+const CONVERT: &str = "Convert them, or they are neither found nor sorted as times, and replies contain them \
+                       unchanged with a warning.";
 
 const NO_KEY: Oddity = Oddity {
     condition: "{} IS NULL",
@@ -41,14 +41,14 @@ const INSTANTS: [Oddity; 3] = [
         condition: "typeof({}) IN ('integer', 'real')",
         values: "numbers",
         advice: "If they count from 1970, replace the `column_type` of the field by `stored_as` with \
-                         `Storage::UnixSeconds` or `UnixMillis`, or convert them to texts in the form \
+                         `Storage::UnixSeconds` or `UnixMillis`, or convert them to strings in the form \
                          2031-05-06 07:00:00.",
     },
     Oddity {
         condition: "typeof({}) = 'text' AND datetime({}) IS NOT NULL AND substr({}, 20) GLOB '*[-+]*'",
         values: "times with an offset",
-        advice: "Convert them to UTC, or they are neither found nor sorted as times, and replies show them as \
-                         they are with a warning.",
+        advice: "Convert them to UTC, or they are neither found nor sorted as times, and replies contain them \
+                 unchanged with a warning.",
     },
     Oddity {
         condition: "typeof({}) = 'blob' OR typeof({}) = 'text' AND (datetime({}) IS NULL OR \
@@ -68,12 +68,12 @@ fn in_sqlite(kind: &ColumnKind) -> &'static [Oddity] {
         }],
         ColumnKind::Integer(_) => &[Oddity {
             condition: "typeof({}) IN ('text', 'blob') OR typeof({}) = 'real' AND {} <> CAST({} AS INTEGER)",
-            values: "values that are no whole number",
+            values: "values that are not whole numbers",
             advice: CORRECT,
         }],
         ColumnKind::Number(_) => &[Oddity {
             condition: "typeof({}) IN ('text', 'blob') OR typeof({}) = 'real' AND abs({}) = 9e999",
-            values: "values that are no number, or an infinite one",
+            values: "values that are infinite or not a number",
             advice: CORRECT,
         }],
         ColumnKind::Date => &[Oddity {
@@ -84,19 +84,19 @@ fn in_sqlite(kind: &ColumnKind) -> &'static [Oddity] {
         ColumnKind::LocalInstant(_) => &INSTANTS,
         ColumnKind::Json => &[Oddity {
             condition: "{} IS NOT NULL AND CASE typeof({}) WHEN 'text' THEN NOT json_valid({}) ELSE true END",
-            values: "values that are not a text of JSON",
+            values: "values that are not valid JSON",
             advice: CORRECT,
         }],
         ColumnKind::Text { .. } => &[
             Oddity {
                 condition: "typeof({}) = 'blob'",
-                values: "values that are bytes",
+                values: "values that are binary",
                 advice: CORRECT,
             },
             Oddity {
                 condition: "typeof({}) IN ('integer', 'real')",
                 values: "numbers",
-                advice: "The column's type makes numbers of texts: declare it TEXT, or make the field a number.",
+                advice: "The column's type converts strings to numbers: declare it TEXT, or make the field a number.",
             },
         ],
         _ => &[],
@@ -114,7 +114,7 @@ fn in_postgres(kind: &ColumnKind) -> &'static [Oddity] {
         ColumnKind::Date | ColumnKind::Instant | ColumnKind::LocalInstant(_) => &[Oddity {
             condition: "NOT isfinite({})",
             values: "infinite values",
-            advice: "Replies show them as they are, with a warning.",
+            advice: "Replies contain them unchanged, with a warning.",
         }],
         _ => &[],
     }

@@ -102,7 +102,7 @@ async fn table(client: &Client, schema: &str, name: String) -> Result<Table, Err
                 table.foreign_keys.insert(column.clone(), other);
             } else {
                 table.remarks.push(format!(
-                    "The column '{}' of '{}' is no reference, because it refers to the schema '{}'.",
+                    "The column '{}' of '{}' is not a reference, because it refers to the schema '{}'.",
                     visible(column),
                     visible(&table.name),
                     visible(&other_schema)
@@ -112,7 +112,8 @@ async fn table(client: &Client, schema: &str, name: String) -> Result<Table, Err
     }
     if has_heirs {
         table.obstacle = Some(format!(
-            "The table '{}' is left out, because other tables inherit from it: two rows may have one identifier.",
+            "The table '{}' is left out, because other tables inherit from it: two rows may have the same \
+             identifier.",
             visible(&table.name)
         ));
     }

@@ -53,7 +53,7 @@ impl Resource {
         let Some(kind) = &column.numeric_type else { return };
         let (table, name, kind) = (visible(&self.table), visible(&column.name), visible(kind));
         let what = match type_name {
-            "String" => "a text such as 007. Declare it TEXT to keep such texts.",
+            "String" => "a string such as 007. Declare it TEXT to keep such strings.",
             "Value" => {
                 "a document such as 1.0, so callers do not set it. If it has only objects and lists, remove \
                  `read_only` and `create_input`."

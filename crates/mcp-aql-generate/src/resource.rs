@@ -174,7 +174,7 @@ impl Resource {
             ColumnKind::Text { .. } => ("String", true),
             _ => {
                 return Err(format!(
-                    "The primary key of the table '{}' is neither a whole number nor a text nor a UUID.",
+                    "The primary key of the table '{}' is neither a whole number nor a string nor a UUID.",
                     visible(&self.table)
                 ));
             }
@@ -185,7 +185,7 @@ impl Resource {
         if is_changed || !is_made && refers_to.is_none() {
             self.has_create = false;
             self.remarks.push(format!(
-                "The table '{}' gives new records no identifier, so they cannot be created.",
+                "The table '{}' does not assign identifiers to new records, so they cannot be created.",
                 visible(&self.table)
             ));
         }

@@ -78,7 +78,7 @@ impl Instruments {
     /// Registers the instruments. The registry appends `_total` to the names of counters.
     pub(crate) fn register(&self, registry: &mut Registry) {
         registry.register("calls", "Calls of operations", self.calls.clone());
-        registry.register("errors", "Calls that were refused or failed", self.errors.clone());
+        registry.register("errors", "Calls that were rejected or failed", self.errors.clone());
         registry.register(
             "call_duration_seconds",
             "Time from a decoded request to its reply",
@@ -86,7 +86,7 @@ impl Instruments {
         );
         registry.register(
             "executions_started",
-            "Executions that have begun",
+            "Executions that have started",
             self.executions_started.clone(),
         );
         registry.register(
@@ -96,12 +96,12 @@ impl Instruments {
         );
         registry.register(
             "execution_duration_seconds",
-            "Time from the beginning of an execution to its end",
+            "Time from the start of an execution to its end",
             self.execution_duration.clone(),
         );
         registry.register(
             "executions",
-            "Executions of operations of this process that have not ended; agents of the safety loop are not among them",
+            "Executions of operations of this process that have not ended, without agents of the safety loop",
             self.executions.clone(),
         );
         registry.register(

@@ -18,8 +18,8 @@ pub(crate) fn too_many_groups(label: &str) -> OperationError {
     OperationError::new(
         ErrorCode::ValidationInvalidValue,
         format!(
-            "Parameter 'aggregate.{label}' makes more than {MAX_GROUPS} groups: filter first, or \
-             group by another field"
+            "Parameter 'aggregate.{label}' has more than {MAX_GROUPS} groups: filter the rows, or group by \
+             another field"
         ),
     )
     .with_detail("param_name", format!("aggregate.{label}"))
@@ -28,7 +28,7 @@ pub(crate) fn too_many_groups(label: &str) -> OperationError {
 
 /// Returns the error for a sum outside the range of JSON numbers.
 pub(crate) fn too_large() -> OperationError {
-    let message = "A number of 'aggregate' is too large: aggregate fewer records, or another field";
+    let message = "A result of 'aggregate' is too large: aggregate fewer rows, or another field";
     OperationError::new(ErrorCode::ValidationInvalidValue, message)
         .with_detail("param_name", "aggregate")
 }

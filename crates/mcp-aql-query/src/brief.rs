@@ -27,9 +27,9 @@ const MEANINGS: [(&str, &str); 9] = [
          combined by and, or, not",
     ),
     ("sort", "sort { field, order: asc|desc } or a list"),
-    ("order", "order asc|desc of a sort that is only a field"),
+    ("order", "order asc|desc if sort is only a field"),
     ("fields", "fields minimal|standard|full or a list"),
-    ("preset", "preset, to which fields adds"),
+    ("preset", "preset, extended by fields"),
     (
         "aggregate",
         "aggregate { label: { group_by: field, count: true, sum|avg|min|max: field } }, with \

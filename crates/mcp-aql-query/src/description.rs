@@ -114,7 +114,8 @@ fn query_parameter(surface: &QuerySurface<'_>) -> QueryParameter {
         (
             500,
             format!(
-                "Words to search for in {searched}: a row needs one of them; words in double quotes form a phrase; no other operators. Case and accents are ignored."
+                "Words to search for in {searched}. A row must contain one of them. Double quotes form a phrase; \
+                 no other operators. Case and accents are ignored."
             ),
         )
     };
@@ -135,7 +136,8 @@ pub(super) fn fields(surface: &QuerySurface<'_>) -> QueryTable {
 fn filter_description(surface: &QuerySurface<'_>) -> String {
     let keys = surface.paths(|field| surface.filters(field)).join(", ");
     format!(
-        "Conditions by key: a value must be equal, a list means any of, an object has operators such as {{\"gte\": …}}; 'and', 'or', 'not' combine. Keys: {keys}."
+        "Conditions by key: a value to equal, a list to match one of, or an object of operators such as \
+         {{\"gte\": …}}. 'and', 'or', 'not' combine conditions. Keys: {keys}."
     )
 }
 
@@ -158,9 +160,9 @@ fn filter_type(surface: &QuerySurface<'_>) -> Members {
         .map(|field| member(&field.path, type_of(field), describe(field)))
         .collect();
     let group = format!("{}Filter", surface.table.name());
-    fields.push(member("and", "array", format!("Each a {group}; all hold.")));
-    fields.push(member("or", "array", format!("Each a {group}; at least one holds.")));
-    fields.push(member("not", &group, "It does not hold.".to_owned()));
+    fields.push(member("and", "array", format!("Each a {group}; all must hold.")));
+    fields.push(member("or", "array", format!("Each a {group}; at least one must hold.")));
+    fields.push(member("not", &group, "It must not hold.".to_owned()));
     object_type(
         &group,
         "The condition that rows must satisfy. Groups nest 8 deep; up to 100 conditions."
@@ -178,7 +180,7 @@ fn describe(field: &FieldInfo) -> String {
     let values = match field.kind {
         ValueKind::Choice => Some(format!("One of {}.", field.choices.join(", "))),
         ValueKind::Instant if !field.list => {
-            Some(format!("A {}, or a date, which is that whole day in UTC.", noun(field.kind)))
+            Some(format!("A {}, or a date for the whole day in UTC.", noun(field.kind)))
         }
         ValueKind::Date | ValueKind::Instant => Some(format!("A {}.", noun(field.kind))),
         _ => None,
@@ -223,7 +225,7 @@ fn sort(surface: &QuerySurface<'_>, table: &mut QueryTable) {
     let mut short = "";
     if surface.options.order {
         shape = Shape::of(Kind::Union(vec![key(), array_of(key()), text()]));
-        short = " Or a field alone, with 'order'.";
+        short = " Or only a field name, with 'order'.";
     }
     let shape = shape.with_form(form.clone());
     table.nested_names.extend(nested_names::of_sort());
@@ -233,7 +235,7 @@ fn sort(surface: &QuerySurface<'_>, table: &mut QueryTable) {
     if surface.options.order {
         let mut shape = text();
         shape.checks.allowed = vec!["asc".into(), "desc".into()];
-        table.offer("order", shape, "Direction of a 'sort' that is a field alone.");
+        table.offer("order", shape, "Direction if 'sort' is only a field name.");
     }
 }
 
@@ -261,7 +263,7 @@ fn select(surface: &QuerySurface<'_>, default: &str, table: &mut QueryTable) {
     if surface.options.preset {
         let mut shape = text();
         shape.checks.allowed = presets.iter().map(|name| Value::from(*name)).collect();
-        table.offer("preset", shape, "A preset that 'fields' adds to.");
+        table.offer("preset", shape, "The preset that 'fields' extends.");
     }
     table.computed.extend(computed.iter().map(|field| computed_field(surface, field)));
     table.types.push(("FieldSelection".to_owned(), field_selection()));
@@ -352,18 +354,18 @@ fn aggregate(surface: &QuerySurface<'_>, table: &mut QueryTable) {
 
 fn pages(options: &QueryOptions, table: &mut QueryTable) {
     let (size, most) = (options.usual_page(), options.largest_page());
-    let first = format!("Rows on the page (cursor paging); default {size}, at most {most}.");
+    let first = format!("Rows per page (cursor paging); default {size}, maximum {most}.");
     table.offer("first", count(0), first);
     table.offer("after", text(), "'endCursor' of the previous page; with 'first'.");
-    table.offer("last", count(0), "Rows from the end instead.");
+    table.offer("last", count(0), "Rows per page, counted from the end.");
     table.offer("before", text(), "'startCursor' of the next page; with 'last'.");
     if options.offset {
-        table.offer("limit", count(0), "Rows on the page, instead of a cursor.");
+        table.offer("limit", count(0), "Rows per page, without cursors.");
         table.offer("offset", count(0), "Rows to skip; with 'limit'.");
     }
     if options.page {
-        table.offer("page", count(1), "Number of the page, instead of a cursor.");
-        table.offer("page_size", count(1), "Rows on the page; with 'page'.");
+        table.offer("page", count(1), "Page number, without cursors.");
+        table.offer("page_size", count(1), "Rows per page; with 'page'.");
     }
     table.capabilities.push("pagination");
 }

@@ -92,9 +92,9 @@ impl ResourceSchema {
         for field in &self.fields {
             let path = &field.path;
             let mut refuse = |mark: &str, why: &str| {
-                problems.push(format!("resource `{name}`: `{path}` is marked `{mark}` and {why}"));
+                problems.push(format!("resource `{name}`: `{path}` is marked `{mark}`, but {why}"));
             };
-            let plain = "its JSON form is neither text, nor a number, a boolean or a date";
+            let plain = "its JSON form is not a string, number, boolean or date";
             if field.kind == ValueKind::Json {
                 for (mark, set) in
                     [("filter", field.filter), ("sort", field.sort), ("group", field.group)]
@@ -105,13 +105,13 @@ impl ResourceSchema {
                 }
             }
             if field.numeric && (field.list || !field.kind.is_numeric()) {
-                refuse("numeric", "holds no number");
+                refuse("numeric", "is not a number");
             }
             if field.search && !matches!(field.kind, ValueKind::Text | ValueKind::Choice) {
-                refuse("search", "holds no text");
+                refuse("search", "is not a string");
             }
             if field.group && field.kind == ValueKind::Number {
-                refuse("group", "holds numbers with a fraction, of which hardly two are the same");
+                refuse("group", "has numbers with fractions, which rarely form groups");
             }
             if field.list && (field.sort || field.group) {
                 refuse(if field.sort { "sort" } else { "group" }, "is a list");

@@ -49,7 +49,7 @@ impl<T: Resource> Model<T> {
                 match problems {
                     Some(problems) => model.table.problems.extend_from_slice(problems),
                     None => model.table.problems.push(format!(
-                        "resource `{}`: `{}` leads back to where it is nested: leave `nested` out",
+                        "resource `{}`: `{}` contains itself: leave `nested` out",
                         model.table.name, field.name
                     )),
                 }

@@ -98,8 +98,8 @@ impl LateWarning for OddValues {
             count => format!(", like {} other values", count - 1),
         };
         let message = format!(
-            "The value of '{}' in row '{row}' does not have the type of the field{others}: it is {}. Update the field \
-             to correct it",
+            "The value of '{}' in row '{row}' does not have the type of the field{others}. It is {}. \
+             Update the field to correct it",
             field.path,
             field.outcome.text()
         );

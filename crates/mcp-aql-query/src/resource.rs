@@ -25,15 +25,15 @@ pub trait Resource: JsonSchema + Send + Sync + Sized + 'static {
 ///
 /// The derive implements it if a field is marked `#[resource(id)]`.
 #[diagnostic::on_unimplemented(
-    message = "nothing identifies a `{Self}`",
+    message = "`{Self}` has no identifier",
     label = "has no identifier",
-    note = "derive `Resource` on `{Self}`, with `#[resource(id)]` above the field that is never the same twice"
+    note = "derive `Resource` on `{Self}`, with `#[resource(id)]` above a field with unique values"
 )]
 pub trait IdentifiedResource: Resource {}
 
 /// Computed fields of a resource, implemented by `#[computed_fields]` above an impl block.
 #[diagnostic::on_unimplemented(
-    message = "nothing is computed of `{Self}`",
+    message = "`{Self}` has no computed fields",
     note = "write `#[computed_fields]` above an impl block whose methods carry `#[computed]`"
 )]
 pub trait ComputedFields: Resource {

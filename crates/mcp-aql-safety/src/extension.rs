@@ -141,7 +141,7 @@ impl Extension for SafetyLoop {
             Ok(store) => Some(Arc::new(store)),
             Err(error) => {
                 problems.push(format!(
-                    "the safety loop has no place for its state: {error}; add a `.store(…)`"
+                    "the safety loop has no store for its state: {error}; add a `.store(…)`"
                 ));
                 None
             }

@@ -93,7 +93,7 @@ async fn send((client, url): (Client, Url), request: Request<Bytes>) -> Answer {
     let mut answer = Vec::new();
     while let Some(part) = reply.chunk().await.map_err(|error| error.to_string())? {
         if answer.len() + part.len() > MAX_ANSWER_BYTES {
-            return Err("the answer of the collector is too large".to_owned());
+            return Err("the response of the collector is too large".to_owned());
         }
         answer.extend_from_slice(&part);
     }

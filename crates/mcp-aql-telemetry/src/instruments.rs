@@ -45,17 +45,17 @@ impl Instruments {
             refusals: counter(
                 "mcp_aql.refusals",
                 "{call}",
-                "The calls that were answered with an error, by its code",
+                "The calls that ended with an error, by its code",
             ),
             confirmations: counter(
                 "mcp_aql.confirmations",
                 "{confirmation}",
-                "The confirmations of calls and steps that were asked for, approved and refused",
+                "The confirmations of calls and steps that were requested, approved and denied",
             ),
             executions_started: counter(
                 "mcp_aql.executions.started",
                 "{execution}",
-                "The executions that have begun",
+                "The executions that have started",
             ),
             executions_ended: counter(
                 "mcp_aql.executions.ended",
@@ -64,7 +64,7 @@ impl Instruments {
             ),
             execution_duration: durations(
                 "mcp_aql.execution.duration",
-                "The time from the beginning of an execution to its end",
+                "The time from the start of an execution to its end",
             ),
         }
     }

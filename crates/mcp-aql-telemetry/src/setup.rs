@@ -75,7 +75,9 @@ impl Providers {
         std::thread::spawn(move || done.send(work(traces.as_ref(), metrics.as_ref())));
         match end.recv_timeout(FLUSH_TIMEOUT) {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(%error, what, "the collector did not accept all"),
+            Ok(Err(error)) => {
+                tracing::warn!(%error, what, "the collector rejected part of the export")
+            }
             Err(_) => tracing::warn!(what, "the collector did not answer in time"),
         }
     }

@@ -324,10 +324,10 @@ async fn a_port_in_use_is_reported_and_its_owner_unaffected() {
     let problem = String::from_utf8(second.stderr).unwrap();
     assert!(!second.status.success(), "{problem}");
     assert!(
-        problem.contains(&format!("127.0.0.1:{port}, where another program listens")),
+        problem.contains(&format!("127.0.0.1:{port}, because another program listens there")),
         "{problem}"
     );
-    assert!(problem.contains("choose another port"), "{problem}");
+    assert!(problem.contains("set another port"), "{problem}");
 
     // The first guard still serves its agent and its operator.
     first.begin_approved("tidy").await;

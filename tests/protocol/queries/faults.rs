@@ -38,7 +38,7 @@ fn keys_operators_and_values_of_a_filter_are_checked() {
             json!({ "bed": { "zone": "north" } }),
             VALUE,
             "filter.bed",
-            &["name a field inside of it, such as 'bed.zone'"],
+            &["use a field inside of it, such as 'bed.zone'"],
         ),
         (
             json!({ "bed.soil": { "acidity": 1 } }),
@@ -254,12 +254,12 @@ fn orders_are_checked() {
             "names 'name' twice",
         ),
         (json!({ "sort": "nmae" }), VALUE, "sort", "Did you mean 'name'?"),
-        (json!({ "order": "desc" }), VALUE, "order", "give the field too"),
+        (json!({ "order": "desc" }), VALUE, "order", "send both"),
         (
             json!({ "sort": { "field": "name" }, "order": "desc" }),
             VALUE,
             "order",
-            "has its own 'order'",
+            "put 'order' into the object of 'sort'",
         ),
         (json!({ "sort": "name", "order": "up" }), VALUE, "order", "asc"),
     ] {
@@ -280,7 +280,10 @@ fn rejects_oversized_text() {
     }
     let reply = list(json!({ "filter": deep }));
     assert_eq!(code(&reply), Some(VALUE));
-    assert!(message(&reply).contains("nests deeper than 8 groups: use fewer"), "{reply}");
+    assert!(
+        message(&reply).contains("has groups nested more than 8 deep: nest fewer groups"),
+        "{reply}"
+    );
     let conditions: Vec<_> = (0..101).map(|rank| json!({ "rank": rank })).collect();
     refused(
         &json!({ "filter": { "or": conditions } }),

@@ -481,7 +481,7 @@ fn build_rejects_a_backend_without_a_required_capability() {
     // REQ-COL-02, REQ-COL-12
     let error = Adapter::builder("deaf").operations(Deaf).without_config().build().unwrap_err();
     let problems = error.problems().join("\n");
-    assert!(problems.contains("nothing can be searched"), "{problems}");
+    assert!(problems.contains("no field can be searched"), "{problems}");
     assert!(problems.contains("the backend of `Plant`: no such table"), "{problems}");
 }
 

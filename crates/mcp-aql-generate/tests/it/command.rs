@@ -72,10 +72,10 @@ fn values_that_their_types_do_not_allow_are_counted() {
         "The column 'made' of 'notes' has values that are not a time in the form 2031-05-06 07:00:00 in 1 of the 5",
         "The column 'day' of 'notes' has values that are not a day in the form 2031-05-06 in 3 of the 5",
         "The column 'done' of 'notes' has values that are neither 0 nor 1 in 2 of the 5",
-        "The column 'size' of 'notes' has values that are no whole number in 2 of the 5",
-        "The column 'price' of 'notes' has values that are no number, or an infinite one in 3 of the 5",
-        "The column 'extra' of 'notes' has values that are not a text of JSON in 3 of the 5",
-        "The column 'label' of 'notes' has values that are bytes in 2 of the 5",
+        "The column 'size' of 'notes' has values that are not whole numbers in 2 of the 5",
+        "The column 'price' of 'notes' has values that are infinite or not a number in 3 of the 5",
+        "The column 'extra' of 'notes' has values that are not valid JSON in 3 of the 5",
+        "The column 'label' of 'notes' has values that are binary in 2 of the 5",
         "The column 'kind' of 'notes' has numbers in 2 of the 5",
     ];
     assert_eq!(found, expected, "{remarks}");

@@ -54,7 +54,8 @@ fn a_type_that_makes_numbers_of_texts_is_named() {
         "New records of 'docs' need the column 'doc', so they cannot be created.".to_owned(),
         "The column 'n' of 'kept' is left out, because of its type 'LONGBLOB'.".to_owned(),
         "The column 'code' of 'tags' has the type 'STRING', with".to_owned(),
-        "The table 'tags' gives new records no identifier, so they cannot be created.".to_owned(),
+        "The table 'tags' does not assign identifiers to new records, so they cannot be created."
+            .to_owned(),
     ]);
     assert_eq!(remarks.iter().map(start).collect::<Vec<_>>(), expected);
     for (field, value) in [

@@ -24,8 +24,8 @@ use top_rows::{RowOrder, TopRows};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a row of `{T}`",
     label = "the rows must be `{T}`, `&{T}` or `Arc<{T}>`",
-    note = "of a map give the values: `query.run(map.values())`",
-    note = "of rows of another type give what they hold: `query.run(rows.iter().map(|row| &row.…))`"
+    note = "for a map, pass its values: `query.run(map.values())`",
+    note = "for rows of another type, pass the values in them: `query.run(rows.iter().map(|row| &row.…))`"
 )]
 pub trait Row<T>: Borrow<T> {
     /// Returns the owned row.

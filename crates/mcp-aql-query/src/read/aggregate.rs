@@ -38,7 +38,7 @@ pub(super) fn read(
         return Vec::new();
     }
     if is_expression(value) && labels.values().all(|value| !value.is_object()) {
-        let what = format!("has functions in place of labels. Send {}", labelled(labels));
+        let what = format!("has functions instead of labels. Send {}", labelled(labels));
         faults.refuse("aggregate", &what, "an object: label to expression");
         return Vec::new();
     }

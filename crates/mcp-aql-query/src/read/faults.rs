@@ -163,7 +163,7 @@ impl QueryFaults {
         let (param, name) = (clean(param), clean(name));
         let list = valid.join(", ");
         let (known_names, expected) = if valid.is_empty() {
-            (format!("no {what} is offered"), format!("no {what}"))
+            (format!("no {what} is supported"), format!("no {what}"))
         } else {
             (format!("one of: {list}"), known(what))
         };

@@ -159,17 +159,18 @@ fn add_paths(
     faults: &mut QueryFaults,
 ) {
     if paths.is_empty() || paths.len() > MAX_PATHS {
-        let what = format!("must name 1 to {MAX_PATHS} fields: leave it out for the usual ones");
+        let what =
+            format!("must name 1 to {MAX_PATHS} fields: leave it out for the default fields");
         faults.refuse("fields", &what, "a preset, or a list of field paths");
     }
     if paths.iter().filter_map(Value::as_str).map(str::len).sum::<usize>() > MAX_PATHS_BYTES {
         let what = format!(
-            "has more than {MAX_PATHS_BYTES} bytes in its paths: name an object which contains the values"
+            "has more than {MAX_PATHS_BYTES} bytes in its paths: name the object around the values"
         );
         faults.refuse(
             "fields",
             &what,
-            format!("paths of {MAX_PATHS_BYTES} bytes or less together"),
+            format!("paths of {MAX_PATHS_BYTES} bytes or less in total"),
         );
         return;
     }
@@ -186,7 +187,7 @@ fn add_paths(
         };
         if path.len() > MAX_PATH_BYTES || path.split('.').count() > MAX_PATH_NAMES {
             let limits = format!("{MAX_PATH_NAMES} names and {MAX_PATH_BYTES} bytes");
-            let what = format!("is longer than {limits}: name an object which contains the value");
+            let what = format!("is longer than {limits}: name the object around the value");
             faults.refuse(&param, &what, format!("a path of {limits} or less"));
             continue;
         }

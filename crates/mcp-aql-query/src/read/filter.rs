@@ -70,7 +70,7 @@ impl FilterParser<'_> {
         faults: &mut QueryFaults,
     ) -> Option<Vec<Filter>> {
         if depth > MAX_DEPTH {
-            let what = format!("nests deeper than {MAX_DEPTH} groups: use fewer");
+            let what = format!("has groups nested more than {MAX_DEPTH} deep: nest fewer groups");
             faults.refuse(path, &what, format!("up to {MAX_DEPTH} groups deep"));
             return None;
         }
@@ -192,7 +192,7 @@ impl FilterParser<'_> {
         if list.is_empty() {
             faults.refuse(
                 path,
-                "is an empty list: leave it out, give values, or {'exists': false} for rows without any",
+                "is an empty list: leave it out, send values, or send {'exists': false} for rows without a value",
                 "one value or more",
             );
             return None;
@@ -223,7 +223,7 @@ impl FilterParser<'_> {
         let nested = format!("{key}.");
         match valid.iter().find(|path| path.starts_with(&nested)) {
             Some(inner) => {
-                let what = format!("is not a key: name a field inside of it, such as '{inner}'");
+                let what = format!("is not a key: use a field inside of it, such as '{inner}'");
                 faults.refuse(path, &what, format!("one of: {}", valid.join(", ")));
             }
             None if self.surface.table.has(key) => {

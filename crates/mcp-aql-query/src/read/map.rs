@@ -44,7 +44,7 @@ pub(crate) fn read_map<Q: QueryArgument>(
     for fault in shape_faults.into_vec() {
         let expected = table.parameters.iter().find(|known| known.name == fault.path);
         let expected = expected.map(|known| shape::type_name(&known.shape, &shapes));
-        faults.refuse(&fault.path, "has another form", expected.unwrap_or_default());
+        faults.refuse(&fault.path, "has the wrong type", expected.unwrap_or_default());
     }
     for parameter in table.parameters.iter().filter(|parameter| parameter.required) {
         if !given.values.iter().any(|(name, _)| *name == parameter.name) {

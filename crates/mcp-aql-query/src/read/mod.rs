@@ -111,8 +111,8 @@ fn read_summary(
     if include_items == Some(true) && aggregate.is_none() {
         faults.refuse(
             "include_items",
-            "goes with 'aggregate': leave it out, rows come back without it",
-            "only beside 'aggregate'",
+            "is only valid with 'aggregate': leave it out, because rows are returned anyway",
+            "only with 'aggregate'",
         );
     }
     let items = aggregate.is_none() || include_items == Some(true);
@@ -124,7 +124,7 @@ fn unused_warning(controls: &[&str]) -> Warning {
     Warning::new(
         "QUERY_CONTROL_UNUSED_WARNING",
         format!(
-            "A summary has no rows for {}: add 'include_items': true to get them too",
+            "{} had no effect, because only aggregates are returned: add 'include_items': true to also get rows",
             controls.join(", ")
         ),
     )
@@ -142,7 +142,7 @@ fn read_text(
     if surface.free_text() {
         let query = TextQuery::free(text, MAX_TERMS);
         if query.is_none() {
-            faults.refuse("query", "is blank", "a text to search for");
+            faults.refuse("query", "is blank", "a string to search for");
         }
         return query;
     }

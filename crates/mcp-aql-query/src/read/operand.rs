@@ -56,8 +56,8 @@ pub(super) fn read(
         (ValueKind::Instant, Value::String(text)) => {
             if field.list && day_of(text).is_some() {
                 let what = format!(
-                    "must be a {}: a date stands for a whole day, and the entries of a list are only \
-                     compared with one instant",
+                    "must be a {}: a date means a whole day, but the entries of a list are compared with \
+                     one instant",
                     noun(field.kind)
                 );
                 faults.refuse(param, &what, noun(field.kind));

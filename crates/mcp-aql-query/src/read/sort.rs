@@ -40,7 +40,7 @@ pub(super) fn read(
     let mut keys = Vec::new();
     match (&value, &order) {
         (None, Some(_)) => {
-            faults.refuse("order", "goes with 'sort': give the field too", "'sort' beside it");
+            faults.refuse("order", "is only valid with 'sort': send both", "'sort' and 'order'");
         }
         (Some(Value::String(field)), order) if surface.options.order => {
             let descending = order.as_ref().and_then(|order| direction("order", order, faults));
@@ -49,13 +49,13 @@ pub(super) fn read(
         }
         (Some(_), Some(_)) => faults.refuse(
             "order",
-            "goes with a plain field name in 'sort': an object has its own 'order'",
+            "is only valid if 'sort' is a field name: put 'order' into the object of 'sort'",
             "'sort' as a string",
         ),
         (Some(Value::Array(list)), None) => {
             if list.is_empty() || list.len() > MAX_KEYS {
                 let what =
-                    format!("must have 1 to {MAX_KEYS} keys: leave it out for the usual order");
+                    format!("must have 1 to {MAX_KEYS} keys: leave it out for the default order");
                 faults.refuse("sort", &what, format!("1 to {MAX_KEYS} keys"));
             }
             for (index, each) in list.iter().take(MAX_KEYS).enumerate() {

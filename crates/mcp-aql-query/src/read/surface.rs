@@ -43,8 +43,8 @@ impl<'a> QuerySurface<'a> {
             let field = self.table.index_of(key.field).and_then(|place| self.table.field(place));
             if field.is_some_and(|field| !field.id && !self.sorts(field)) {
                 problems.push(format!(
-                    "resource `{name}`: `default_sort` names `{}`, which cannot be sorted by here: \
-                     mark it `sort`, and see that the backend can sort by it",
+                    "resource `{name}`: `default_sort` names `{}`, but rows cannot be sorted by it: \
+                     mark it `sort`, and check that the backend can sort by it",
                     key.field
                 ));
             }
@@ -53,8 +53,8 @@ impl<'a> QuerySurface<'a> {
         problems.extend(known_names.map(|problem| format!("the backend of `{name}`: {problem}")));
         if self.options.text == TextSearch::Required && self.text() == TextSearch::None {
             problems.push(format!(
-                "an operation searches `{name}` and nothing can be searched: mark a field \
-                 `#[resource(search)]`, and see that the backend can search it"
+                "an operation searches `{name}`, but no field can be searched: mark a field \
+                 `#[resource(search)]`, and check that the backend can search it"
             ));
         }
         problems

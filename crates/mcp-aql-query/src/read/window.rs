@@ -115,7 +115,7 @@ fn contradiction(names: &[&'static str], styles: [bool; 3]) -> Option<Contradict
     Some(Contradiction {
         expected: "one style of paging",
         provided: names.to_vec(),
-        hint: "choose one style, and 'first' with 'after' if in doubt",
+        hint: "use one style: 'first' with 'after' if you are unsure",
     })
 }
 

@@ -228,8 +228,10 @@ impl<R: Record> MemoryRecords<R> {
         if records.changes == changes + 1 {
             return Ok(records);
         }
-        let message =
-            format!("The '{}' has changed during the call: make the call again", R::NAMES.singular);
+        let message = format!(
+            "The '{}' was changed by another call during this one: try again",
+            R::NAMES.singular
+        );
         Err(OperationError::new(ErrorCode::ConflictVersionMismatch, message))
     }
 }

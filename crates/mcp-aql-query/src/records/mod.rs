@@ -109,5 +109,5 @@ impl<T: ParameterType + Clone + Ord + Display + Send + Sync + 'static> RecordId 
 
 /// Returns the error for a store whose rule or operation has changed the identifier of a record.
 pub(crate) fn changed_identifier() -> OperationError {
-    OperationError::internal("the change of the record has changed its identifier")
+    OperationError::internal("an update must not change the identifier of the record")
 }

@@ -259,7 +259,7 @@ impl RelationshipSource for VisibleGraph<'_> {
         let Some(store) = stores.find(|store| store.element_type() == root.element_type) else {
             let known = self.stores.iter().map(|store| format!("'{}'", store.element_type()));
             let known = known.collect::<Vec<_>>().join(" or ");
-            let expected = format!("must have as 'element_type' {known}");
+            let expected = format!("needs the 'element_type' {known}");
             return Err(OperationError::invalid_value("root", expected));
         };
         if store.contains(self.context, &root.element_name).await? {

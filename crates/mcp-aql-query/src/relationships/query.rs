@@ -267,7 +267,7 @@ impl<T: RelationshipKinds> QueryArgument for RelationshipQuery<T> {
     }
 }
 
-const INVALID_CURSOR: &str = "is no cursor of this query: give 'endCursor' of one of its pages unchanged, \
+const INVALID_CURSOR: &str = "is not a cursor of this query: send 'endCursor' of one of its pages unchanged, \
                          with the same 'root', 'direction', 'relationship' and 'depth'";
 
 impl<T> RelationshipQuery<T> {

@@ -36,9 +36,9 @@ use super::element::{Edge, EdgeDirection, ElementRef};
 ///
 /// Source: features/relationship-queries §5 (REQ-REL-06).
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` does not know relationships",
+    message = "`{Self}` is not a source of relationships",
     label = "not a source of relationships",
-    note = "implement `RelationshipSource` for it, or hand over a `Vec<Edge>`"
+    note = "implement `RelationshipSource` for it, or pass a `Vec<Edge>`"
 )]
 pub trait RelationshipSource: Sync {
     /// Error of the source.

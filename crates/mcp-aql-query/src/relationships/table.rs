@@ -37,7 +37,7 @@ pub(super) fn of(
         types: vec![(ROOT.to_owned(), root_type())],
         details: BTreeMap::from([("relationship_capabilities", capabilities)]),
         note: Some(
-            "Gives the relationships of `root`, those next to it first, each once, also in a cycle."
+            "Returns the relationships of `root`, nearest first, each once, even in a cycle."
                 .to_owned(),
         ),
         example: Some(example(&element, relationships, options)),
@@ -74,16 +74,13 @@ fn parameters(relationships: &[RelationshipType], options: &QueryOptions) -> Vec
         },
         optional(
             "include",
-            "The sections of the reply, all when left out; `root` always comes along. \
-             `graph.nodes` and `graph.edges` show the relationships of the page as a graph.",
+            "Sections of the reply; default: all. `root` is always included. `graph.nodes` and `graph.edges` are \
+             the relationships of the page as a graph.",
             sections(),
         ),
         optional(
             "first",
-            &format!(
-                "How many relationships to return: {page} when left out; more than {most} counts as \
-                 {most}."
-            ),
+            &format!("Relationships per page; default {page}, maximum {most}."),
             whole(0, None),
         ),
         optional(
@@ -146,7 +143,7 @@ fn sections() -> Shape {
 
 /// The members of `root`, with their descriptions.
 const ROOT_FIELDS: [(&str, &str); 2] = [
-    ("element_type", "The kind of the element, as `target` and nodes show it."),
+    ("element_type", "The kind of the element, as in `target` and nodes."),
     ("element_name", "The name, unique within its kind."),
 ];
 
@@ -215,7 +212,7 @@ fn problems(
         ));
     }
     if options.max_depth == 0 {
-        problems.push("a walk along relationships has a `max_depth` of 1 or more".to_owned());
+        problems.push("the `max_depth` of a relationship query must be 1 or more".to_owned());
     }
     problems
 }

@@ -121,17 +121,15 @@ impl From<DatabaseError> for OperationError {
 
 /// Returns the error for a statement that the adapter may not run.
 fn denied(cause: Box<dyn Error + Send + Sync>) -> OperationError {
-    let message = "The database does not let this adapter do that: it is read-only, or the adapter's user has no \
-                   permission for it. This call has changed nothing: send other values, or ask those who maintain the \
-                   database";
-    tracing::warn!(%cause, "the database does not allow a statement to the adapter");
+    let message = "The database denied the call: the database is read-only, or the adapter's user lacks a \
+                   permission. Nothing was changed: send other values, or ask the administrators of the database";
+    tracing::warn!(%cause, "the adapter's user may not execute a statement in the database");
     OperationError::new(ErrorCode::PermissionDenied, message)
 }
 
 /// Returns the error for a timeout, or for an unreachable database.
 fn busy(cause: Box<dyn Error + Send + Sync>) -> OperationError {
-    let message = "The database is busy or cannot be reached. This call has changed nothing: make it again in a \
-                   few seconds";
+    let message = "The database is busy or cannot be reached. Nothing was changed: try again in a few seconds";
     OperationError::new(ErrorCode::InternalError, message)
         .with_detail("retry_after_seconds", RETRY_AFTER_SECONDS)
         .with_detail("operation_ran", false)
@@ -140,8 +138,8 @@ fn busy(cause: Box<dyn Error + Send + Sync>) -> OperationError {
 
 /// Returns the error for a change with an unknown outcome.
 fn unknown(cause: Box<dyn Error + Send + Sync>) -> OperationError {
-    let message = "The database has not confirmed the change, which may have happened nevertheless: read the record \
-                   before you make the call again";
+    let message = "The database did not confirm the change, so it is unknown if it was stored: read the record \
+                   before you try again";
     OperationError::new(ErrorCode::InternalError, message)
         .with_detail("operation_ran", true)
         .with_cause(cause)

@@ -11,7 +11,7 @@ use mcp_aql_core::internal::error::IntoOperationError;
 pub enum SqlError {
     /// The table's description is invalid. Call [`SqlTable::check`](super::SqlTable::check) in a test to find
     /// such errors early.
-    #[error("the table is described wrongly: {}", .0.join("; "))]
+    #[error("the description of the table is wrong: {}", .0.join("; "))]
     Table(Vec<String>),
     /// The plan needs a field without SQL, although the table's
     /// [`capabilities`](super::SqlTable::capabilities) exclude it.
@@ -27,7 +27,7 @@ pub enum SqlError {
         limit: usize,
     },
     /// Your expression binds a value of an unsupported type.
-    #[error("an expression binds a value {kind}: bind text, numbers and booleans")]
+    #[error("an expression binds {kind}: bind strings, numbers and booleans")]
     Value {
         /// Kind of the value.
         kind: &'static str,
@@ -46,7 +46,7 @@ pub enum SqlError {
     #[error("a row is not a valid value of its resource")]
     Row(#[source] serde_json::Error),
     /// `finish` was called before all statements were executed.
-    #[error("a statement was left out")]
+    #[error("not all statements were executed")]
     Unfinished,
     /// The request is too large, for example because it produces too many groups.
     #[error(transparent)]

@@ -277,7 +277,7 @@ impl<T: Resource> SqlTable<T> {
         for path in mapping.folded.keys() {
             let searched = |place| table.field(place).is_some_and(|field| field.search);
             if table.index_of(path).is_some_and(|place| !searched(place)) {
-                problems.push(format!("`{path}` has a search column and is not marked `search`"));
+                problems.push(format!("`{path}` has a search column: mark it `search`"));
             }
         }
         for (path, kind) in &mapping.types {
@@ -308,14 +308,13 @@ impl<T: Resource> SqlTable<T> {
             };
             if mapping.is_spread(outer) && !own(&field.path) && !mapping.is_spread(&field.path) {
                 problems.push(format!(
-                    "`{outer}` is spread over columns, and `{}` has none: give it a column, or \
-                     `{outer}` one for its whole",
+                    "`{outer}` is stored in several columns, but `{}` has none: set a column for it, or one \
+                     for all of `{outer}`",
                     field.path
                 ));
             }
             if field.path.contains('"') {
-                problems
-                    .push(format!("`{}` cannot be a path in JSON: give it a column", field.path));
+                problems.push(format!("`{}` cannot be a path in JSON: set its column", field.path));
             }
         }
         problems.sort_unstable();

@@ -68,7 +68,7 @@ impl<R: Record> StoredRecord<R> {
         let singular = R::NAMES.singular;
         let message = format!(
             "The stored value of {} in the '{singular}' does not have the type of its field, so the rules for a \
-             '{singular}' cannot be checked: correct it first, with an update which sets no other field",
+             '{singular}' cannot be checked: correct it first, in an update without other fields",
             fields.iter().map(|field| format!("'{field}'")).collect::<Vec<_>>().join(", ")
         );
         Err(OperationError::new(ErrorCode::ConflictVersionMismatch, message)

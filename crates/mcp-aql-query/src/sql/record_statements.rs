@@ -156,7 +156,8 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
         let mut problems = Vec::new();
         for name in R::WRITE_ONLY {
             problems.push(format!(
-                "`{name}` has `#[serde(skip_serializing)]`, and a table stores the JSON form: store it elsewhere"
+                "`{name}` has `#[serde(skip_serializing)]`, but a table stores the JSON form: store this field \
+                 elsewhere"
             ));
         }
         let coarse = [Storage::UnixSeconds, Storage::UnixMillis];
@@ -164,7 +165,7 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
             && self.mapping.storage.get(version).is_some_and(|storage| coarse.contains(storage))
         {
             problems.push(format!(
-                "`{version}` is the version, and two changes may have the same: store it in microseconds"
+                "`{version}` is the version, but two changes could get the same value: store it in microseconds"
             ));
         }
         problems
@@ -313,7 +314,10 @@ fn stored(context: &Context<'_>, info: &FieldInfo, value: &Value) -> Result<Expr
             if !dialect.holds(text) {
                 return Err(SqlError::Request(OperationError::new(
                     ErrorCode::ValidationInvalidValue,
-                    format!("'{}' has a character U+0000, which cannot be stored", info.path),
+                    format!(
+                        "'{}' contains the character U+0000. The database cannot store it: leave it out",
+                        info.path
+                    ),
                 )));
             }
             Expr::val(text)
@@ -321,12 +325,12 @@ fn stored(context: &Context<'_>, info: &FieldInfo, value: &Value) -> Result<Expr
         Form::DateNative => {
             let date = text()?.parse().map_err(|_| wrong("a date"))?;
             written_operand(dialect.operand(&Scalar::Date(date), form))
-                .ok_or_else(|| wrong("a date of the database's calendar"))?
+                .ok_or_else(|| wrong("a date in the range of the database"))?
         }
         Form::InstantNative | Form::Unix(_) => {
             let instant = instant_of(text()?).ok_or_else(|| wrong("an instant"))?;
             written_operand(dialect.operand(&Scalar::Instant(instant), form))
-                .ok_or_else(|| wrong("an instant of the database's calendar"))?
+                .ok_or_else(|| wrong("an instant in the range of the database"))?
         }
         Form::Json => {
             let json = Expr::val(value.to_string());

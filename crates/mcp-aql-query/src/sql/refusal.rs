@@ -51,8 +51,8 @@ impl<R: Record> Refusal<'_, R> {
     pub(super) fn of_no_row(&self) -> OperationError {
         let singular = R::NAMES.singular;
         let message = format!(
-            "The database has not stored the '{singular}', because a rule of its own such as a trigger skips it. Nothing \
-             has changed: use other values, or ask those who maintain the database"
+            "The database did not store the '{singular}', because one of its rules, such as a trigger, prevents \
+             it. Nothing was changed: use other values, or ask the administrators of the database"
         );
         OperationError::new(ErrorCode::ValidationInvalidValue, message)
             .with_detail("resource_type", singular)
@@ -72,14 +72,14 @@ impl<R: Record> Refusal<'_, R> {
         let written: Vec<_> = written.collect();
         let Some(field) = written.first() else { return Ok(()) };
         if !written.iter().any(|field| self.can_set(field)) {
-            let message = format!("the column of '{field}' does not keep the values of the field");
+            let message = format!("the column of '{field}' changes the values of the field");
             return Err(OperationError::internal(message));
         }
         let fields = written.into_iter().filter(|field| self.can_set(field));
         let fields: Vec<_> = fields.map(|field| format!("{}{field}", self.place)).collect();
         let message = format!(
-            "The database would change the value of {}, because the type of the column makes a number of a text that \
-             looks like one, or a text of a number: use another value, or ask those who maintain the database",
+            "The database would change the value of {}, because the type of the column converts between strings \
+             and numbers: use another value, or ask the administrators of the database",
             listed(&fields)
         );
         Err(self
@@ -90,8 +90,8 @@ impl<R: Record> Refusal<'_, R> {
     pub(super) fn of_kept(&self, record: &R) -> OperationError {
         let singular = R::NAMES.singular;
         let message = format!(
-            "The database has kept the '{singular}', because a rule of its own such as a trigger prevents its deletion. \
-             Nothing has changed: ask those who maintain the database"
+            "The database did not delete the '{singular}', because one of its rules, such as a trigger, prevents \
+             it. Nothing was changed: ask the administrators of the database"
         );
         OperationError::new(ErrorCode::ConflictVersionMismatch, message)
             .with_detail("resource_type", singular)
@@ -131,15 +131,15 @@ impl<R: Record> Refusal<'_, R> {
         let singular = R::NAMES.singular;
         let message = match self.fields(&violation).as_slice() {
             [] if self.table.fields_of_columns(&violation.columns) == [R::ID.name] => format!(
-                "The database has given the new '{singular}' the number of another one, because its sequence is behind \
-                 the records. Nothing has changed: make the call again, or ask those who maintain the database to \
+                "The database assigned an existing number to the new '{singular}', because its sequence is behind \
+                 the records. Nothing was changed: try again, or ask the administrators of the database to \
                  advance the sequence"
             ),
             [] if self.is_about_others(&violation) => {
                 format!("Only one '{singular}' can exist here: change the existing one")
             }
             [] => format!(
-                "Another '{singular}' has the same value in a field whose values are unique"
+                "Another '{singular}' has the same value in a field with unique values: use other values"
             ),
             [one] => format!(
                 "Another '{singular}' has this value of '{one}', which must be unique: use another value, or change \
@@ -212,7 +212,7 @@ impl<R: Record> Refusal<'_, R> {
                 format!("{value} is too long for the database: use a shorter one")
             }
             (Defect::Character(letter), ..) => {
-                format!("{value} has {}: use another one", unknown_character(letter))
+                format!("{value} has {}: use other characters", unknown_character(letter))
             }
             (_, [], None) => format!(
                 "A value of the '{singular}' is not allowed: compare all values with the descriptions of the \
@@ -223,12 +223,12 @@ impl<R: Record> Refusal<'_, R> {
                  details"
             ),
             (_, fields, Some(_)) => format!(
-                "The value of {} violates a rule of the database: use another one, which fits 'rule' in the details",
+                "The value of {} violates a rule of the database: use a value which satisfies 'rule' in the details",
                 listed(fields)
             ),
-            (_, [_], None) => format!(
-                "The database cannot store this value of {forms}: use one in the form of its type"
-            ),
+            (_, [_], None) => {
+                format!("The database cannot store this value of {forms}: use a value of its type")
+            }
             (_, _, None) => {
                 format!("The database cannot store a value of the '{singular}': check {forms}")
             }
@@ -244,7 +244,7 @@ impl<R: Record> Refusal<'_, R> {
 /// Describes a character that the encoding of the database lacks.
 fn unknown_character(letter: Option<char>) -> String {
     let letter = letter.map(|letter| format!(" '{}'", mcp_aql_text::visible(&letter.to_string())));
-    format!("the character{}, which the encoding of the database lacks", letter.unwrap_or_default())
+    format!("the character{} outside of the encoding of the database", letter.unwrap_or_default())
 }
 
 /// Returns at most 200 characters of a rule, without invisible ones.
@@ -283,7 +283,7 @@ impl<T: Resource> SqlTable<T> {
         }
         let message = match (violation.defect, fields.as_slice()) {
             (Defect::Character(letter), _) => format!(
-                "Parameter 'filter' or 'query' has {}: no value contains it, so leave it out",
+                "Parameter 'filter' or 'query' has {}: no stored value contains it, so leave it out",
                 unknown_character(letter)
             ),
             (Defect::TooLarge, []) if plan.filter.is_some() => {

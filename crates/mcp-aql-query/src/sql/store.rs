@@ -162,7 +162,7 @@ impl<R: Record<Id: NewId> + DeserializeOwned, D: Database> SqlStore<R, D> {
         match number {
             Some(number) => Ok(R::Id::from_number(R::NAMES.singular, number)),
             None => R::Id::random(R::NAMES.singular)
-                .ok_or_else(|| OperationError::internal("the table gives a new record no number")),
+                .ok_or_else(|| OperationError::internal("the table does not number new records")),
         }
     }
 }
@@ -221,7 +221,7 @@ where
     fn problems(&self) -> Vec<String> {
         let mut problems = self.table.problems().to_vec();
         if self.table.dialect() != D::DIALECT {
-            problems.push("the dialect is not that of the database".to_owned());
+            problems.push("the dialect differs from the dialect of the database".to_owned());
         }
         problems.extend(self.table.record_problems());
         let name = R::NAMES.singular;

@@ -79,7 +79,7 @@ impl SqlValue {
             Self::Float(_) => "a number",
             Self::Text(_) => "text",
             Self::Bytes(_) => "bytes",
-            Self::RawText(_) => "text that is not UTF-8",
+            Self::RawText(_) => "a string that is not valid UTF-8",
         }
     }
 
@@ -98,14 +98,16 @@ impl SqlValue {
             Bound::BigUnsigned(value) => match value.map(i64::try_from) {
                 None => Self::Null,
                 Some(Ok(value)) => Self::Int(value),
-                Some(Err(_)) => return Err(SqlError::Value { kind: "a number beyond 64 bits" }),
+                Some(Err(_)) => {
+                    return Err(SqlError::Value { kind: "a number of more than 64 bits" });
+                }
             },
             Bound::Float(value) => value.map_or(Self::Null, |value| Self::Float(value.into())),
             Bound::Double(value) => value.map_or(Self::Null, Self::Float),
             Bound::String(value) => value.map_or(Self::Null, Self::Text),
             Bound::Bytes(value) => value.map_or(Self::Null, Self::Bytes),
             Bound::Char(value) => value.map_or(Self::Null, |value| Self::Text(value.into())),
-            _ => return Err(SqlError::Value { kind: "of a type that no statement has" }),
+            _ => return Err(SqlError::Value { kind: "a value of an unsupported type" }),
         })
     }
 }

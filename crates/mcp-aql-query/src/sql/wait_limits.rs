@@ -101,7 +101,7 @@ impl WaitLimits {
     pub async fn answer<T>(&self, waiting: impl Future<Output = T>) -> Result<T, DatabaseError> {
         let limit = self.statement.saturating_add(ANSWER_MARGIN);
         let result = tokio::time::timeout(limit, waiting).await;
-        result.map_err(|_| DatabaseError::Busy("the database has not answered in time".into()))
+        result.map_err(|_| DatabaseError::Busy("the database did not answer in time".into()))
     }
 
     /// Returns the statement that begins a transaction of PostgreSQL.

@@ -18,20 +18,20 @@
 
   const KINDS = {
     operation: { chip: "Approval", tone: "accent", title: "Run this operation once?" },
-    start: { chip: "Approval", tone: "accent", title: "May this agent begin?" },
+    start: { chip: "Approval", tone: "accent", title: "May this agent start?" },
     step: { chip: "Approval", tone: "accent", title: "May this agent take this step?" },
     verify: { chip: "Verification", tone: "warn", title: "Verify this step" },
-    block: { chip: "Blocked", tone: "danger", title: "May this blocked agent go on?" },
+    block: { chip: "Blocked", tone: "danger", title: "May this blocked agent continue?" },
   };
   // Why a code is worth nothing before its time is up, and what comes next.
   const VOID = {
     wrong_code: {
       short: "Code void",
-      text: "A wrong code was given. A challenge is good for one try, so its own code is worth nothing now. Press New code, and tell the agent that one; or unblock the agent.",
+      text: "A wrong code was given. A challenge allows one attempt, so its code is no longer valid. Press New code and tell the agent the new code, or unblock the agent.",
     },
     denied: {
       short: "Denied",
-      text: "It was denied, and the agent stays blocked. Press New code to decide anew, or unblock the agent.",
+      text: "It was denied, and the agent stays blocked. Press New code to decide again, or unblock the agent.",
     },
   };
   const TONES = {
@@ -240,7 +240,7 @@
     document.body.classList.add("stale");
     $("live").dataset.state = "off";
     $("live-text").textContent = "Not connected";
-    const seen = state.lastSeen ? ` What you see is from ${state.lastSeen.toLocaleTimeString()}.` : "";
+    const seen = state.lastSeen ? ` This page shows the state of ${state.lastSeen.toLocaleTimeString()}.` : "";
     const server = error instanceof TypeError || error.name === "TimeoutError" ? "Connection lost." : `The server has a problem: ${error.message}.`;
     const text = `${server}${seen} Trying again every second.`;
     if ($("banner").textContent !== text) $("banner").textContent = text;
@@ -267,7 +267,7 @@
     $("sign-out").hidden = true;
     $("live").dataset.state = "off";
     $("live-text").textContent = "Signed out";
-    $("banner").textContent = "You are signed out. Open a new login link to go on.";
+    $("banner").textContent = "You are signed out. Open a new login link to continue.";
     $("banner").hidden = false;
     document.title = "Signed out – Operator console";
   }
@@ -305,7 +305,7 @@
       if (done) tell(done);
       return content;
     } catch (error) {
-      tell(`That failed: ${error.message}`);
+      tell(`The request failed: ${error.message}`);
       return null;
     } finally {
       state.busy.delete(subject);
@@ -405,14 +405,14 @@
     if (sure) return go();
     const blocked = asked.kind === "block";
     const notes = approve
-      ? { block: "It may go on, and do this once, without proving the code. To let it go on without doing this, choose Unblock.", verify: "Approving counts as if the code had been given." }
+      ? { block: "The agent may continue and do this once, without the code. To let it continue without doing this, choose Unblock.", verify: "Approving counts as if the code had been given." }
       : { block: "It stays blocked." };
     confirmed({
       subject: id,
-      title: approve ? (blocked ? "Let this agent go on?" : "Approve this?") : "Deny this?",
+      title: approve ? (blocked ? "Let this agent continue?" : "Approve this?") : "Deny this?",
       what: [asked],
       reads: approve,
-      note: notes[asked.kind] || (approve ? "It may be done once you approve." : "The agent is told that it may not do this."),
+      note: notes[asked.kind] || (approve ? "The agent may do it once." : "The agent is told that it may not do this."),
       yes: approve ? "Approve" : "Deny",
       stern: approve && blocked,
       then: go,
@@ -422,7 +422,7 @@
   async function toggleCode(id) {
     if (state.codes.has(id)) return hideCode(id);
     const asked = request(id);
-    if (!asked || !asked.has_code) return tell("There is no code here: issue a new one.");
+    if (!asked || !asked.has_code) return tell("This process does not have the code: issue a new one.");
     const content = await act(id, `/api/requests/${encodeURIComponent(id)}/code`, "");
     if (!content) return;
     const timer = setTimeout(() => hideCode(id), CODE_SHOWN_MS);
@@ -444,13 +444,13 @@
       await navigator.clipboard.writeText(code);
       tell("Copied.");
     } catch {
-      tell("The browser does not allow that: select the code and copy it.");
+      tell("The browser does not allow copying: select the code and copy it yourself.");
     }
   }
 
   async function renew(id) {
     hideCode(id);
-    if (await act(id, `/api/requests/${encodeURIComponent(id)}/renew`, "A new code was issued; the old one is worth nothing.")) {
+    if (await act(id, `/api/requests/${encodeURIComponent(id)}/renew`, "A new code was issued. The old one is no longer valid.")) {
       shield();
     }
   }
@@ -462,7 +462,7 @@
       subject: agent,
       title: "Unblock this agent?",
       what: [blocked],
-      note: "It may go on without proving a code. What it was stopped for would stop it again. Be sure that you know why.",
+      note: "The agent may continue without a code. The same action would block it again. Make sure that you know why it was blocked.",
       yes: "Unblock",
       stern: true,
       then: () => act(agent, `/api/agents/${encodeURIComponent(agent)}/unblock`, "Unblocked."),
@@ -476,7 +476,7 @@
       subject: `stop ${agent}`,
       title: "Stop this agent?",
       what: [{ agent, action: running.last_action === null ? "It has not reported an action." : running.last_action }],
-      note: "It is blocked, and with it its session, until you unblock it. What it does at this moment is not undone.",
+      note: "The agent and its session stay blocked until you unblock the agent. An action in progress is not undone.",
       yes: "Stop",
       stern: true,
       then: () => act(`stop ${agent}`, `/api/agents/${encodeURIComponent(agent)}/stop`, "Stopped."),
@@ -549,7 +549,7 @@
       state.picked.delete(each.id);
     }
     const failed = asked.length - done;
-    tell(`${done} ${approve ? "approved" : "denied"}${failed ? `, ${failed} not: answered by somebody else, or their time was up` : ""}.`);
+    tell(`${done} ${approve ? "approved" : "denied"}${failed ? `, ${failed} failed: somebody else answered them, or they have expired` : ""}.`);
   }
 
   // --- Alerts ------------------------------------------------------------------------------------
@@ -751,7 +751,7 @@
 
   function directive(value) {
     if (value === null || typeof value !== "object") return null;
-    const [text, kind] = value.stopped ? ["Stopped", "danger"] : value.continue === false ? ["Must wait", "warn"] : value.continue === true ? ["May go on", "good"] : ["Told", ""];
+    const [text, kind] = value.stopped ? ["Stopped", "danger"] : value.continue === false ? ["Must wait", "warn"] : value.continue === true ? ["May continue", "good"] : ["Told", ""];
     const reason = typeof value.reason === "string" ? value.reason : text === "Told" ? JSON.stringify(value) : "";
     return el("p", { class: "directive", "data-tone": kind }, el("b", {}, text), reason ? ": " : null, reason ? el("span", { strange: reason }) : null);
   }
@@ -891,7 +891,7 @@
       if (still && still.void === "wrong_code" && !old.void) {
         tell(`${whose(old.agent)}: ${VOID.wrong_code.text}`);
       } else if (!still && overview.audit.some((entry) => entry.event === "CHALLENGE_FAILED" && entry.challenge_id === old.id)) {
-        tell(`${whose(old.agent)}: A wrong code was given, and the challenge is void. When the agent reports the action again, you are asked anew.`);
+        tell(`${whose(old.agent)}: A wrong code was given, and the challenge is no longer valid. When the agent reports the action again, you are asked again.`);
       }
     }
   }
@@ -904,7 +904,7 @@
     $("unreadable").hidden = records.length === 0;
     const names = records.flatMap((each, place) => [place ? ", " : "", el("b", { strange: `${each.collection} ${each.key}` })]);
     const many = records.length === 1 ? "1 record" : `${records.length} records`;
-    $("unreadable").replaceChildren(`${many} of the store cannot be read, by this version at least, and may be of a blocked agent or an open request: `, ...names, ". All else is shown.");
+    $("unreadable").replaceChildren(`${many} of the store cannot be read by this version, and may belong to a blocked agent or an open request: `, ...names, ". Everything else is shown.");
   }
 
   function audit() {
@@ -930,7 +930,7 @@
     for (const node of document.querySelectorAll("[data-expires]")) {
       const seconds = Math.floor((Date.parse(node.dataset.expires) - now()) / 1000);
       const minutes = Math.floor(seconds / 60);
-      const text = seconds <= 0 ? "Code expired" : seconds >= 3600 ? `Code good for ${Math.floor(minutes / 60)} h` : `Code good for ${minutes}:${String(seconds % 60).padStart(2, "0")}`;
+      const text = seconds <= 0 ? "Code expired" : seconds >= 3600 ? `Code valid for ${Math.floor(minutes / 60)} h` : `Code valid for ${minutes}:${String(seconds % 60).padStart(2, "0")}`;
       if (node.textContent !== text) node.textContent = text;
       node.dataset.tone = seconds <= 0 ? "danger" : seconds < 60 ? "warn" : "";
     }

@@ -124,7 +124,7 @@ fn link(path: &Path, operator: &OperatorName) -> io::Result<Option<ConsoleLink>>
     // If another user could write to this file, its link might lead the operator to a console of that user.
     if !is_private {
         let problem = format!(
-            "`{}` is not a file that only you can read and change: remove it, and start its adapter anew",
+            "`{}` is not a private file of your user: remove it, and restart its adapter",
             path.display()
         );
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, problem));

@@ -212,19 +212,24 @@ impl Console {
     /// Prints a link on the terminal. Returns `true` if there is a terminal.
     async fn announce(&self, options: &ConsoleOptions) -> Result<bool> {
         let link = self.shared.link(STARTUP_TTL)?;
-        let text = format!("\nOperator console, for one use within ten minutes:\n  {link}\n");
+        let text = format!(
+            "\nLogin link of the operator console, valid once within ten minutes:\n  {link}\n"
+        );
         let printed = terminal::print(text).await;
         if let Err(error) = &printed {
             match (&options.login_command, &options.state_dir) {
                 (Some(command), Some(_)) => {
-                    tracing::info!(%error, command, "no terminal to print a login link on: the command prints one");
+                    tracing::info!(%error, command, "no terminal to print a login link on: run the command to get \
+                                                     one");
                 }
                 (None, Some(_)) => {
-                    tracing::info!(%error, "no terminal to print a login link on: `Console::login_links` makes one");
+                    tracing::info!(%error, "no terminal to print a login link on: call `Console::login_links` to \
+                                            get one");
                 }
                 (_, None) => tracing::warn!(
                     %error,
-                    "no terminal to print a login link on and no state directory: only the program itself can make one"
+                    "no terminal to print a login link on, and no state directory: only the program itself can \
+                     create one"
                 ),
             }
         }
@@ -270,11 +275,11 @@ async fn listen(port: u16) -> Result<TcpListener> {
         io::ErrorKind::AddrInUse => Error::Io(io::Error::new(
             error.kind(),
             format!(
-                "the operator console needs {address}, where another program listens, which may be \
-                 another process of this adapter: choose another port, or none for any free one"
+                "the operator console cannot use {address}, because another program listens there, perhaps \
+                 another process of this adapter: set another port, or no port to use any free one"
             ),
         )),
-        _ => told(&error, format_args!("the operator console needs {address}")),
+        _ => told(&error, format_args!("the operator console cannot use {address}")),
     })
 }
 

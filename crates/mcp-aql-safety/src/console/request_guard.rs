@@ -81,11 +81,11 @@ impl RejectedRequest {
                     "You are not signed in.",
                 );
             }
-            Self::Host => (StatusCode::FORBIDDEN, "Call the console by 127.0.0.1 and its port."),
-            Self::Method => (StatusCode::METHOD_NOT_ALLOWED, "Only GET and POST are answered."),
-            Self::Site => (StatusCode::FORBIDDEN, "This came from another site."),
+            Self::Host => (StatusCode::FORBIDDEN, "Open the console as 127.0.0.1 with its port."),
+            Self::Method => (StatusCode::METHOD_NOT_ALLOWED, "Only GET and POST are allowed."),
+            Self::Site => (StatusCode::FORBIDDEN, "The request came from another site."),
             Self::Token => (StatusCode::FORBIDDEN, "The session's token is missing or wrong."),
-            Self::Body => (StatusCode::PAYLOAD_TOO_LARGE, "No request has a body."),
+            Self::Body => (StatusCode::PAYLOAD_TOO_LARGE, "A request must not have a body."),
         };
         refusal(status, message)
     }

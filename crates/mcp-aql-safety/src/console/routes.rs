@@ -44,7 +44,7 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         .route("/api/overview", get(overview))
         .route("/api/requests/{id}/{verb}", post(decide))
         .route("/api/agents/{agent}/{verb}", post(control))
-        .fallback(|| std::future::ready(refusal(StatusCode::NOT_FOUND, "There is nothing here.")))
+        .fallback(|| std::future::ready(refusal(StatusCode::NOT_FOUND, "Not found.")))
         .layer(from_fn_with_state(Arc::clone(&shared), request_guard::pass))
         .with_state(shared)
 }
@@ -64,7 +64,7 @@ async fn login(State(shared): ConsoleState, RawQuery(query): RawQuery) -> Respon
             tracing::error!(%error, "the system's random number generator failed");
             return refusal(
                 StatusCode::INTERNAL_SERVER_ERROR,
-                "The system gives no random numbers.",
+                "The system's random number generator failed.",
             );
         }
     };
@@ -81,21 +81,21 @@ async fn login(State(shared): ConsoleState, RawQuery(query): RawQuery) -> Respon
 async fn failed_login(shared: &Shared) -> Response {
     let attempt = shared.sessions.failed(Instant::now());
     let reason = match attempt {
-        Attempt::Counted => Some("the link was used before, has expired, or is not a link"),
-        Attempt::FirstRejected => Some("too many in a minute: further ones are not recorded"),
+        Attempt::Counted => Some("the link was used before, has expired, or is invalid"),
+        Attempt::FirstRejected => Some("too many in one minute: no more are recorded"),
         Attempt::Rejected => None,
     };
     if reason.is_some() {
         shared.operator.0.record("OPERATOR_SIGN_IN_FAILED", "failed", (reason, None)).await;
     }
     if attempt != Attempt::Counted {
-        let text = "Too many links that are no good.";
+        let text = "Too many invalid links. Try again in a minute.";
         let mut response = signed_out(shared, LOGIN, StatusCode::TOO_MANY_REQUESTS, text);
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("60"));
         return response;
     }
     tracing::warn!("rejected a login link of the operator console");
-    let text = "This link was used before, or its time is up.";
+    let text = "This link was used before, or has expired.";
     signed_out(shared, LOGIN, StatusCode::UNAUTHORIZED, text)
 }
 
@@ -155,10 +155,13 @@ async fn decide(
         "code" => {
             return match operator.0.code(&id, Some(&by)).await {
                 Some(code) => answer(StatusCode::OK, &json!({ "code": code.reveal() })),
-                None => refusal(StatusCode::NOT_FOUND, "This process does not have the code."),
+                None => refusal(
+                    StatusCode::NOT_FOUND,
+                    "This process does not have the code. Issue a new one.",
+                ),
             };
         }
-        _ => return refusal(StatusCode::NOT_FOUND, "There is nothing here."),
+        _ => return refusal(StatusCode::NOT_FOUND, "Not found."),
     };
     outcome(done)
 }
@@ -172,7 +175,7 @@ async fn control(
     outcome(match &*verb {
         "stop" => operator.stop(&agent, by).await,
         "unblock" => operator.unblock(&agent, by).await,
-        _ => return refusal(StatusCode::NOT_FOUND, "There is nothing here."),
+        _ => return refusal(StatusCode::NOT_FOUND, "Not found."),
     })
 }
 

@@ -400,7 +400,7 @@ async fn an_operator_decides() {
         (
             "POST /api/requests/rq-old/code",
             404,
-            r#"{"error":"This process does not have the code."}"#,
+            r#"{"error":"This process does not have the code. Issue a new one."}"#,
         ),
         ("POST /api/requests/rq-old/renew", 204, ""),
         ("POST /api/requests/rq-old/code", 200, &*code),
@@ -410,7 +410,7 @@ async fn an_operator_decides() {
             404,
             r#"{"error":"Resource 'request' not found: 'rq-deploy'"}"#,
         ),
-        ("POST /api/requests/rq-old/explode", 404, r#"{"error":"There is nothing here."}"#),
+        ("POST /api/requests/rq-old/explode", 404, r#"{"error":"Not found."}"#),
         ("POST /api/agents/cleanup-7/unblock", 204, ""),
         ("POST /api/agents/a%2Fb/unblock", 404, r#"{"error":"Resource 'block' not found: 'a/b'"}"#),
     ] {
@@ -460,8 +460,8 @@ async fn it_listens_on_loopback_and_ends_with_its_handle() {
     let address = console.address();
     assert!(address.ip().is_loopback());
     let taken = Console::start(demo.operator(), options().port(address.port())).await.unwrap_err();
-    assert!(taken.to_string().contains(&format!("needs {address}")), "{taken}");
-    assert!(taken.to_string().contains("choose another port"), "{taken}");
+    assert!(taken.to_string().contains(&format!("cannot use {address}")), "{taken}");
+    assert!(taken.to_string().contains("set another port"), "{taken}");
 
     let file = folder.join(format!("console-{}.json", address.port()));
     #[cfg(unix)]
@@ -495,7 +495,7 @@ async fn it_listens_on_loopback_and_ends_with_its_handle() {
         allow(0o622);
         let error = Console::login_links(&folder).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
-        assert!(error.to_string().contains("only you can read and change"), "{error}");
+        assert!(error.to_string().contains("is not a private file of your user"), "{error}");
         allow(0o600);
     }
     assert_eq!(Console::login_links(&folder).unwrap().len(), 1);

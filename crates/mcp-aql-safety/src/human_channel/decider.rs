@@ -68,7 +68,7 @@ impl OperatorName {
         if name.is_empty() || name.chars().count() > MAX_CHARS || name.contains(hidden) {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
-                format!("the name of an operator has 1 to {MAX_CHARS} visible characters"),
+                format!("the name of an operator must have 1 to {MAX_CHARS} visible characters"),
             ));
         }
         Ok(Self(name.to_owned()))

@@ -105,11 +105,11 @@ async fn write(path: PathBuf, text: String) -> io::Result<()> {
 
 fn told(request: &HumanRequest) -> String {
     let asks = match request.kind {
-        RequestKind::Operation => "Approval asked for: to run an operation once",
-        RequestKind::Start => "Approval asked for: to begin",
-        RequestKind::Step => "Approval asked for: to take a step",
-        RequestKind::Verify => "Verification asked for: to take a step",
-        RequestKind::Block => "BLOCKED: an agent asks to go on",
+        RequestKind::Operation => "Approval needed: run an operation once",
+        RequestKind::Start => "Approval needed: start an agent",
+        RequestKind::Step => "Approval needed: take a step",
+        RequestKind::Verify => "Verification needed: take a step",
+        RequestKind::Block => "BLOCKED: an agent asks to continue",
     };
     let operation =
         if request.kind.is_challenge() { "verify_challenge" } else { "confirm_operation" };
@@ -127,7 +127,7 @@ fn told(request: &HumanRequest) -> String {
     text.push_str(&format!(
         "   request  {id}\n   code     {code}\n   \
          To allow it, give the code to the agent for {operation}, until {expires}.\n   \
-         To refuse, do nothing.\n"
+         To deny it, do nothing.\n"
     ));
     text
 }
@@ -161,10 +161,10 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         assert_eq!(
             text,
-            "\n== BLOCKED: an agent asks to go on\n   agent: tidy<U+001B>[8m\n   | rm -rf /\n   |    \
+            "\n== BLOCKED: an agent asks to continue\n   agent: tidy<U+001B>[8m\n   | rm -rf /\n   |    \
              code     0000\n   why: It matches 'rm -rf*'.\n   request  c-1\n   code     K7QP-2M4X\n   To \
              allow it, give the code to the agent for verify_challenge, until \
-             2031-05-06T07:05:00Z.\n   To refuse, do nothing.\n"
+             2031-05-06T07:05:00Z.\n   To deny it, do nothing.\n"
         );
     }
 

@@ -65,7 +65,7 @@ impl AgentState {
         let executes = self.live().is_some();
         let foreign = self.live().is_some_and(|live| live.session.as_deref() != caller);
         if !foreign && let Err(wait) = self.tries.check(env.now, env.max_attempts) {
-            let event = Event::new("CHALLENGE_FAILED", "refused").reason("too many tries");
+            let event = Event::new("CHALLENGE_FAILED", "refused").reason("too many attempts");
             effects.note(event.challenge(id).caller(caller));
             return Err(Rejection::TooMany(wait));
         }
@@ -87,7 +87,8 @@ impl AgentState {
             ask.closed = true;
             ask.tried = true;
             effects.closed.push(id.to_owned());
-            event = event.reason("a wrong code was given, which invalidates the challenge's code");
+            event =
+                event.reason("a wrong code was given, so the challenge's code is no longer valid");
         }
         if executes {
             self.tries.fail(env.now);

@@ -154,13 +154,13 @@ impl SafetyCore {
         let now = self.now();
         let session = pending.session.map(Session::id);
         let (reason, error) = if self.has_too_many_waiting(store, agents, old).await? {
-            let reason = "too many calls of this session wait for a person: make one of them again, or \
-                          end the execution";
+            let reason = "too many calls of this session wait for a person: send one of them again, or end the \
+                          execution";
             let error = OperationError::permission_denied(reason);
-            ("too many wait", error.with_detail("limit", MAX_WAITING_CALLS))
+            ("too many calls wait", error.with_detail("limit", MAX_WAITING_CALLS))
         } else if self.is_request_limit_reached(now, session) {
             let error = super::rejection::error(Rejection::TooMany(60), "", now);
-            ("too many in a minute", error)
+            ("too many requests in one minute", error)
         } else {
             return Ok(());
         };

@@ -51,7 +51,7 @@ impl SafetyCore {
                 .await?;
             if let Err(seconds) = allowed {
                 self.uncount_attempt(accounts.get(..place).unwrap_or_default()).await?;
-                let refused = refused.reason("too many tries");
+                let refused = refused.reason("too many attempts");
                 let session = session.map(Session::id);
                 self.record(&refused, None, session, None, Some(operation)).await;
                 return Err(self.rejection(Rejection::TooMany(seconds), ""));

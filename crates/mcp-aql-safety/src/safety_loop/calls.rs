@@ -218,7 +218,7 @@ impl SafetyCore {
             Ok(()) => {
                 self.uncount_attempt(&accounts).await?;
                 let next = "The agent may begin, report the paused action again with \
-                            record_execution_step, or make the refused call again";
+                            record_execution_step, or send the rejected call again";
                 Ok(VerificationReply { confirmed: true, next: next.to_owned() })
             }
             Err(refusal) => {
@@ -264,7 +264,7 @@ impl SafetyCore {
         match answered {
             Ok(()) => {
                 self.uncount_attempt(&accounts).await?;
-                let next = "The agent may go on: report its next action with record_execution_step. If \
+                let next = "The agent may continue: report its next action with record_execution_step. If \
                             its execution has ended, call execute_agent first";
                 Ok(VerificationReply { confirmed: true, next: next.to_owned() })
             }

@@ -155,7 +155,9 @@ impl SafetyLoop {
             let settings = table.settings(&format!("safety_loop.agents.{name}"), problems);
             let key = normalize(&name).0;
             if !seen.insert(key.clone()) {
-                problems.push(format!("`safety_loop.agents.{name}`: another one reads the same"));
+                problems.push(format!(
+                    "`safety_loop.agents.{name}`: another agent has the same normalized name"
+                ));
             }
             let base = self.agents.remove(&key).unwrap_or_default();
             self.agents.insert(key, settings.over(&base));

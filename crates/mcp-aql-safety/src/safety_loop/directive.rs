@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct AutonomyDirective {
-    /// Whether the reported action may be taken.
+    /// If true, the agent may take the reported action.
     #[serde(rename = "continue")]
     pub may_continue: bool,
     /// The reasons for the decision.

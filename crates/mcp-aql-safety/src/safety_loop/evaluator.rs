@@ -93,7 +93,7 @@ fn previous_outcome(input: &EvaluationInput<'_>, verdict: &mut EvaluationResult)
     if input.outcome? != StepOutcome::Failure {
         return None;
     }
-    verdict.factors.push("the step before has failed".to_owned());
+    verdict.factors.push("the previous step has failed".to_owned());
     Some(Ruling::Pause(Stage::Outcome, "The previous step failed".to_owned()))
 }
 

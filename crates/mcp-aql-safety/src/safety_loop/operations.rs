@@ -26,7 +26,7 @@ const AGENT: ParameterEntry = ParameterEntry::One(
     ParameterSpec::required::<String>("element_name", "The agent.").constraints(SHORT),
 );
 const EXECUTION: ParameterEntry = ParameterEntry::One(
-    ParameterSpec::optional::<String>("execution_id", "Its execution, if it must be this one.")
+    ParameterSpec::optional::<String>("execution_id", "The id of its execution, to check it.")
         .constraints(SHORT),
 );
 
@@ -52,9 +52,9 @@ const EXECUTE_AGENT: OperationSpec = OperationSpec::new(
 const RECORD_EXECUTION_STEP: OperationSpec = OperationSpec::new(
     "record_execution_step",
     SemanticCategory::Create,
-    "Report an agent's next action before it is taken; data.autonomy.continue says whether it may be.\n\n\
-     Report every action with effects outside: calls of tools of any server, files, shell, network, \
-     databases. After stopped, take none. Requests that wait for a person are returned as notifications \
+    "Report an agent's next action before it is taken. Take it only if data.autonomy.continue is true.\n\n\
+     Report every action with outside effects: calls of tools of any server, files, shell, network, \
+     databases. If stopped is true, take no more. Requests that wait for a person are returned as notifications \
      of type permission_pending, autonomy_pause, danger_zone, status or error.\n\n\
      The protocol's names nextActionHint and stepDescription are accepted as well.",
 )
@@ -85,7 +85,7 @@ const RECORD_EXECUTION_STEP: OperationSpec = OperationSpec::new(
         ]),
     ),
     ParameterEntry::One(
-        ParameterSpec::optional::<String>("findings", "What the previous step has shown.")
+        ParameterSpec::optional::<String>("findings", "Findings of the previous step.")
             .constraints(LONG),
     ),
 ])
@@ -267,7 +267,7 @@ impl ReservedOperation {
         let agent: String = call.param()?;
         let id: Option<String> = call.optional()?;
         let reason: Option<String> = call.optional()?;
-        let reason = reason.unwrap_or_else(|| "The agent said so".to_owned());
+        let reason = reason.unwrap_or_else(|| "The agent has ended it without a reason".to_owned());
         let context = call.context();
         let ended =
             self.core.finish(context.session(), &agent, id.as_deref(), (status, &reason)).await;

@@ -24,7 +24,7 @@ pub(super) fn error(refusal: Rejection, agent: &str, now: DateTime<Utc>) -> Oper
             "already_executing",
         ),
         Rejection::Pending => denied(
-            "The execution is pending and cannot be complete; wait for approval or call \
+            "The execution is pending and cannot be completed; wait for approval or call \
              abort_execution",
             "pending",
         ),
@@ -79,8 +79,7 @@ fn blocked(agent: &str, challenge: Option<String>) -> OperationError {
              challenge in the details and send it with verify_challenge"
         }
         None => {
-            "The agent is blocked until a person lifts the block; \
-             record_execution_step asks for a new challenge"
+            "The agent is blocked until a person lifts the block; call record_execution_step for a new challenge"
         }
     };
     let error = denied(help, "blocked").with_detail("agent", agent);
@@ -93,11 +92,11 @@ fn blocked(agent: &str, challenge: Option<String>) -> OperationError {
 fn elsewhere(free_in: Option<u64>) -> OperationError {
     match free_in {
         None => denied(
-            "The agent executes in another session, and only this other session may continue it",
+            "The agent executes in another session, and only the other session may continue it",
             "other_session",
         ),
         Some(seconds) => denied(
-            "The agent executes in a session of another process, and only this other session may continue it; if \
+            "The agent executes in a session of another process, and only the other session may continue it; if \
              the process has ended, try again after the time in the details",
             "other_session",
         )

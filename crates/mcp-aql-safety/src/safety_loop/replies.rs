@@ -52,7 +52,7 @@ pub struct StepReply {
     pub status: AgentExecutionStatus,
     /// The number of reported steps.
     pub progress: StepCount,
-    /// Whether the agent may continue. This decision is authoritative.
+    /// The decision on the reported action. It is authoritative.
     pub autonomy: AutonomyDirective,
 }
 

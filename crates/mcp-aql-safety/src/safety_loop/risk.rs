@@ -126,8 +126,8 @@ impl RiskScorer for DefaultScorer {
             }
         }
         match verb {
-            Some((kind, word)) => found.at_least(kind.score(), format!("it says '{word}'")),
-            None => found.at_least(30, "nothing in it says what it does"),
+            Some((kind, word)) => found.at_least(kind.score(), format!("it contains '{word}'")),
+            None => found.at_least(30, "its effect is unclear"),
         }
         if action.is_compound() {
             // Only one command is known, and the others may do anything.
@@ -137,7 +137,7 @@ impl RiskScorer for DefaultScorer {
         commands(text, &mut found);
         statements(text, &mut found);
         if all && found.score >= Remove.score() {
-            found.at_least(95, "it takes all of something away");
+            found.at_least(95, "it removes everything of a kind");
         }
         secret |= text.contains(".env") || text.contains("api_key") || text.contains("private key");
         if secret {
@@ -150,13 +150,13 @@ impl RiskScorer for DefaultScorer {
             found.at_least(score, "it is about production");
         }
         if action.is_disguised() {
-            found.at_least(80, "its words are disguised");
+            found.at_least(80, "it contains disguised words");
         }
         if action.repeats() >= 2 && found.score > 15 {
             let more = u8::try_from(action.repeats().min(3) - 1).unwrap_or(1) * 10;
             // A repetition alone can pause an agent, but cannot block it.
             let score = found.score.saturating_add(more).min(found.score.max(85));
-            found.at_least(score, "it was reported again and again");
+            found.at_least(score, "it was reported repeatedly");
         }
         Risk { score: found.score, factors: found.factors }
     }
@@ -202,16 +202,16 @@ fn commands(text: &str, found: &mut ScoreBuilder) {
                 recursive |= has('r') || word == "--recursive";
                 force |= has('f') || word == "--force";
                 if recursive && force {
-                    found.at_least(95, "it removes whole folders without a question");
+                    found.at_least(95, "it removes whole directories without confirmation");
                 } else if recursive {
-                    found.at_least(75, "it removes whole folders");
+                    found.at_least(75, "it removes whole directories");
                 }
             }
             "git" if has('f') || word.starts_with("--force") || word == "--hard" => {
-                found.at_least(75, "it throws away what git keeps");
+                found.at_least(75, "it discards data of a git repository");
             }
             "chmod" if word.ends_with("777") || word == "a+rwx" => {
-                found.at_least(75, "it opens files to everybody");
+                found.at_least(75, "it gives everybody access to files");
             }
             "dd" if word.starts_with("of=") => found.at_least(95, "it overwrites a device"),
             "kill" if has('9') => found.at_least(50, "it ends a process by force"),
@@ -222,7 +222,7 @@ fn commands(text: &str, found: &mut ScoreBuilder) {
         }
     }
     if text.contains("> /dev/") && !text.contains("> /dev/null") || text.contains(":(){") {
-        found.at_least(95, "it wrecks the machine");
+        found.at_least(95, "it damages the system");
     }
 }
 
@@ -242,7 +242,7 @@ fn statements(text: &str, found: &mut ScoreBuilder) {
             _ => word.strip_prefix("drop"),
         };
         if dropped.is_some_and(|what| STRUCTURES.contains(&what)) {
-            found.at_least(95, "it drops what holds data");
+            found.at_least(95, "it drops a container of data");
         }
     }
 }

@@ -316,7 +316,7 @@ impl SafetyLoop {
         }
         if !(1..=DEFAULT_ATTEMPTS).contains(&self.attempts) {
             problems.push(format!(
-                "safety loop: {} attempts a minute: choose 1 to {DEFAULT_ATTEMPTS}",
+                "safety loop: {} attempts per minute: choose 1 to {DEFAULT_ATTEMPTS}",
                 self.attempts
             ));
         }
@@ -326,7 +326,7 @@ impl SafetyLoop {
             let told = own.into_iter().map(|problem| format!("{problem} (agent `{name}`)"));
             problems.extend(told);
             if name.is_empty() {
-                problems.push("safety loop: the settings of an agent without a name".to_owned());
+                problems.push("safety loop: settings of an agent need the agent's name".to_owned());
             }
             (name.clone(), policy)
         });

@@ -138,7 +138,9 @@ impl AgentState {
         let refuses =
             self.issued.len() >= MAX_REQUESTS_PER_MINUTE || (env.request_limit_reached)(session);
         if refuses {
-            effects.note(Event::new("CHALLENGE_ISSUED", "refused").reason("too many in a minute"));
+            effects.note(
+                Event::new("CHALLENGE_ISSUED", "refused").reason("too many requests in one minute"),
+            );
         }
         refuses
     }
@@ -247,7 +249,7 @@ impl AgentState {
         env: &Env<'_>,
         effects: &mut Effects,
     ) -> Result<(), Rejection> {
-        let reasons = vec!["An agent begins only when a person lets it".to_owned()];
+        let reasons = vec!["An agent starts only with the approval of a person".to_owned()];
         let asked = self.create_request(RequestKind::Start, (action, reasons), true, env, effects);
         let Some(ask) = asked else { return Err(Rejection::TooMany(60)) };
         if let Some(execution) = self.live_mut() {

@@ -1589,13 +1589,13 @@ async fn the_desk_tells_a_block_whose_code_was_guessed_from_one_that_was_denied(
 
 #[test]
 fn a_person_reads_each_reason_once() {
-    let factors = ["step 1 of 50 without a person", "risk 95 of 100", "it says 'drop'"];
+    let factors = ["step 1 of 50 without a person", "risk 95 of 100", "it contains 'drop'"];
     let factors = factors.map(str::to_owned);
     for (reason, others) in [
-        ("The risk is 95 of 100", &["step 1 of 50 without a person", "it says 'drop'"][..]),
+        ("The risk is 95 of 100", &["step 1 of 50 without a person", "it contains 'drop'"][..]),
         (
             "The risk is above 25",
-            &["step 1 of 50 without a person", "risk 95 of 100", "it says 'drop'"],
+            &["step 1 of 50 without a person", "risk 95 of 100", "it contains 'drop'"],
         ),
     ] {
         let expected: Vec<_> = [&[reason], others].concat();

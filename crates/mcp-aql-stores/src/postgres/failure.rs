@@ -126,7 +126,7 @@ impl RetryCounter {
         if !failure.retryable || self.0 >= MAX_ATTEMPTS {
             return Err(failure.error);
         }
-        tracing::debug!(error = %failure.error, "trying the store again");
+        tracing::debug!(error = %failure.error, "retrying a statement of the store");
         tokio::time::sleep(FIRST_RETRY_DELAY * (1 << self.0.min(MAX_ATTEMPTS))).await;
         Ok(())
     }

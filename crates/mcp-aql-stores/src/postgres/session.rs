@@ -147,7 +147,7 @@ fn row(row: &Row) -> Result<Vec<Value>, Failure> {
             Type::TEXT => row.try_get::<_, Option<String>>(place)?.map(Value::Text),
             Type::INT8 => row.try_get::<_, Option<i64>>(place)?.map(Value::Int),
             ref other => {
-                let message = format!("a column of type {other}, which no version made");
+                let message = format!("a column of the unsupported type {other}");
                 return Err(StoreError::Unreadable(message).into());
             }
         }

@@ -93,7 +93,7 @@ impl File {
 /// The advice for a file that cannot be opened or written.
 const NOT_WRITABLE: &str = ": this user needs write access to the file and its directory";
 /// The advice for a full file system.
-const NO_SPACE: &str = ": make room on its file system";
+const NO_SPACE: &str = ": free space on its file system";
 
 /// An error with the path of the file.
 #[derive(Debug, thiserror::Error)]

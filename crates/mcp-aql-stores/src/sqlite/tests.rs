@@ -106,7 +106,7 @@ async fn a_full_file_is_usable_again_once_there_is_room() {
     });
     limited.await.unwrap();
     let error = store.write(put("large", 500_000)).await.unwrap_err().to_string();
-    assert!(error.contains("full: make room on its file system"), "{error}");
+    assert!(error.contains("full: free space on its file system"), "{error}");
     assert!(store.get("c", "early").await.unwrap().is_some());
     assert!(store.get("c", "large").await.unwrap().is_none());
     assert!(store.write(put("large", 500_000)).await.unwrap());

@@ -210,9 +210,9 @@ fn a_wrong_description_is_reported() {
             "`created` cannot be stored as Native",
             "`due` cannot be stored as UnixMillis",
             "`size` cannot be stored as UnixMillis",
-            "`state` has a search column and is not marked `search`",
-            "`team` is spread over columns, and `team.lead` has none: give it a column, or `team` one \
-             for its whole",
+            "`state` has a search column: mark it `search`",
+            "`team` is stored in several columns, but `team.lead` has none: set a column for it, or one for \
+             all of `team`",
         ]
     );
     let query = parse(&json!({}));

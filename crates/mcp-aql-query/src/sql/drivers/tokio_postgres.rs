@@ -110,7 +110,7 @@ pub struct PostgresTransaction {
 
 impl PostgresTransaction {
     fn connection(&self) -> Result<&Object, DatabaseError> {
-        self.connection.as_ref().ok_or_else(|| "the transaction is over".into())
+        self.connection.as_ref().ok_or_else(|| "the transaction has ended".into())
     }
 }
 

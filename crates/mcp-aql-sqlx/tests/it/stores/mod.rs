@@ -289,7 +289,8 @@ const READERS: Databases<Reader> = Databases {
 async fn what_the_database_refuses_is_refused_with_a_reason() {
     // SQLite only limits strings by a rule.
     let in_postgres = "The value of 'name' (character varying(4)) is too long for the database: use a shorter one";
-    let in_sqlite = "The value of 'name' violates a rule of the database: use another one, which fits 'rule' in the details";
+    let in_sqlite = "The value of 'name' violates a rule of the database: use a value which satisfies 'rule' in \
+                     the details";
     let missing = "The field 'name' needs a value: send one, not null";
     let unique = "Another 'reader' has this value of 'address', which must be unique: use another value, or change the other \
                   'reader'";

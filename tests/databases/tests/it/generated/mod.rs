@@ -154,10 +154,11 @@ async fn odd_names_types_and_defaults_become_an_adapter() {
     let tables = include_str!("odd_postgres.sql");
     let Some(database) = postgres::new_database(tables).await else { return };
     let remarks = [
-        "The primary key of the table 'amounts' is neither a whole number nor a text nor a UUID.",
-        "The table 'heir\"s' is left out, because other tables inherit from it: two rows may have one identifier.",
+        "The primary key of the table 'amounts' is neither a whole number nor a string nor a UUID.",
+        "The table 'heir\"s' is left out, because other tables inherit from it: two rows may have the same \
+         identifier.",
         "The table 'heirs' has a primary key of 0 columns. A resource has one identifier.",
-        "The column 'other_id' of 'main' is no reference, because it refers to the schema 'o'neil<U+000A>'.",
+        "The column 'other_id' of 'main' is not a reference, because it refers to the schema 'o'neil<U+000A>'.",
         "The default of the column 'wide' of 'order_items' does not apply: a new record without it is an error.",
         "The default of the column 'far' of 'order_items' does not apply: a new record without it is an error.",
         "The default of the column 'level' of 'order_items' does not apply: a new record without it is an error.",
@@ -169,8 +170,8 @@ async fn odd_names_types_and_defaults_become_an_adapter() {
         "The default of the column 'pair' of 'order_update' does not apply: a new record without it is an error.",
         "The column 'nothing' of 'order_update' is left out, because of its type 'empty'.",
         "The column 'twice' of 'order_update' is left out, because the database computes it.",
-        "The table 'parted' gives new records no identifier, so they cannot be created.",
-        "The primary key of the table 'truths' is neither a whole number nor a text nor a UUID.",
+        "The table 'parted' does not assign identifiers to new records, so they cannot be created.",
+        "The primary key of the table 'truths' is neither a whole number nor a string nor a UUID.",
         "Views are left out. Their number: 2.",
     ];
     assert_eq!(

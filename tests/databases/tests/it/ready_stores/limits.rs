@@ -64,9 +64,9 @@ fn a_table_that_cannot_keep_the_resource_is_reported_when_the_adapter_is_built()
     let text = error.to_string();
     for problem in [
         "the table of 'lock': `Lock` has no field `unknown_field`",
-        "the table of 'lock': the dialect is not that of the database",
+        "the table of 'lock': the dialect differs from the dialect of the database",
         "the table of 'lock': `pin` has `#[serde(skip_serializing)]`",
-        "the table of 'lock': `_version` is the version, and two changes may have the same",
+        "the table of 'lock': `_version` is the version, but two changes could get the same value",
     ] {
         assert!(text.contains(problem), "{problem}: {text}");
     }

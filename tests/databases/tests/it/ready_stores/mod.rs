@@ -617,8 +617,8 @@ async fn what_the_database_refuses_is_refused_with_a_reason() {
             (
                 "update_label",
                 update(json!({ "text": "nothing" })),
-                "The value of 'input.text' violates a rule of the database: use another one, which fits 'rule' in the \
-                 details",
+                "The value of 'input.text' violates a rule of the database: use a value which satisfies 'rule' in \
+                 the details",
             ),
             (
                 "delete_parcel",
@@ -654,7 +654,8 @@ async fn a_sum_beyond_all_numbers_is_refused_alike() {
                 aggregate[function] = json!("weight");
                 let params = json!({ "aggregate": { "n": aggregate } });
                 let refused = ask(&adapter, "list_books", &params).await;
-                let message = "A number of 'aggregate' is too large: aggregate fewer records, or another field";
+                let message =
+                    "A result of 'aggregate' is too large: aggregate fewer rows, or another field";
                 assert_eq!(refused["message"], message, "{name}: {refused}");
                 assert_eq!(refused["code"], "VALIDATION_INVALID_VALUE", "{name}");
             }

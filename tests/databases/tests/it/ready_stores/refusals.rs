@@ -154,7 +154,7 @@ async fn what_the_database_does_not_allow_is_denied() {
             let refused = ask(&adapter, operation, &params).await;
             assert_eq!(refused["code"], "PERMISSION_DENIED", "{operation}: {refused}");
             let message = refused["message"].as_str().unwrap();
-            assert!(message.contains("ask those who maintain the database"), "{message}");
+            assert!(message.contains("ask the administrators of the database"), "{message}");
         }
     }
 }

@@ -156,7 +156,7 @@ async fn a_server_that_does_not_answer_is_left() {
     let change = json!({ "parcel_id": 1, "input": { "town": "Oslo" } });
     let refused = call("update_parcel", change).await;
     let error = refused.error().unwrap();
-    assert!(error.message.contains("which may have happened nevertheless"), "{}", error.message);
+    assert!(error.message.contains("so it is unknown if it was stored"), "{}", error.message);
     assert_eq!(error.details["operation_ran"], true);
     state.store(RUNNING, Ordering::SeqCst);
     let found = call("get_parcel", json!({ "parcel_id": 1 })).await;

@@ -320,7 +320,7 @@ async fn a_full_file_system_is_usable_again_once_there_is_room() {
             break error;
         }
     };
-    assert!(error.to_string().contains("make room on its file system"), "{error}");
+    assert!(error.to_string().contains("free space on its file system"), "{error}");
     assert!(store.get("c", "0").await.unwrap().is_some());
     std::fs::remove_file(&others).unwrap();
     for number in 0..1_000 {
