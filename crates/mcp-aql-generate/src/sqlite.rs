@@ -8,6 +8,7 @@ use rusqlite::{Connection, OpenFlags, Row};
 use sqlparser::ast::{ColumnOption, CreateTable, Statement, TableConstraint};
 use sqlparser::dialect::SQLiteDialect;
 use sqlparser::parser::Parser;
+use sqlparser::tokenizer::{Token, Tokenizer, Word};
 
 use crate::database::{Error, selected};
 use crate::expression::is_shallow;
@@ -142,7 +143,14 @@ fn checks(sql: &str) -> Option<Vec<String>> {
     if !is_shallow(&SQLiteDialect {}, sql) {
         return None;
     }
-    let statements = Parser::parse_sql(&SQLiteDialect {}, sql).ok()?;
+    let mut tokens = Tokenizer::new(&SQLiteDialect {}, sql).tokenize().ok()?;
+    for token in &mut tokens {
+        // The expressions are parsed again without SQLite's own quotes.
+        if let Token::Word(Word { quote_style: Some(quote), .. }) = token {
+            *quote = '"';
+        }
+    }
+    let statements = Parser::new(&SQLiteDialect {}).with_tokens(tokens).parse_statements().ok()?;
     let Some(Statement::CreateTable(CreateTable { columns, constraints, .. })) =
         statements.into_iter().next()
     else {

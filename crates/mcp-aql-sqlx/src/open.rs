@@ -24,7 +24,7 @@ where
     is_running: bool,
     /// The timeouts for a server, or `None` for SQLite, because SQLite always answers. The connection to a
     /// server is closed if a call times out, was canceled or cannot roll back.
-    server: Option<WaitLimits>,
+    pub(crate) server: Option<WaitLimits>,
     /// Classifies the errors of the database.
     classify: Classify,
 }
@@ -119,7 +119,7 @@ where
 }
 
 /// Waits for the answer of a server, or of SQLite.
-async fn answer<T>(
+pub(crate) async fn answer<T>(
     server: Option<WaitLimits>,
     waiting: impl Future<Output = T>,
 ) -> Result<T, DatabaseError> {
@@ -134,7 +134,33 @@ pub(crate) fn failure(error: sqlx::Error, classify: Classify) -> DatabaseError {
     match error {
         sqlx::Error::Database(cause) => classify(cause),
         // The pool has no free connection, or the server has closed one.
-        sqlx::Error::PoolTimedOut | sqlx::Error::Io(_) => DatabaseError::Busy(error.into()),
+        sqlx::Error::PoolTimedOut => DatabaseError::Busy(error.into()),
+        sqlx::Error::Io(ref cause) if DatabaseError::is_of_network(cause) => {
+            DatabaseError::Busy(error.into())
+        }
         other => other.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Error, ErrorKind};
+
+    use mcp_aql_query::sql::DatabaseError;
+
+    use super::failure;
+
+    #[test]
+    fn only_a_lost_connection_makes_a_database_busy() {
+        for (kind, is_lost) in [
+            (ErrorKind::ConnectionReset, true),
+            (ErrorKind::UnexpectedEof, true),
+            (ErrorKind::InvalidInput, false),
+            (ErrorKind::InvalidData, false),
+        ] {
+            let error = sqlx::Error::Io(Error::from(kind));
+            let found = failure(error, |cause| DatabaseError::Other(cause));
+            assert_eq!(matches!(found, DatabaseError::Busy(_)), is_lost, "{kind}: {found:?}");
+        }
     }
 }

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcp_aql_query::sql::{
-    AccessMode, Database, DatabaseError, Dialect, PostgresReport, SqlValue, Statement, Transaction,
-    Turn, WaitLimits, Writers,
+    AccessMode, Database, DatabaseError, Dialect, EncodingCheck, PostgresReport, SqlValue,
+    Statement, Transaction, Turn, WaitLimits, Writers,
 };
 use sqlx::error::BoxDynError;
 use sqlx::postgres::{PgArguments, PgColumn, PgDatabaseError, PgRow, PgTypeInfo};
@@ -14,7 +14,7 @@ use sqlx::{
     Postgres, Row as _, SqlSafeStr as _, Statement as _, Type, TypeInfo as _,
 };
 
-use crate::open::{Open, failure};
+use crate::open::{Open, answer, failure};
 
 /// A PostgreSQL database for `SqlStore`, in a pool of sqlx. Clones share it.
 ///
@@ -50,6 +50,7 @@ pub struct SqlxPostgres {
     pool: PgPool,
     writers: Writers,
     limits: WaitLimits,
+    encoding: EncodingCheck,
 }
 
 impl SqlxPostgres {
@@ -58,7 +59,7 @@ impl SqlxPostgres {
     pub fn new(pool: PgPool) -> Self {
         let connections = pool.options().get_max_connections();
         let writers = Writers::of_pool(usize::try_from(connections).unwrap_or(usize::MAX));
-        Self { pool, writers, limits: WaitLimits::default() }
+        Self { pool, writers, limits: WaitLimits::default(), encoding: EncodingCheck::default() }
     }
 
     /// Sets the timeouts of calls.
@@ -104,7 +105,9 @@ impl Database for SqlxPostgres {
         // A connection with a canceled call may have to wait for the server for a long time, so it is closed
         // instead.
         let open = Open::begin(&self.pool, &limits, begin, (Some(limits), classify)).await?;
-        Ok(SqlxPostgresTransaction { open, limits, access, _turn: turn })
+        let mut transaction = SqlxPostgresTransaction { open, access, _turn: turn };
+        self.encoding.run(&mut transaction).await?;
+        Ok(transaction)
     }
 }
 
@@ -126,7 +129,6 @@ impl Database for SqlxPostgres {
 /// ```
 pub struct SqlxPostgresTransaction {
     open: Open<Postgres>,
-    limits: WaitLimits,
     access: AccessMode,
     /// The turn of a transaction that writes.
     _turn: Turn,
@@ -141,7 +143,8 @@ impl fmt::Debug for SqlxPostgresTransaction {
 impl Transaction for SqlxPostgresTransaction {
     async fn run(&mut self, statement: Statement) -> Result<Vec<Vec<SqlValue>>, DatabaseError> {
         // If the server does not answer, the call does not end, and its connection is closed.
-        let rows = self.limits.answer(run(self.open.start()?, statement)).await?;
+        let server = self.open.server;
+        let rows = answer(server, run(self.open.start()?, statement)).await?;
         self.open.stop();
         rows?.iter().map(read).collect()
     }

@@ -75,6 +75,24 @@ fn a_type_that_makes_numbers_of_texts_is_named() {
 }
 
 #[test]
+fn the_rules_of_quoted_columns_are_read() {
+    let Generated { source, remarks } = generated(
+        "CREATE TABLE notes (id INTEGER PRIMARY KEY, [list price] INTEGER CHECK ([list price] > 0),
+             [size] INTEGER CHECK ([size] < 5), \"a \"\"b\"\"\" INTEGER CHECK (\"a \"\"b\"\"\" > 1),
+             [old name] TEXT CHECK ([old name] <> upper([old name])))",
+    );
+    assert!(remarks.is_empty(), "{remarks:?}");
+    for part in [
+        "#[param(minimum = 1)]\n    list_price: Option<i64>,",
+        "#[param(maximum = 4)]\n    size: Option<i64>,",
+        "#[param(minimum = 2)]\n    a_b: Option<i64>,",
+        "The database requires `\"old name\" <> upper(\"old name\")`.",
+    ] {
+        assert!(source.contains(part), "{part}: {source}");
+    }
+}
+
+#[test]
 fn views_are_counted() {
     let tables = "CREATE TABLE notes (id INTEGER PRIMARY KEY, name TEXT); CREATE VIEW names AS SELECT name FROM notes";
     assert_eq!(generated(tables).remarks, ["Views are left out. Their number: 1."]);

@@ -1,7 +1,7 @@
 //! Classifies the errors of databases, and determines the part of them that callers see.
 
 use std::error::Error;
-use std::fmt;
+use std::{fmt, io};
 
 use mcp_aql_core::OperationError;
 use mcp_aql_protocol::ErrorCode;
@@ -148,6 +148,12 @@ fn unknown(cause: Box<dyn Error + Send + Sync>) -> OperationError {
 const RETRY_AFTER_SECONDS: u64 = 5;
 
 impl DatabaseError {
+    /// Returns `true` if an I/O error of a driver means that the connection is lost, or that the server cannot be
+    /// reached. Drivers report values and messages that they cannot encode or decode as I/O errors as well.
+    pub fn is_of_network(error: &io::Error) -> bool {
+        !matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData)
+    }
+
     /// Classifies an error of SQLite by its extended code and its message.
     pub fn of_sqlite(
         code: i32,

@@ -125,9 +125,8 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
             (None, Some(_)) => sql.split_once('(').map_or("", |(_, rest)| rest),
             (None, None) => "",
         };
-        let words = expression.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
-        let mut columns: Vec<_> = words
-            .map(str::to_owned)
+        let mut columns: Vec<_> = identifiers(expression)
+            .into_iter()
             .filter(|word| !self.fields_of_columns(std::slice::from_ref(word)).is_empty())
             .collect();
         columns.sort_unstable();
@@ -230,9 +229,54 @@ fn check_named<'a>(sql: &'a str, name: &str) -> Option<&'a str> {
     expression.get(..end)
 }
 
+/// Returns the words and the quoted identifiers of an SQL expression, without their quotes. Strings are skipped.
+fn identifiers(expression: &str) -> Vec<String> {
+    let is_word = |letter: &char| letter.is_alphanumeric() || *letter == '_';
+    let mut found = Vec::new();
+    let mut letters = expression.chars().peekable();
+    while let Some(first) = letters.next() {
+        let mut name = String::new();
+        let quote = match first {
+            '"' | '`' | '\'' => first,
+            '[' => ']',
+            first => {
+                if is_word(&first) {
+                    name.push(first);
+                    name.extend(std::iter::from_fn(|| letters.next_if(is_word)));
+                    found.push(name);
+                }
+                continue;
+            }
+        };
+        while let Some(letter) = letters.next() {
+            // A doubled quote is a character of the name. Brackets cannot be doubled.
+            if letter == quote && (quote == ']' || letters.next_if_eq(&quote).is_none()) {
+                break;
+            }
+            name.push(letter);
+        }
+        if first != '\'' {
+            found.push(name);
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
-    use super::check_named;
+    use super::{check_named, identifiers};
+
+    #[test]
+    fn quoted_columns_are_identifiers() {
+        for (expression, expected) in [
+            ("length(a_1) > 2", &["length", "a_1", "2"][..]),
+            ("(\"unit price\" > [list price]", &["unit price", "list price"]),
+            ("`a``b` = \"c\"\"d\" || 'it''s size'", &["a`b", "c\"d"]),
+            ("\"open", &["open"]),
+        ] {
+            assert_eq!(identifiers(expression), expected, "{expression}");
+        }
+    }
 
     #[test]
     fn the_expression_of_a_named_check_is_found() {

@@ -9,6 +9,9 @@ use super::context::Source;
 use super::dialect::{Dialect, Form, literal};
 use crate::value::Scalar;
 
+/// The condition that a number of PostgreSQL is in the range of `f64`.
+const IN_RANGE: &str = "($1 BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308)";
+
 impl Source {
     /// Replaces the result of an expression by `NULL` if the field's type does not allow the stored value.
     pub(super) fn if_allowed(&self, dialect: Dialect, expression: Expr) -> Expr {
@@ -25,11 +28,12 @@ impl Source {
     pub(super) fn is_allowed(&self, dialect: Dialect) -> Option<Expr> {
         match dialect {
             Dialect::Sqlite => self.is_allowed_in_sqlite(),
-            // For `NaN` and infinities, the difference is `NaN`. PostgreSQL treats `NaN` as larger than 0.
+            // The bounds are the largest numbers of the field. A `numeric` column may contain larger ones, and
+            // PostgreSQL treats `NaN` as larger than all numbers.
             Dialect::Postgres => {
                 let may_be_infinite =
                     self.form == Form::Number && !self.inside && self.typed.is_none();
-                may_be_infinite.then(|| self.with_column("($1 - $2 <= 0)", 2))
+                may_be_infinite.then(|| self.with_column(IN_RANGE, 1))
             }
         }
     }

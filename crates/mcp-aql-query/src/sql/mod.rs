@@ -11,6 +11,7 @@ mod diagnosis;
 mod dialect;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod drivers;
+mod encoding_check;
 mod error;
 mod foreign_keys;
 mod foreign_value;
@@ -48,6 +49,8 @@ pub use database_error::{DatabaseError, PostgresReport, Violation};
 pub use dialect::{Dialect, Storage};
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub use drivers::*;
+#[doc(hidden)]
+pub use encoding_check::EncodingCheck;
 pub use error::SqlError;
 pub use query::SqlQuery;
 pub use record::SqlRecord;

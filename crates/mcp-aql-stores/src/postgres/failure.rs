@@ -10,8 +10,8 @@ use mcp_aql_core::store::StoreError;
 
 /// Maximum number of attempts.
 const MAX_ATTEMPTS: u32 = 7;
-/// Half of the first delay. The delays double with each attempt: 10 ms, 20 ms, 40 ms … 320 ms.
-const FIRST_RETRY_DELAY: Duration = Duration::from_millis(5);
+/// The delay before the second attempt. It doubles with each attempt: 10 ms, 20 ms, 40 ms … 320 ms.
+const FIRST_RETRY_DELAY: Duration = Duration::from_millis(10);
 
 #[derive(Debug)]
 pub(super) struct Failure {
@@ -61,6 +61,14 @@ fn is_passing(error: &tokio_postgres::Error) -> bool {
     error.code().is_some_and(|code| passing.contains(code))
 }
 
+/// Returns `true` if the connection is lost, or the server cannot be reached. The driver reports values and
+/// messages that it cannot encode or decode as I/O errors as well.
+fn is_of_network(error: &(dyn Error + 'static)) -> bool {
+    use std::io::ErrorKind::{InvalidData, InvalidInput};
+    let error = error.downcast_ref::<std::io::Error>();
+    error.is_some_and(|error| !matches!(error.kind(), InvalidInput | InvalidData))
+}
+
 impl Failure {
     /// Creates a failure of a commit. If the connection breaks at this point, the outcome of the transaction
     /// is unknown, so it is not retried.
@@ -82,7 +90,7 @@ impl From<tokio_postgres::Error> for Failure {
             Some(error) => {
                 matches!(error.parsed_severity(), Some(Severity::Fatal | Severity::Panic))
             }
-            None => error.is_closed() || error.source().is_some_and(|it| it.is::<std::io::Error>()),
+            None => error.is_closed() || error.source().is_some_and(is_of_network),
         };
         let gone = lost && error.as_db_error().is_none();
         let retryable = is_conflict(&error) || is_passing(&error) || gone;
@@ -127,7 +135,26 @@ impl RetryCounter {
             return Err(failure.error);
         }
         tracing::debug!(error = %failure.error, "retrying a statement of the store");
-        tokio::time::sleep(FIRST_RETRY_DELAY * (1 << self.0.min(MAX_ATTEMPTS))).await;
+        tokio::time::sleep(FIRST_RETRY_DELAY * (1 << (self.0 - 1))).await;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Error, ErrorKind};
+
+    use super::is_of_network;
+
+    #[test]
+    fn a_value_that_cannot_be_encoded_does_not_lose_the_connection() {
+        for (kind, is_lost) in [
+            (ErrorKind::ConnectionReset, true),
+            (ErrorKind::UnexpectedEof, true),
+            (ErrorKind::InvalidInput, false),
+            (ErrorKind::InvalidData, false),
+        ] {
+            assert_eq!(is_of_network(&Error::from(kind)), is_lost, "{kind}");
+        }
     }
 }

@@ -1,16 +1,14 @@
 //! PostgreSQL through `tokio-postgres` and `deadpool-postgres`.
 
-use std::sync::Arc;
 use std::{fmt, io};
 
 use deadpool_postgres::{Manager, Object, Pool, PoolError};
 use mcp_aql_core::Error;
-use tokio::sync::OnceCell;
 use tokio_postgres::types::{ToSql, Type};
 
 use crate::sql::{
-    AccessMode, Database, DatabaseError, Dialect, PostgresReport, SqlValue, Statement, Transaction,
-    Turn, WaitLimits, Writers,
+    AccessMode, Database, DatabaseError, Dialect, EncodingCheck, PostgresReport, SqlValue,
+    Statement, Transaction, Turn, WaitLimits, Writers,
 };
 
 /// Number of prepared statements kept per connection.
@@ -25,8 +23,7 @@ pub struct PostgresDatabase {
     pool: Pool,
     writers: Writers,
     limits: WaitLimits,
-    /// Set after the database's encoding was checked.
-    has_encoding: Arc<OnceCell<()>>,
+    encoding: EncodingCheck,
 }
 
 impl PostgresDatabase {
@@ -41,16 +38,20 @@ impl PostgresDatabase {
         let config = url.parse().map_err(Error::other)?;
         let manager = Manager::new(config, tokio_postgres::NoTls);
         let pool = Pool::builder(manager).build().map_err(Error::other)?;
-        let connection = pool.get().await.map_err(Error::other)?;
-        check_encoding(&connection).await.map_err(|error| Error::other(error.into_cause()))?;
-        drop(connection);
-        Ok(Self::new(pool))
+        let database = Self::new(pool);
+        // The first transaction checks the encoding.
+        let ended = match database.begin(AccessMode::Read).await {
+            Ok(first) => first.commit().await,
+            Err(error) => Err(error),
+        };
+        ended.map_err(|error| Error::other(error.into_cause()))?;
+        Ok(database)
     }
 
     /// Uses the connections of your own pool.
     pub fn new(pool: Pool) -> Self {
         let writers = Writers::of_pool(pool.status().max_size);
-        Self { pool, writers, limits: WaitLimits::default(), has_encoding: Arc::default() }
+        Self { pool, writers, limits: WaitLimits::default(), encoding: EncodingCheck::default() }
     }
 
     /// Sets the timeouts of calls.
@@ -87,13 +88,12 @@ impl Database for PostgresDatabase {
         // The transaction owns the connection from here on, so that the connection is not returned to the
         // pool too early.
         let limits = self.limits;
-        let transaction =
+        let mut transaction =
             PostgresTransaction { connection: Some(connection), limits, access, _turn: turn };
-        let connection = transaction.connection()?;
-        let check = || async { limits.answer(check_encoding(connection)).await? };
-        self.has_encoding.get_or_try_init::<DatabaseError, _, _>(check).await?;
         let begin = limits.begin_postgres(access);
-        limits.answer(connection.batch_execute(&begin)).await?.map_err(failure)?;
+        let begun = limits.answer(transaction.connection()?.batch_execute(&begin)).await?;
+        begun.map_err(failure)?;
+        self.encoding.run(&mut transaction).await?;
         Ok(transaction)
     }
 }
@@ -173,19 +173,6 @@ impl Transaction for PostgresTransaction {
     }
 }
 
-/// Rejects a database that stores bytes without knowing their encoding. Values of other programs may be
-/// invalid UTF-8 there, and comparisons of letters are wrong.
-async fn check_encoding(connection: &Object) -> Result<(), DatabaseError> {
-    let row = connection.query_one("SHOW server_encoding", &[]).await.map_err(failure)?;
-    let encoding: String = row.try_get(0)?;
-    if encoding != "SQL_ASCII" {
-        return Ok(());
-    }
-    let problem = "the database has the encoding SQL_ASCII, in which texts are bytes of any encoding: move its tables to \
-                   a database with the encoding UTF8";
-    Err(DatabaseError::Other(problem.into()))
-}
-
 fn read(row: &tokio_postgres::Row) -> Result<Vec<SqlValue>, DatabaseError> {
     let value = |(column, info): (usize, &tokio_postgres::Column)| {
         let value = match *info.type_() {
@@ -200,30 +187,11 @@ fn read(row: &tokio_postgres::Row) -> Result<Vec<SqlValue>, DatabaseError> {
     row.columns().iter().enumerate().map(value).collect()
 }
 
-/// Returns `true` if the server has closed the connection or cannot be reached. All other I/O errors come
-/// from values that cannot be encoded.
-const fn is_of_network(kind: io::ErrorKind) -> bool {
-    use io::ErrorKind as Kind;
-    matches!(
-        kind,
-        Kind::BrokenPipe
-            | Kind::ConnectionAborted
-            | Kind::ConnectionRefused
-            | Kind::ConnectionReset
-            | Kind::HostUnreachable
-            | Kind::NetworkUnreachable
-            | Kind::NotConnected
-            | Kind::NotFound
-            | Kind::TimedOut
-            | Kind::UnexpectedEof
-    )
-}
-
 fn failure(error: tokio_postgres::Error) -> DatabaseError {
     let Some(cause) = error.as_db_error() else {
         let cause =
             std::error::Error::source(&error).and_then(|cause| cause.downcast_ref::<io::Error>());
-        let is_lost = error.is_closed() || cause.is_some_and(|cause| is_of_network(cause.kind()));
+        let is_lost = error.is_closed() || cause.is_some_and(DatabaseError::is_of_network);
         return if is_lost { DatabaseError::Busy(error.into()) } else { error.into() };
     };
     let cause = cause.clone();

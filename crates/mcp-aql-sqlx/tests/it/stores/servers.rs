@@ -7,6 +7,7 @@ use std::time::Duration;
 use mcp_aql::query::sql::Statement;
 use mcp_aql::resource::{AccessMode, Database, DatabaseError, Transaction, WaitLimits};
 use mcp_aql_sqlx::SqlxPostgres;
+use sqlx::AssertSqlSafe;
 use sqlx::postgres::PgPoolOptions;
 
 use super::databases::in_postgres;
@@ -19,6 +20,24 @@ fn statement(sql: &str) -> Statement {
 /// Runs a call, and panics if it does not end in time.
 async fn in_time<T>(call: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(20), call).await.expect("waiting is bounded")
+}
+
+#[tokio::test]
+async fn a_database_without_an_encoding_is_rejected() {
+    let Some(pool) = in_postgres().await else { return };
+    let name = format!("sqlx_ascii_{}", std::process::id());
+    let create =
+        format!("CREATE DATABASE {name} ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0");
+    for sql in [format!("DROP DATABASE IF EXISTS {name}"), create] {
+        sqlx::raw_sql(AssertSqlSafe(sql)).execute(&pool).await.unwrap();
+    }
+    let options = pool.connect_options().as_ref().clone().database(&name);
+    let pool = PgPoolOptions::new().max_connections(2).connect_with(options).await.unwrap();
+    for access in [AccessMode::Read, AccessMode::Write] {
+        let error = SqlxPostgres::new(pool.clone()).begin(access).await.unwrap_err();
+        let error = format!("{error:?}");
+        assert!(error.contains("the database has the encoding SQL_ASCII"), "{error}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

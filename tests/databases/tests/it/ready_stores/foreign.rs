@@ -210,6 +210,18 @@ async fn a_number_is_stored_exactly_and_found() {
     }
 }
 
+#[tokio::test]
+async fn a_number_beyond_the_range_of_the_field_is_missing_in_aggregates() {
+    // REQ-AGG-02
+    let Some(pool) = postgres::pool_with_schema().await else { return };
+    let rows = "INSERT INTO sample (exact) VALUES (1e400), (-1e400), (5), (-2)";
+    let adapter = in_postgres(&pool, rows).await;
+    let functions = json!({ "sum": "exact", "avg": "exact", "min": "exact", "max": "exact" });
+    let found = ask(&adapter, "list_samples", &json!({ "aggregate": { "n": functions } })).await;
+    let expected = json!({ "sum": 3.0, "avg": 1.5, "min": -2.0, "max": 5.0 });
+    assert_eq!(found["aggregations"]["n"], expected, "{found}");
+}
+
 /// A ticket with the rules of a database.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
 #[resource(operations)]
