@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 
 use crate::Fault;
 use crate::http::Connection;
+use crate::random::Random;
 
 /// A session and what its client expects of it.
 pub(crate) struct Session {
@@ -112,7 +113,7 @@ impl Sessions {
             let (sessions, seen) = (Arc::clone(&self.sessions), Arc::clone(seen));
             async move {
                 let mut connection = Connection::open(address).await?;
-                let mut random = Random(index as u64 + 1);
+                let mut random = Random::new(index as u64 + 1);
                 loop {
                     let id = next.fetch_add(1, Relaxed);
                     if id >= count {
@@ -212,16 +213,4 @@ async fn panicked(
         return Err(format!("a panic got {reply}").into());
     }
     Ok(())
-}
-
-/// A deterministic xorshift random number generator.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
 }

@@ -3,9 +3,8 @@
 //! Each comparison computes the same result twice: with a query, and in another way. Both ways take turns in one run.
 //! Their results are compared once before the measurement.
 
+mod databases;
 mod loops;
-mod postgres;
-mod sqlite;
 
 pub mod rows;
 pub mod sales;

@@ -5,7 +5,6 @@
 #![allow(clippy::indexing_slicing, reason = "a member that JSON lacks is null")]
 
 mod back_office;
-mod board;
 mod conversation;
 mod desk;
 mod plain;

@@ -3,13 +3,16 @@
 
 use std::fmt::Write as _;
 
+use mcp_aql::query::CursorKey;
 use mcp_aql::{Adapter, EndpointMode};
 use mcp_aql_bench::Result;
 use mcp_aql_bench::tokens::{Count, Wire};
 use serde_json::{Value, json};
 
 use crate::conversation::{Conversation, Purpose, Reader, Step, Trip};
-use crate::{back_office, board, desk, plain, scripts};
+use crate::operations::Tasks;
+use crate::store::TaskStore;
+use crate::{back_office, desk, plain, scripts};
 
 /// The endpoint modes to compare.
 const MODES: [EndpointMode; 2] = [EndpointMode::Semantic, EndpointMode::Single];
@@ -84,7 +87,7 @@ pub async fn whole_tasks(count: Count<'_>) -> Result<WholeTasks> {
     for mode in MODES {
         tasks.push(on_the_board(mode, count).await?);
     }
-    let (adapter, _directory) = board::adapter(EndpointMode::Single).await?;
+    let (adapter, _directory) = board(EndpointMode::Single).await?;
     let mut wire = Wire::to(adapter).await?;
     let in_brief = json!({ "query": "operations", "names": ["list_tasks"], "parameters": true });
     let in_brief: Value = serde_json::from_str(&wire.introspect(in_brief).await?)?;
@@ -113,7 +116,7 @@ async fn at_the_desk(operations: usize, mode: EndpointMode, count: Count<'_>) ->
 
 /// Measures the ten jobs on the board, all in one conversation.
 async fn on_the_board(mode: EndpointMode, count: Count<'_>) -> Result<WholeTask> {
-    let (adapter, _directory) = board::adapter(mode).await?;
+    let (adapter, _directory) = board(mode).await?;
     let tools = plain_tools(adapter.clone()).await?;
     conversation(adapter.clone(), &scripts::preparation()).await?;
     let conversation = conversation(adapter, &scripts::jobs()).await?;
@@ -124,6 +127,21 @@ async fn on_the_board(mode: EndpointMode, count: Count<'_>) -> Result<WholeTask>
         ours: Cost::of(&conversation, count),
         plain: Cost::of_plain(&conversation, &tools, count),
     })
+}
+
+/// Builds the adapter of `examples/tasks` with an empty board in a temporary file. Keep the directory as long as you need
+/// the board, because dropping it deletes the file.
+async fn board(mode: EndpointMode) -> Result<(Adapter, tempfile::TempDir)> {
+    let directory = tempfile::tempdir()?;
+    let store = TaskStore::open(directory.path().join("tasks.db")).await?;
+    let adapter = Adapter::builder("tasks")
+        .without_config()
+        .mode(mode)
+        .operations(Tasks::new(store))
+        // With a fixed key, cursors have the same token count in every run.
+        .cursor_key(CursorKey::new([7; 16]))
+        .build()?;
+    Ok((adapter, directory))
 }
 
 pub(crate) async fn conversation(adapter: Adapter, script: &[Step]) -> Result<Conversation> {

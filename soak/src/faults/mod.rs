@@ -8,10 +8,8 @@
 
 mod adapter;
 mod client;
-mod clock;
 mod disk;
 mod faulty_store;
-mod kill;
 mod ledger;
 mod model;
 mod moment;
@@ -19,9 +17,8 @@ mod outage;
 mod pipes;
 mod points;
 mod server;
-mod stall;
+mod signals;
 mod suite;
-mod terminate;
 mod transport;
 
 use std::path::Path;
@@ -30,8 +27,9 @@ use std::time::{Duration, Instant};
 use mcp_aql::cli::clap::{self, ValueEnum};
 use mcp_aql_tests_databases::postgres;
 
-use self::adapter::{LEASE, LONG_LEASE};
+use self::adapter::{LEASE, LONG_LEASE, set_clock};
 use self::disk::Disk;
+use self::moment::Moment;
 use self::server::Place;
 use self::suite::Suite;
 use self::transport::Transport;
@@ -43,6 +41,9 @@ pub(crate) use self::adapter::{AdapterArguments, run as serve};
 /// The variable with the address of a PostgreSQL server. `scripts/postgres.sh` sets it.
 /// You only need a server for the second half of the run.
 const POSTGRES: &str = "MCP_AQL_TEST_POSTGRES";
+
+const HOUR: i64 = 60 * 60;
+const DAY: i64 = 24 * HOUR;
 
 /// The size of a run.
 #[derive(Debug, clap::Args)]
@@ -142,14 +143,38 @@ async fn run_rounds(
     for _ in 0..rounds {
         match (fault, disk) {
             (FaultKind::FullDisk, Some(disk)) => disk::run(suite, disk).await?,
-            (FaultKind::Stall, _) => stall::run(suite).await?,
+            (FaultKind::Stall, _) => signals::stall(suite).await?,
             (FaultKind::Outage, _) => outage::run(suite).await?,
-            (FaultKind::ClockJump, _) => clock::run(suite).await?,
-            (FaultKind::Terminate | FaultKind::TerminateStdio, _) => terminate::run(suite).await?,
-            _ => kill::run(suite).await?,
+            (FaultKind::ClockJump, _) => jump_clock(suite).await?,
+            (FaultKind::Terminate | FaultKind::TerminateStdio, _) => {
+                signals::terminate(suite).await?
+            }
+            _ => signals::kill(suite).await?,
         }
     }
     suite.finish().await
+}
+
+/// Moves the adapter's clock forward and back while calls of all kinds are running.
+async fn jump_clock(suite: &mut Suite) -> Result<(), Fault> {
+    for jump in [HOUR, -HOUR, DAY, -DAY] {
+        for moment in Moment::OF_OPERATIONS {
+            let server = suite.start().await?;
+            // Move the clock away, and back again.
+            for ahead in [suite.ahead + jump, suite.ahead] {
+                let all = suite.reach_all(&server, moment).await?;
+                set_clock(&suite.place.folder, ahead)?;
+                for pending in all {
+                    suite.settle(pending.answered().await?, &server).await?;
+                }
+                suite.works(&server).await?;
+                suite.finish_executions(&server, true).await?;
+            }
+            server.kill().await?;
+            suite.check_store();
+        }
+    }
+    Ok(())
 }
 
 fn show(report: &mut Report, suite: &Suite, start: Instant) {

@@ -4,18 +4,18 @@ mod collection;
 mod copies;
 mod engine;
 mod lines;
-mod orders;
 mod split;
 
 use std::collections::HashSet;
 
 use mcp_aql_aggregator::rank::{Candidate, RankOptions, Ranked, rank};
 
+use crate::random::Random;
+
 pub use collection::{Collection, Query};
 pub use copies::{Copies, copies};
 pub use engine::{Bag, Engine, Index, Words};
 pub use lines::{Goal, Line, Unit, copies_lines, merged_lines, orders_line};
-pub use orders::orders;
 pub use split::{RESULTS, Split};
 
 /// Number of hits that count for nDCG.
@@ -121,6 +121,35 @@ fn merge(collection: &Collection, query: &Query, lists: &[Vec<usize>]) -> Vec<Ve
     hits.iter()
         .map(|hit| std::iter::once(&hit.candidate).chain(&hit.also).filter_map(place).collect())
         .collect()
+}
+
+/// Ranks the results of ten servers in `orders` random orders of arrival. Returns the number of
+/// distinct answers. Ideally it is 1.
+pub fn orders(collection: &Collection, orders: usize) -> usize {
+    let mut words = Words::default();
+    let bags: Vec<Bag> = collection.documents.iter().map(|text| words.bag(text)).collect();
+    let splits = Split::all(&bags, 10);
+    let mut random = Random::new(0);
+    let mut answers = HashSet::new();
+    if let (Some(query), Some(split)) = (collection.queries.first(), splits.last()) {
+        let lists = split.ask(&words.bag(&query.text));
+        let mut arrived = candidates(collection, &lists).0;
+        for _ in 0..orders {
+            for at in (1..arrived.len()).rev() {
+                arrived.swap(at, random.below(at + 1));
+            }
+            let options = RankOptions::default().max_results(RETURNED);
+            let ranked = rank(&query.text, &arrived, &options);
+            let of = |place: &usize| arrived.get(*place).map(|it| (it.server, it.position));
+            let told = ranked.hits.iter().map(|hit| {
+                let mut also: Vec<_> = hit.also.iter().map(of).collect();
+                also.sort_unstable();
+                (of(&hit.candidate), hit.score.to_bits(), also)
+            });
+            answers.insert(told.collect::<Vec<_>>());
+        }
+    }
+    answers.len()
 }
 
 /// Takes the first result of each server, then the second of each and so on, without repeating documents.

@@ -1,6 +1,10 @@
-//! Measures the time that the aggregator adds to the slowest of ten warm servers. The baseline is a
-//! client that writes prepared lines to the same ten servers and waits for all responses.
+//! Measures the cost of a query: the time that the aggregator adds to the slowest of ten warm servers,
+//! and its peak memory.
+//!
+//! The baseline of the time is a client that writes prepared lines to the same ten servers and waits
+//! for all responses. The memory is measured from the request line to the reply line.
 
+use std::process::Command;
 use std::time::Instant;
 
 use mcp_aql_bench::Turns;
@@ -15,7 +19,10 @@ const SERVERS: usize = 10;
 /// Maximum of the 95th percentile of the added time, in nanoseconds.
 const MAX_ADDED_NANOS: f64 = 5e6;
 
-pub(super) fn run(setup: &Setup) -> Result<Outcome> {
+/// Maximum peak memory of a query, in bytes.
+const MAX_PEAK_BYTES: f64 = 4.0 * 1024.0 * 1024.0;
+
+pub(super) fn time(setup: &Setup) -> Result<Outcome> {
     let mut rows = warm(setup, "cost", "10 results of 1 KB each", |seed| {
         format!("--results 10 --fill 1000:{seed}")
     })?;
@@ -95,4 +102,25 @@ fn ask_all(servers: &mut [Program]) -> Result<f64> {
         return Err(format!("{bytes} bytes are too few").into());
     }
     Ok(elapsed.as_nanos() as f64)
+}
+
+/// Measures the peak in a separate process, because counting slows down every allocation.
+fn peak_bytes(setup: &Setup) -> Result<f64> {
+    let output = Command::new(&setup.query_memory).arg(&setup.server).output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
+    }
+    Ok(String::from_utf8(output.stdout)?.trim().parse()?)
+}
+
+pub(super) fn memory(setup: &Setup) -> Result<Outcome> {
+    let what = "memory of a query at most: 10 servers, 100 results of 1 KB each".to_owned();
+    let peaks = (0..setup.rounds.min(5)).map(|_| peak_bytes(setup)).collect::<Result<Vec<_>>>()?;
+    Ok(Outcome::Rows(vec![single_row(
+        "memory",
+        what,
+        Unit::Bytes,
+        peaks,
+        Target::Below(MAX_PEAK_BYTES),
+    )]))
 }

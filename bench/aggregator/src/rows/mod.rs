@@ -2,7 +2,6 @@
 
 mod cost;
 mod faults;
-mod memory;
 mod ranking;
 
 use std::time::Instant;
@@ -17,7 +16,7 @@ type Measurement = fn(&Setup) -> Result<Outcome>;
 
 /// All measurements except ranking. The name of each is a prefix of its rows' names.
 const ALL: &[(&str, Measurement)] =
-    &[("memory", memory::run), ("cost", cost::run), ("faults", faults::run)];
+    &[("memory", cost::memory), ("cost", cost::time), ("faults", faults::run)];
 
 /// Runs all measurements whose name contains `filter`.
 ///

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Large, Outcome, compared, same};
 use crate::loops::{PAGE, filtered};
 use crate::sales::{Sale, Status, page};
-use crate::{Result, Setup, sqlite};
+use crate::{Result, Setup, databases};
 
 type Answer = (u64, Vec<u64>);
 
@@ -29,7 +29,7 @@ fn theirs(connection: &Connection, condition: &str, values: &[&dyn ToSql]) -> Re
 }
 
 pub(super) fn run(setup: &Setup, large: &Large) -> Result<Outcome> {
-    let database = sqlite::filled(&large.sales)?;
+    let database = databases::sqlite(&large.sales)?;
     let mut rows = Vec::new();
     let mut both = |name: &str,
                     fields: &str,
@@ -68,7 +68,7 @@ pub(super) fn run(setup: &Setup, large: &Large) -> Result<Outcome> {
         &json!({ "filter": { "status": status, "cents": { "gte": cents } } }),
         &|| filtered(&large.sales, choice),
         &|| {
-            let status = sqlite::name(&status)?;
+            let status = databases::name(&status)?;
             theirs(&database, "status = ? AND cents >= ?", &[&status, &cents])
         },
     )?;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Large, Outcome, compared, same};
 use crate::loops::summed;
 use crate::sales::{Sale, Status, page};
-use crate::{Result, Setup, sqlite};
+use crate::{Result, Setup, databases};
 
 type Answer = BTreeMap<String, i64>;
 
@@ -37,9 +37,9 @@ fn theirs(connection: &Connection, group: &str, status: &str, cents: i64) -> Res
 }
 
 pub(super) fn run(setup: &Setup, large: &Large) -> Result<Outcome> {
-    let database = sqlite::filled(&large.sales)?;
+    let database = databases::sqlite(&large.sales)?;
     let (status, cents) = std::hint::black_box((Status::Delivered, 100_000));
-    let status_name = sqlite::name(&status)?;
+    let status_name = databases::name(&status)?;
     let passes = |sale: &Sale| sale.status == status && sale.cents >= cents;
     let mut rows = Vec::new();
     let mut both = |group: &str, groups: &str, by_hand: &dyn Fn() -> Answer| -> Result {

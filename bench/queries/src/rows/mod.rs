@@ -3,9 +3,8 @@
 mod fields;
 mod filter;
 mod group;
-mod memory;
+mod pages;
 mod pushdown;
-mod top;
 
 use std::time::Instant;
 
@@ -30,8 +29,8 @@ type Measurement = fn(&Setup, &Large) -> Result<Outcome>;
 const ALL: &[(&str, Measurement)] = &[
     ("filter", filter::run),
     ("group", group::run),
-    ("top", top::run),
-    ("memory", memory::run),
+    ("top", pages::top),
+    ("memory", pages::memory),
     ("fields", fields::run),
     ("push-down-sqlite", pushdown::sqlite),
     ("push-down-postgres", pushdown::postgres),

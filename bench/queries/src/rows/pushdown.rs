@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{Large, Outcome, compared, same};
 use crate::loops::PAGE;
 use crate::sales::{Sale, uncounted};
-use crate::{Result, Setup, postgres as postgres_sales, sqlite as sqlite_sales};
+use crate::{Result, Setup, databases};
 
 /// Number of pages per turn.
 const PAGES: usize = 50;
@@ -61,7 +61,7 @@ fn expected(sales: &[Sale], page: usize) -> Vec<u64> {
 }
 
 pub(super) fn sqlite(setup: &Setup, large: &Large) -> Result<Outcome> {
-    let database = sqlite_sales::filled(&large.sales)?;
+    let database = databases::sqlite(&large.sales)?;
     database.execute_batch("CREATE INDEX newest ON sales (sold_at DESC, sale_id); ANALYZE")?;
     let table =
         SqlTable::<Sale>::new(Dialect::Sqlite, "sales").stored_as("sold_at", Storage::UnixMillis);
@@ -75,7 +75,7 @@ pub(super) fn postgres(setup: &Setup, large: &Large) -> Result<Outcome> {
         return Ok(Outcome::Skipped("run it by scripts/postgres.sh"));
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let client = postgres_sales::filled(&runtime, &address, &large.sales)?;
+    let client = databases::postgres(&runtime, &address, &large.sales)?;
     let table = SqlTable::<Sale>::new(Dialect::Postgres, "sales");
     run(setup, large, ("push-down-postgres", "PostgreSQL"), |query| {
         let execute = |statement| postgres_glue::execute(&client, statement);

@@ -13,11 +13,10 @@ mod fill;
 mod filters;
 mod parse;
 mod placeholder_context;
+mod problem;
 mod schema;
 mod shell_word;
 mod template;
-#[cfg(test)]
-mod tests;
 mod vocabulary;
 
 use std::fmt;
@@ -27,6 +26,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 pub(crate) use adapter::AdapterDiscovery;
+pub(crate) use problem::{NoPlan, Problem};
 pub(crate) use template::ArgumentsTemplate;
 
 use crate::items::ItemLocation;
@@ -125,124 +125,6 @@ pub(crate) struct CallDescription {
     /// The separator between items.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) split: Option<String>,
-}
-
-/// The reason why a configured call cannot be made.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Problem {
-    /// The server has no such tool.
-    NoTool { tool: String, instead: Option<String> },
-    /// The tool declares that it changes something.
-    Writes { tool: String },
-    /// The tool's name sounds as if it changes something, and it is not annotated as read-only.
-    MayWrite { tool: String },
-    /// The argument for the query is ambiguous.
-    NoArguments { tool: String, takes: String },
-    /// The tool requires an argument missing in the configuration.
-    Lacks { tool: String, argument: String },
-    /// The tool does not know a configured argument.
-    Takes { tool: String, argument: String, instead: Option<String> },
-}
-
-impl Problem {
-    /// Describes the problem without any string from the server, for logs and other clients.
-    pub(crate) fn in_brief(&self) -> String {
-        match self {
-            // The tool's name comes from the configuration.
-            Self::NoTool { tool, .. } => format!("the server has no tool `{tool}`"),
-            Self::Writes { .. } | Self::MayWrite { .. } => self.to_string(),
-            Self::NoArguments { tool, .. } => {
-                format!("the argument for the query is ambiguous: write `arguments` for `{tool}`")
-            }
-            Self::Lacks { tool, .. } => {
-                format!("the tool `{tool}` requires more than `arguments` contains")
-            }
-            Self::Takes { tool, argument, .. } => {
-                format!("the tool `{tool}` does not accept `{argument}`")
-            }
-        }
-    }
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoTool { tool, instead: None } => {
-                write!(formatter, "the server has no tool `{tool}`")
-            }
-            Self::NoTool { tool, instead: Some(instead) } => {
-                write!(formatter, "the server has no tool `{tool}`: {instead}")
-            }
-            Self::Writes { tool } => write!(
-                formatter,
-                "the tool `{tool}` declares that it changes something: write \"mayWrite\": true beside it \
-                 if the call is safe"
-            ),
-            Self::MayWrite { tool } => write!(
-                formatter,
-                "the tool `{tool}` has the name of one that changes something and is not annotated as \
-                 read-only: write \"mayWrite\": true beside it if the call is safe"
-            ),
-            Self::NoArguments { tool, takes } => write!(
-                formatter,
-                "the argument for the query is ambiguous: write `arguments` for `{tool}`, which accepts {takes}"
-            ),
-            Self::Lacks { tool, argument } => {
-                write!(formatter, "the tool `{tool}` requires `{argument}`: add it to `arguments`")
-            }
-            Self::Takes { tool, argument, instead: None } => {
-                write!(formatter, "the tool `{tool}` does not accept `{argument}`")
-            }
-            Self::Takes { tool, argument, instead: Some(instead) } => write!(
-                formatter,
-                "the tool `{tool}` does not accept `{argument}`: did you mean `{instead}`?"
-            ),
-        }
-    }
-}
-
-/// The reason why no call can be made on a server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum NoPlan {
-    /// No call is configured, and discovery is off.
-    Off,
-    /// Discovery found no search tool that certainly changes nothing.
-    NoTool {
-        /// The most likely search tool, as a configured call.
-        likely_call: Option<Value>,
-        /// The names of tools with a string argument.
-        text_tools: Vec<String>,
-    },
-    /// None of the configured calls can be made.
-    Configured(Vec<Problem>),
-}
-
-impl fmt::Display for NoPlan {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Off => formatter.write_str(
-                "no call is configured, and discovery is off: write `aggregator.servers.NAME.calls`",
-            ),
-            Self::NoTool { likely_call: Some(call), .. } => write!(
-                formatter,
-                "discovery found no tool that is certainly a search tool; if this one is, write \"calls\": [{call}] for \
-                 this server into `aggregator.servers`",
-            ),
-            Self::NoTool { text_tools, .. } if text_tools.is_empty() => {
-                formatter.write_str("the server has no search tool")
-            }
-            Self::NoTool { text_tools, .. } => write!(
-                formatter,
-                "discovery found no tool that is certainly a search tool: name one in \
-                 `aggregator.servers.NAME.calls`; these accept a text: {}",
-                listed(text_tools.iter().map(String::as_str))
-            ),
-            Self::Configured(problems) => {
-                let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
-                formatter.write_str(&problems.join("; "))
-            }
-        }
-    }
 }
 
 impl Plan {
@@ -454,3 +336,6 @@ pub(crate) fn display_name(name: &str) -> String {
         .take(MAX_NAME_CHARS)
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

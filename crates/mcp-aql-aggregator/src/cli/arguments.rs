@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use mcp_aql_aggregator::plain::{MAX_RESULTS, MIN_RESULTS};
 
-use super::face::Face;
+use super::Face;
 use super::http::HttpArgs;
 
 /// One query over many MCP servers, one ranked answer

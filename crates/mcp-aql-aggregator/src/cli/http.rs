@@ -7,7 +7,7 @@ use mcp_aql::HttpOptions;
 use mcp_aql::transport::{ServeHttp as _, Shutdown};
 use mcp_aql_aggregator::{Aggregator, adapter, plain};
 
-use super::face::Face;
+use super::Face;
 use super::output;
 use super::signals::shutdown_signal;
 

@@ -2,7 +2,6 @@
 
 mod arguments;
 mod check;
-mod face;
 #[cfg(feature = "http")]
 mod http;
 #[cfg(not(feature = "http"))]
@@ -20,7 +19,7 @@ mod table;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::Parser as _;
+use clap::{Parser as _, ValueEnum};
 use mcp_aql_aggregator::{Aggregator, Config, Query, QueryError, ServerStatus};
 
 use arguments::{Arguments, Command, ConfigArgs};
@@ -28,6 +27,15 @@ use signals::shutdown_signal;
 
 /// Delay after which servers still starting are reported.
 const STARTING_REPORT_DELAY: Duration = Duration::from_secs(2);
+
+/// The interface that clients see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Face {
+    /// The tool mcp__proxy__aggregator__query
+    Plain,
+    /// An MCP-AQL adapter: search_servers, list_servers, get_server
+    McpAql,
+}
 
 /// The result of the command, reported as the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

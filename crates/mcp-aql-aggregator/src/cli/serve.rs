@@ -4,9 +4,8 @@
 use mcp_aql::transport::ServeStdio as _;
 use mcp_aql_aggregator::{Aggregator, adapter, plain};
 
-use super::CommandOutcome;
-use super::face::Face;
 use super::http::HttpArgs;
+use super::{CommandOutcome, Face};
 
 /// Serves the chosen interface on standard input and output, or over HTTP.
 pub(super) async fn serve(

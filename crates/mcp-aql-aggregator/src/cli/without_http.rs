@@ -3,7 +3,7 @@
 use clap::Args;
 use mcp_aql_aggregator::Aggregator;
 
-use super::face::Face;
+use super::Face;
 
 /// No options.
 #[derive(Debug, Args)]

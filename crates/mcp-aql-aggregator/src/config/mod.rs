@@ -7,8 +7,6 @@ mod read;
 mod reader;
 mod servers;
 mod settings;
-#[cfg(test)]
-mod tests;
 #[cfg(feature = "http")]
 mod url;
 #[cfg(not(feature = "http"))]
@@ -281,3 +279,6 @@ pub(crate) enum Lifecycle {
     /// With `server/discover`, for servers that only support 2026-07-28.
     Discover,
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,11 +4,8 @@
 mod answer_builder;
 mod check;
 mod fan_out;
-mod limits;
-mod selection;
+mod query;
 mod state;
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,9 +19,9 @@ use crate::config::{Config, How, ServerConfig, Settings};
 use crate::upstream::{Answers, Failure, Route, Upstream, VARIABLE};
 pub(crate) use answer_builder::{json_length, shorten};
 pub use check::{AnswerCheck, CallCheck, ServerCheck};
-pub use limits::{MAX_QUERY_CHARS, MAX_RESULTS, MIN_RESULTS};
-pub(crate) use limits::{check_query, check_results, out_of_bounds};
 use mcp_aql_rank::texts::clean;
+pub use query::{MAX_QUERY_CHARS, MAX_RESULTS, MIN_RESULTS, Query, QueryError};
+pub(crate) use query::{check_query, check_results, out_of_bounds};
 pub use state::{Percentiles, ServerCall, ServerMetrics, ServerState, ServerStatus};
 
 /// Minimum time left for a query after it waited for its turn. With less, healthy servers would
@@ -95,115 +92,6 @@ impl QueryServer for Upstream {
 
     fn upstream(&self) -> Option<&Upstream> {
         Some(self)
-    }
-}
-
-/// A query and the servers to send it to.
-///
-/// You rarely need to name servers: without names, the rules of the configuration choose them.
-///
-/// ```
-/// use mcp_aql_aggregator::Query;
-///
-/// let query = Query::new("how do I pin a version").max_results(10).server("docs");
-/// # let _ = query;
-/// ```
-#[derive(Debug, Clone)]
-pub struct Query {
-    pub(crate) query: String,
-    pub(crate) max_results: Option<usize>,
-    pub(crate) servers: Vec<String>,
-    /// The aggregators that the query passed through, if any.
-    pub(crate) route: Option<Result<Route, Failure>>,
-    /// If `true`, all results are returned regardless of their size, because the caller splits them
-    /// into pages.
-    pub(crate) whole: bool,
-}
-
-impl Query {
-    /// Creates a query for the servers that the configuration's rules choose.
-    pub fn new(query: impl Into<String>) -> Self {
-        Self {
-            query: query.into(),
-            max_results: None,
-            servers: Vec::new(),
-            route: None,
-            whole: false,
-        }
-    }
-
-    /// Limits the number of results to 10 to 100. The default is the configuration's.
-    #[must_use]
-    pub fn max_results(mut self, count: usize) -> Self {
-        self.max_results = Some(count);
-        self
-    }
-
-    /// Restricts the query to this server. Call it again to add more servers.
-    #[must_use]
-    pub fn server(mut self, name: impl Into<String>) -> Self {
-        let name = name.into();
-        if !self.servers.contains(&name) {
-            self.servers.push(name);
-        }
-        self
-    }
-}
-
-/// The error of a query.
-///
-/// You can show the message to the caller. It contains no message of a server, because that may
-/// contain a secret.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum QueryError {
-    /// A parameter of the query is invalid.
-    #[error("Invalid query parameters: {field}: {reason}")]
-    Invalid {
-        /// Name of the parameter in the contract.
-        field: &'static str,
-        /// The reason why the parameter is invalid.
-        reason: String,
-    },
-    /// No enabled server has this name.
-    #[error("Invalid query parameters: servers: {reason}")]
-    UnknownServer {
-        /// The name in the query.
-        name: String,
-        /// The reason, and the available names.
-        reason: String,
-    },
-    /// Every server failed.
-    #[error("Aggregation failed: all servers unavailable ({})", errors.join("; "))]
-    AllFailed {
-        /// The names of the servers queried.
-        attempted: Vec<String>,
-        /// `server: cause` for each server.
-        errors: Vec<String>,
-    },
-    /// No server can be queried: none is enabled, or none has a search tool.
-    #[error("Aggregation failed: no server can be queried ({})", errors.join("; "))]
-    NoServer {
-        /// `server: cause` for each server.
-        errors: Vec<String>,
-    },
-    /// The maximum number of concurrent queries is reached. You can retry later.
-    #[error("Aggregation failed: too many queries at once")]
-    Busy,
-    /// The query has passed through this aggregator before, or through too many aggregators.
-    #[error("Aggregation failed: loop of aggregators")]
-    Loop,
-    /// You have closed the aggregator.
-    #[error("Aggregation failed: closed")]
-    Closed,
-    /// An internal error of the aggregator.
-    #[error("Aggregation failed: internal error")]
-    Internal,
-}
-
-impl QueryError {
-    pub(crate) const fn invalid(field: &'static str, reason: String) -> Self {
-        Self::Invalid { field, reason }
     }
 }
 
@@ -350,3 +238,6 @@ fn describe(server: &ServerConfig) -> String {
     };
     format!("{}\n{how}", server.name)
 }
+
+#[cfg(test)]
+mod tests;

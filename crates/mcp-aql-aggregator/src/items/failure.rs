@@ -15,7 +15,7 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value};
 
 use super::json;
-use super::shape::{BODIES, MAX_DEPTH, is_block, is_failed_reply};
+use super::object::{BODIES, MAX_DEPTH, is_block, is_failed_reply};
 
 /// Maximum length of an error message in bytes.
 const MAX_MESSAGE_BYTES: usize = 1000;

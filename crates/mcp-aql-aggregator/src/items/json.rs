@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::shape::{BODIES, LONG, MAX_DEPTH, TITLES, is_block, is_failed_reply};
+use super::object::{BODIES, LONG, MAX_DEPTH, TITLES, is_block, is_failed_reply};
 use super::{blocks, python};
 
 /// Names of lists that contain items, regardless of other lists, the most certain first.

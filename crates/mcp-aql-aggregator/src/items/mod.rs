@@ -11,9 +11,6 @@ mod json;
 mod lines;
 mod object;
 mod python;
-mod shape;
-#[cfg(test)]
-mod tests;
 
 use std::borrow::Cow;
 
@@ -314,3 +311,6 @@ impl Splitter<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

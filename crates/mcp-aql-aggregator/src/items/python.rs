@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::shape::MAX_DEPTH;
+use super::object::MAX_DEPTH;
 
 /// Maximum nesting depth.
 const MAX_NESTING: usize = 4 * MAX_DEPTH;

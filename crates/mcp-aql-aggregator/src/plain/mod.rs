@@ -1,7 +1,5 @@
 //! The aggregator as an MCP server with one tool, `mcp__proxy__aggregator__query`.
 
-#[cfg(feature = "http")]
-mod http;
 mod input;
 mod query_tool;
 mod schema;
@@ -56,4 +54,37 @@ where
 {
     let tool = QueryTool::new(aggregator.clone());
     serve_tools(tool, read, write).await.map_err(io::Error::other)
+}
+
+/// Serves the query tool over streamable HTTP.
+#[cfg(feature = "http")]
+mod http {
+    use mcp_aql::HttpOptions;
+    use mcp_aql::transport::Shutdown;
+    use mcp_aql_server::serve_tools_listener;
+    use tokio::net::TcpListener;
+
+    use super::QueryTool;
+    use crate::engine::Aggregator;
+
+    /// Serves MCP clients over streamable HTTP at `/mcp` until `stop` completes. `stop` is a future or
+    /// a [`Shutdown`].
+    ///
+    /// Sessions are not used, because a query does not need one. `options` controls the checks of hosts
+    /// and origins. Slow clients are disconnected.
+    ///
+    /// # Errors
+    /// Returns an error if other machines could reach the address and `options` does not allow that.
+    pub async fn serve_listener<S>(
+        aggregator: &Aggregator,
+        listener: TcpListener,
+        options: HttpOptions,
+        stop: S,
+    ) -> mcp_aql::Result<()>
+    where
+        S: Into<Shutdown>,
+    {
+        let tool = QueryTool::new(aggregator.clone());
+        serve_tools_listener(tool, listener, options.sessions(false), stop).await
+    }
 }

@@ -12,8 +12,6 @@ mod http;
 #[path = "without_http.rs"]
 mod http;
 #[cfg(feature = "http")]
-mod http_filter;
-#[cfg(feature = "http")]
 mod http_replies;
 mod lifecycle;
 mod line_transport;
@@ -26,10 +24,6 @@ mod query_attempt;
 mod route;
 mod secrets;
 mod stats;
-// The tests inspect Unix processes.
-#[cfg(test)]
-#[cfg(unix)]
-mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -400,3 +394,8 @@ impl Status {
         Self { state, since: Utc::now() }
     }
 }
+
+// The tests inspect Unix processes.
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode_byte, utf8_percent_encode};
 use serde_json::Value;
 
-use super::names::{MIN_SECRET_BYTES, is_common_value};
+use super::{MIN_SECRET_BYTES, is_common_value};
 
 /// Minimum length of an encoded form in bytes. Shorter ones occur by chance.
 const MIN_ENCODED_BYTES: usize = 8;

@@ -9,7 +9,7 @@ use aho_corasick::{AhoCorasick, Match};
 use serde_json::Value;
 
 use super::forms::{Form, forms, written_forms};
-use super::names::{MIN_SECRET_BYTES, is_common_value};
+use super::{MIN_SECRET_BYTES, is_common_value};
 
 /// Replacement of a secret.
 const MASK: &str = "***";

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use percent_encoding::percent_decode_str;
 
-use super::names::{is_secret_name, looks_secret};
+use super::{is_secret_name, looks_secret};
 
 const QUOTES: [char; 2] = ['"', '\''];
 

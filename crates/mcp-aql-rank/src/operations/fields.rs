@@ -1,9 +1,9 @@
-//! Splits the fields of an operation into stems.
+//! Splits the fields of an operation, and other strings, into stems.
 
 use crate::text::{Stemmer, Word, WordKind, is_stop_word, scan_simply};
 
 use super::OperationDocument;
-use super::agents::verb_of_agent;
+use super::synonyms::{is_verb, related};
 
 /// Maximum length of a field in bytes. The rest is ignored.
 const MAX_TEXT_BYTES: usize = 16_384;
@@ -110,9 +110,70 @@ pub(super) fn each_stem(word: Word<'_>, stemmer: Stemmer, each: &mut dyn FnMut(S
     each(stemmer.stem(&plain));
 }
 
+/// Returns the stem of the verb behind a stem such as `reader` or `getter`.
+pub(super) fn verb_of_agent(stem: &str, stemmer: Stemmer) -> Option<String> {
+    let root = stem.strip_suffix("er").or_else(|| stem.strip_suffix("or"))?;
+    let doubled = root
+        .char_indices()
+        .next_back()
+        .filter(|(at, last)| root.get(..*at).is_some_and(|before| before.ends_with(*last)));
+    let single = doubled.and_then(|(at, _)| root.get(..at));
+    let candidates = [Some(root.to_owned()), Some(format!("{root}e")), single.map(str::to_owned)];
+    candidates.into_iter().flatten().map(|verb| stemmer.stem(&verb)).find(|verb| is_verb(verb))
+}
+
+/// The stems of a string.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Words {
+    /// The stems in the order of the string, without stop words.
+    pub stems: Vec<String>,
+}
+
+impl Words {
+    /// Returns the stems of everyday synonyms of these words, without duplicates.
+    pub fn synonyms(&self) -> Vec<String> {
+        let mut found: Vec<String> = Vec::new();
+        for other in self.stems.iter().flat_map(|stem| related(stem)) {
+            if !found.contains(&other.stem) {
+                found.push(other.stem.clone());
+            }
+        }
+        found
+    }
+}
+
+/// Returns the stems of a string, as an [`OperationIndex`](super::OperationIndex) reads them.
+///
+/// ```
+/// let words = mcp_aql_rank::operations::words("getUserNames of the folder");
+/// assert_eq!(words.stems, ["get", "user", "name", "folder"]);
+/// assert!(words.synonyms().contains(&"fetch".to_owned()));
+/// ```
+pub fn words(text: &str) -> Words {
+    Words { stems: stems(text, Stemmer::english()) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn agents_are_read_as_verbs() {
+        let stemmer = Stemmer::english();
+        for (stem, expected) in [
+            ("reader", Some("read")),
+            ("merger", Some("merg")),
+            ("getter", Some("get")),
+            ("splitter", Some("split")),
+            ("paper", None),
+            ("server", None),
+            ("er", None),
+            ("größer", None),
+        ] {
+            assert_eq!(verb_of_agent(stem, stemmer).as_deref(), expected, "{stem}");
+        }
+    }
 
     #[test]
     fn texts_are_split_into_stems() {

@@ -8,9 +8,8 @@ use super::OperationDocument;
 use super::fields::{FIELD_COUNT, FIELD_WEIGHTS, stems_of};
 use super::names::NameTerms;
 use super::neighbors::Neighbors;
-use super::posting::Posting;
 use super::synonyms::is_changing_verb;
-use super::vocabulary::{TermId, Vocabulary};
+use super::vocabulary::{Posting, TermId, Vocabulary};
 
 /// Maximum influence of the number of groups with a word on its rarity. The rest is the influence
 /// of the number of operations.

@@ -36,7 +36,6 @@
 //!   and the scores of operations of other groups with the same name.
 
 mod abbreviations;
-mod agents;
 mod clauses;
 mod document;
 mod fields;
@@ -46,18 +45,15 @@ mod literals;
 mod names;
 mod neighbors;
 mod nouns;
-mod posting;
 mod question;
 mod question_form;
 mod search;
-mod spelling;
 mod synonyms;
 #[cfg(test)]
 mod tests;
 mod vocabulary;
-mod words;
 
 pub use document::OperationDocument;
+pub use fields::{Words, words};
 pub use index::OperationIndex;
 pub use search::SearchHit;
-pub use words::{Words, words};

@@ -1,6 +1,6 @@
 //! Finds operations similar to each other.
 
-use super::posting::Posting;
+use super::vocabulary::Posting;
 
 /// Maximum number of neighbors of an operation.
 const MAX_NEIGHBORS: usize = 20;

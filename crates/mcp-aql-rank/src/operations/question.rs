@@ -10,9 +10,8 @@ use std::collections::HashMap;
 
 use crate::text::{Stemmer, Word, WordKind, is_asking_word, scan_simply};
 
-use super::agents::verb_of_agent;
 use super::clauses::{Clauses, begins_clause, ends_clause};
-use super::fields::{beginning, each_stem};
+use super::fields::{beginning, each_stem, verb_of_agent};
 use super::literals::{Format, Literal, literal};
 use super::question_form::{asks_for_information, implied_nouns};
 use super::synonyms::{is_producing_verb, related};

@@ -1,9 +1,7 @@
-//! The stems of all operations.
+//! The stems of all operations, and the words that stand for them.
 
 use std::collections::BTreeMap;
 use std::ops::Bound::{Included, Unbounded};
-
-use super::spelling::is_misspelling;
 
 /// The index of a stem.
 pub(super) type TermId = usize;
@@ -20,6 +18,9 @@ const MAX_CORRECTIONS: usize = 4;
 const MIN_HALF_BYTES: usize = 3;
 /// Maximum length in bytes for a word to be compared with parts of others.
 const MAX_COMPARED_BYTES: usize = 40;
+
+/// Frequency at which a word has half of its maximum score.
+const SATURATION: f64 = 2.0;
 
 /// The stems in alphabetical order, so that searches do not depend on the order of the operations.
 #[derive(Debug, Clone, Default)]
@@ -102,9 +103,56 @@ impl Vocabulary {
     }
 }
 
+/// An operation that contains a word.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Posting {
+    pub(super) operation: usize,
+    /// Number of occurrences, weighted by field and length.
+    pub(super) frequency: f64,
+}
+
+impl Posting {
+    /// Returns the frequency as a value from 0.0 to 1.0. Each further occurrence adds less.
+    pub(super) fn saturated(&self) -> f64 {
+        self.frequency / (self.frequency + SATURATION)
+    }
+}
+
+/// Returns `true` if two different words differ in one letter: it is missing or replaced, or two
+/// adjacent letters are exchanged.
+fn is_misspelling(one: &[u8], other: &[u8]) -> bool {
+    match (one, other) {
+        ([a, one @ ..], [b, other @ ..]) if a == b => is_misspelling(one, other),
+        ([a, b, one @ ..], [c, d, other @ ..]) if (a, b) == (d, c) && one == other => true,
+        ([_, rest_of_one @ ..], [_, rest_of_other @ ..]) => {
+            rest_of_one == rest_of_other || rest_of_one == other || one == rest_of_other
+        }
+        ([_], []) | ([], [_]) => true,
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_that_differ_in_one_letter_are_misspellings() {
+        for (one, other, expected) in [
+            ("broswer", "browser", true),
+            ("browsr", "browser", true),
+            ("browser", "browserr", true),
+            ("bxowser", "browser", true),
+            ("a", "", true),
+            ("browser", "browser", false),
+            ("rbwoser", "browser", false),
+            ("browse", "browsing", false),
+            ("", "", false),
+        ] {
+            assert_eq!(is_misspelling(one.as_bytes(), other.as_bytes()), expected, "{one} {other}");
+            assert_eq!(is_misspelling(other.as_bytes(), one.as_bytes()), expected, "{other} {one}");
+        }
+    }
 
     #[test]
     fn unknown_words_find_their_parts_and_wholes() {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::scripts::has_no_spaces;
+use super::segment::has_no_spaces;
 use super::stop::is_stop_word;
 
 /// Returns the distinct content words of a query, as written and in order. If it has none, returns

@@ -2,8 +2,7 @@
 //! and normalization.
 
 use super::scan::{Segmentation, Word, scan_with};
-use super::scripts::{has_no_spaces, is_optional_mark};
-use super::segment::scan_segments;
+use super::segment::{has_no_spaces, is_optional_mark, scan_segments};
 
 /// Calls `each` with every word of a string, in order.
 pub(crate) fn scan_simply(text: &str, each: &mut impl FnMut(Word<'_>)) {

@@ -25,8 +25,6 @@ mod document;
 mod query;
 mod score;
 mod sketch;
-#[cfg(test)]
-mod tests;
 mod threads;
 
 pub use crate::text::{clean, content_words};
@@ -164,3 +162,6 @@ pub fn rank(query: &str, candidates: &[Candidate<'_>], options: &RankOptions) ->
     let hits = choose::choose(&pool, groups, options);
     Ranked { hits, distinct }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,4 @@
-//! Stops the adapter (SIGTERM) at each moment of each kind of call.
-//!
-//! With enough time, it must finish the call and reject new ones. With too little time, it must log that the call was
-//! cut off.
+//! Sends signals to the adapter's process: kills, pauses and stops it.
 
 use rustix::process::Signal;
 
@@ -9,8 +6,8 @@ use super::client::Kind;
 use super::model::ProcessEnd;
 use super::moment::Moment;
 use super::server::{Log, Server};
-use super::suite::Suite;
-use super::transport::Transport;
+use super::suite::{Suite, final_status};
+use super::transport::{Client, Transport};
 use crate::Fault;
 
 /// The log line at the beginning of a stop.
@@ -23,7 +20,56 @@ const LONG_DRAIN: [&str; 2] = ["--drain-timeout", "600"];
 /// The drain timeout for processes whose calls take longer.
 const SHORT_DRAIN: [&str; 2] = ["--drain-timeout", "1"];
 
-pub(super) async fn run(suite: &mut Suite) -> Result<(), Fault> {
+/// Kills the adapter (SIGKILL) at each moment of each kind of call.
+pub(super) async fn kill(suite: &mut Suite) -> Result<(), Fault> {
+    for kind in Kind::over(suite.place.transport) {
+        for moment in Moment::with_random(kind, &mut suite.random) {
+            let server = suite.start().await?;
+            suite.settle_store(&server).await?;
+            let pending = suite.reach(&server, kind, moment).await?;
+            server.kill().await?;
+            suite.settle_ended(pending, ProcessEnd::Killed).await?;
+            suite.check_store();
+        }
+    }
+    Ok(())
+}
+
+/// Pauses the adapter's process (SIGSTOP) for longer than its leases. Meanwhile a second process takes over its
+/// execution. Then continues the first process.
+pub(super) async fn stall(suite: &mut Suite) -> Result<(), Fault> {
+    for moment in Moment::OF_OPERATIONS {
+        let stalled = suite.start().await?;
+        let other = suite.start().await?;
+        let all = suite.reach_all(&stalled, moment).await?;
+        let execution = all.iter().find_map(|pending| pending.execution());
+        let execution = execution.ok_or("no execution has begun")?.to_owned();
+        stalled.signal(Signal::STOP)?;
+        // The second process ends the execution once its lease expired.
+        let mut client = Client::open(&other.address).await?;
+        let status = final_status(&mut client, &execution).await?;
+        if status != "failed" {
+            return Err(format!("the execution of a stalled process is {status}").into());
+        }
+        stalled.signal(Signal::CONT)?;
+        for pending in all {
+            suite.settle(pending.answered().await?, &stalled).await?;
+        }
+        suite.works(&stalled).await?;
+        suite.finish_executions(&stalled, true).await?;
+        suite.finish_executions(&other, true).await?;
+        stalled.kill().await?;
+        other.kill().await?;
+        suite.check_store();
+    }
+    Ok(())
+}
+
+/// Stops the adapter (SIGTERM) at each moment of each kind of call.
+///
+/// With enough time, it must finish the call and reject new ones. With too little time, it must log that the call was
+/// cut off.
+pub(super) async fn terminate(suite: &mut Suite) -> Result<(), Fault> {
     for kind in Kind::over(suite.place.transport) {
         for moment in Moment::with_random(kind, &mut suite.random) {
             finished(suite, kind, moment).await?;
