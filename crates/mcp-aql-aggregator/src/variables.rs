@@ -30,12 +30,13 @@ impl Piece<'_> {
                 (Some(value), _) => Ok(value),
                 (None, Some(default)) => Ok(default.to_owned()),
                 (None, None) => Err(format!(
-                    "the variable `{name}` is not set: set it, or write `${{{name}:-default}}`"
+                    "the environment variable `{name}` is not set: set it, or write `${{{name}:-default}}`"
                 )),
             },
-            Self::Foreign { raw } => {
-                Err(format!("`{raw}` needs an editor: write `${{NAME}}` and set that variable"))
-            }
+            Self::Foreign { raw } => Err(format!(
+                "`{raw}` is only supported in editors: write `${{NAME}}` and set this \
+                    environment variable"
+            )),
         }
     }
 }
@@ -168,9 +169,9 @@ mod tests {
         assert_eq!(
             faults,
             [
-                "the variable `A` is not set: set it, or write `${A:-default}`",
-                "the variable `B` is not set: set it, or write `${B:-default}`",
-                "`${input:key}` needs an editor: write `${NAME}` and set that variable",
+                "the environment variable `A` is not set: set it, or write `${A:-default}`",
+                "the environment variable `B` is not set: set it, or write `${B:-default}`",
+                "`${input:key}` is only supported in editors: write `${NAME}` and set this environment variable",
             ]
         );
     }

@@ -34,30 +34,30 @@ impl PlaceholderContext {
             _ if self.is_sql => {
                 let filters = filters.iter().filter(|it| **it != Filter::Raw).copied();
                 let quoted: Vec<_> = filters.chain([Filter::SqlString]).collect();
-                format!("a query in SQL could end its quotes: write '{}'", place(source, &quoted))
+                format!("a query could close its quotes in SQL: write '{}'", place(source, &quoted))
             }
             Some(Filter::Raw) => return None,
             // A shell expands `$(…)` between double quotes, even if single quotes surround it
             // there.
             Some(Filter::ShellWord) if self.is_within || self.is_within_double => format!(
-                "`shellWord` adds quotes of its own, which end the quotes around it: write {} \
-                 without quotes around it",
+                "`shellWord` adds its own quotes, and these close the surrounding ones: write {} without \
+                 quotes around it",
                 place(source, filters)
             ),
             Some(Filter::ShellWord) if self.reread_by.is_some() => format!(
-                "{} reads a query at this place as code, whatever its quotes: pass it to a program \
-                 as an argument, as in `sh -c 'grep \"$1\" notes' sh {}`",
+                "{} reads a query in this position as code, even in quotes: pass the query as an argument, \
+                 for example `sh -c 'grep \"$1\" notes' sh {}`",
                 self.reread_by.as_deref().unwrap_or_default(),
                 place(source, filters)
             ),
             _ if self.is_within && self.role == ArgumentRole::Command => format!(
-                "a query could end these quotes: write {} without quotes around it, or '{}' if \
-                 any text will do",
+                "a query could close these quotes: write {} without quotes around it, or '{}' if any string \
+                 is safe here",
                 with(Filter::ShellWord),
                 with(Filter::Raw)
             ),
             _ if self.is_within => format!(
-                "a query could end these quotes: write '{}', or '{}' if this is not SQL",
+                "a query could close these quotes: write '{}', or '{}' if this is not SQL",
                 with(Filter::SqlString),
                 with(Filter::Raw)
             ),
@@ -68,7 +68,7 @@ impl PlaceholderContext {
                 let fits: Vec<_> =
                     role.filters().iter().map(|it| format!("`{}`", with(*it))).collect();
                 format!(
-                    "a query could change the meaning of {}: write {}, or `{}` if any text will do",
+                    "a query could change the meaning of {}: write {}, or `{}` if any string is safe here",
                     role.name(),
                     fits.join(" or "),
                     with(Filter::Raw),
@@ -140,7 +140,7 @@ impl ArgumentRole {
             Self::Command => "this command",
             Self::Url => "this URL",
             Self::Path => "this path",
-            Self::Text => "the text around it",
+            Self::Text => "the surrounding string",
         }
     }
 

@@ -34,7 +34,7 @@ impl Problem {
                 format!("the argument for the query is ambiguous: write `arguments` for `{tool}`")
             }
             Self::Lacks { tool, .. } => {
-                format!("the tool `{tool}` requires more than `arguments` contains")
+                format!("the tool `{tool}` requires an argument that `arguments` lacks")
             }
             Self::Takes { tool, argument, .. } => {
                 format!("the tool `{tool}` does not accept `{argument}`")
@@ -54,13 +54,13 @@ impl fmt::Display for Problem {
             }
             Self::Writes { tool } => write!(
                 formatter,
-                "the tool `{tool}` declares that it changes something: write \"mayWrite\": true beside it \
-                 if the call is safe"
+                "the tool `{tool}` declares that it changes something: if the call is safe, add \
+                 \"mayWrite\": true to it"
             ),
             Self::MayWrite { tool } => write!(
                 formatter,
-                "the tool `{tool}` has the name of one that changes something and is not annotated as \
-                 read-only: write \"mayWrite\": true beside it if the call is safe"
+                "the name of the tool `{tool}` suggests that it changes something, and the tool is not \
+                 annotated as read-only: if the call is safe, add \"mayWrite\": true to it"
             ),
             Self::NoArguments { tool, takes } => write!(
                 formatter,
@@ -104,16 +104,16 @@ impl fmt::Display for NoPlan {
             ),
             Self::NoTool { likely_call: Some(call), .. } => write!(
                 formatter,
-                "discovery found no tool that is certainly a search tool; if this one is, write \"calls\": [{call}] for \
-                 this server into `aggregator.servers`",
+                "discovery could not identify a search tool: if this is one, add \"calls\": [{call}] for \
+                 this server to `aggregator.servers`",
             ),
             Self::NoTool { text_tools, .. } if text_tools.is_empty() => {
                 formatter.write_str("the server has no search tool")
             }
             Self::NoTool { text_tools, .. } => write!(
                 formatter,
-                "discovery found no tool that is certainly a search tool: name one in \
-                 `aggregator.servers.NAME.calls`; these accept a text: {}",
+                "discovery could not identify a search tool: name one in `aggregator.servers.NAME.calls`; \
+                 these tools accept a string: {}",
                 listed(text_tools.iter().map(String::as_str))
             ),
             Self::Configured(problems) => {

@@ -153,7 +153,7 @@ fn possible_tools_are_suggested() {
         tool("get_time", json!({ "properties": {} })),
     ];
     let why = |tools: &[Tool]| Plan::of(tools, &[], Discovery::Annotated).unwrap_err().to_string();
-    assert!(why(&tools).ends_with("these accept a text: `git_log`"), "{}", why(&tools));
+    assert!(why(&tools).ends_with("these tools accept a string: `git_log`"), "{}", why(&tools));
     assert_eq!(why(&tools[1..]), "the server has no search tool");
 }
 
@@ -530,7 +530,7 @@ fn unsafe_templates_are_rejected() {
         ),
         (json!("{words}"), "[\"{words}\"]"),
         (json!("{limit|regex}"), "does not accept filters"),
-        (json!("${NONE}"), "the variable `NONE` is not set"),
+        (json!("${NONE}"), "the environment variable `NONE` is not set"),
     ] {
         let fault = fault(template.clone());
         assert!(fault.contains(message), "{template}: {fault}");
@@ -661,8 +661,8 @@ fn configured_calls_are_checked_against_the_tools() {
         ),
         (
             json!({ "tool": "search_b" }),
-            "the tool `search_b` declares that it changes something: write \"mayWrite\": true beside it if \
-             the call is safe",
+            "the tool `search_b` declares that it changes something: if the call is safe, add \
+             \"mayWrite\": true to it",
         ),
         (
             json!({ "tool": "grep" }),

@@ -8,7 +8,7 @@ use mcp_aql_aggregator::plain::{MAX_RESULTS, MIN_RESULTS};
 use super::Face;
 use super::http::HttpArgs;
 
-/// One query over many MCP servers, one ranked answer
+/// Query many MCP servers at once and get one ranked answer
 #[derive(Debug, Parser)]
 #[command(name = "mcp-aql-aggregator", version, after_help = EXIT_CODES)]
 pub(crate) struct Arguments {
@@ -23,7 +23,7 @@ Exit codes:
   3    the command line, the configuration or an address is invalid
   130  query and check: interrupted
 
-Logs go to standard error; MCP_AQL_LOG or RUST_LOG sets the level: info, or warn,mcp_aql_aggregator=debug.";
+Logs go to standard error; MCP_AQL_LOG or RUST_LOG sets the level, for example info or warn,mcp_aql_aggregator=debug.";
 
 const SERVE_EXAMPLES: &str = "\
 Examples:
@@ -80,7 +80,7 @@ pub(crate) enum Command {
 /// The location of the configuration.
 #[derive(Debug, Args)]
 pub(crate) struct ConfigArgs {
-    /// The servers: a client's own mcpServers, with an aggregator section beside it
+    /// Configuration file: the mcpServers of an MCP client, and optionally an aggregator section
     #[arg(long, value_name = "FILE")]
     pub(crate) config: PathBuf,
 }

@@ -75,7 +75,7 @@ fn call(lines: &mut WrappedText, call: &CallCheck) {
         if answer.is_mismatch {
             lines.add(
                 14,
-                "`items` does not match the answer: leave it out, or write where the results are",
+                "`items` does not match the answer: remove it, or write the path to the results",
             );
         }
         for item in answer.items.iter().take(MAX_SHOWN_ITEMS) {

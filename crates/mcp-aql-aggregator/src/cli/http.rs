@@ -14,7 +14,7 @@ use super::signals::shutdown_signal;
 /// Options for serving over HTTP.
 #[derive(Debug, Args)]
 pub(crate) struct HttpArgs {
-    /// Listen here, for example on 127.0.0.1:8787; the endpoint is /mcp
+    /// Serve over HTTP on this address, for example 127.0.0.1:8787; the endpoint is /mcp
     #[arg(long, value_name = "ADDRESS")]
     http: Option<SocketAddr>,
     /// Also accept requests to this host
@@ -26,7 +26,7 @@ pub(crate) struct HttpArgs {
     /// Allow an address that other machines can reach
     #[arg(long, requires = "http")]
     allow_remote: bool,
-    /// Let everybody who reaches the address query the servers
+    /// Accept queries without authentication from everyone who can reach the address
     #[arg(long, requires = "http")]
     insecure_anonymous: bool,
 }

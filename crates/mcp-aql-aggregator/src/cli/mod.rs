@@ -82,7 +82,7 @@ pub(crate) fn main() -> ExitCode {
 fn run(command: Command) -> Result<CommandOutcome, String> {
     output::log_to_stderr();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
+    let runtime = runtime.map_err(|error| format!("cannot start the async runtime: {error}"))?;
     let ended = runtime.block_on(work(command));
     // The thread that reads standard input only ends with the input, so the runtime cannot wait for
     // it.
@@ -152,7 +152,7 @@ async fn ask(aggregator: &Aggregator, query: Query, json: bool) -> Result<Comman
             for error in errors {
                 output::print_message(&format!("  {error}"));
             }
-            output::print_message("`check`, with the same configuration, shows the reasons");
+            output::print_message("run `check` with the same configuration to see the reasons");
             Ok(CommandOutcome::Failed)
         }
         Err(error) => Err(error.to_string()),

@@ -62,7 +62,7 @@ pub(crate) fn log_to_stderr() {
         let filter = value.parse::<Targets>().ok();
         if filter.is_none() {
             print_message(&format!(
-                "{name} is invalid: write a level, as in `info`, or levels by module, as in \
+                "{name} is invalid: write a level such as `info`, or levels for modules such as \
                  `warn,mcp_aql_aggregator=debug`"
             ));
         }

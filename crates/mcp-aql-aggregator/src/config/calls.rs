@@ -24,7 +24,7 @@ pub(super) fn calls(
 ) -> Vec<CallTemplate> {
     let nodes = reader.list(at, node).unwrap_or_default();
     if matches!(node, Node::List(nodes) if nodes.is_empty()) {
-        reader.faults.add(at, "it is empty: name at least one tool, or leave out `calls`");
+        reader.faults.add(at, "it is empty: name a tool, or remove `calls`");
     }
     if nodes.len() > MAX_CALLS {
         reader.faults.add(at, format!("there are more than {MAX_CALLS} calls"));

@@ -58,11 +58,11 @@ fn read_servers(
     let mut found = members.iter().filter(|(name, _)| KEYS.contains(&name.as_str()));
     let Some((key, node)) = found.next() else {
         let near = nearest(members.iter().map(|(name, _)| name.as_str()), "mcpServers");
-        let hint = near.map(|name| format!(" for {}", QuotedName(name))).unwrap_or_default();
+        let hint = near.map(|name| format!(" instead of {}", QuotedName(name))).unwrap_or_default();
         reader.faults.add(
             root,
             format!(
-                "there are no servers: write `mcpServers`{hint}, as in a client's configuration"
+                "there are no servers: write `mcpServers`{hint}, as in the configuration of an MCP client"
             ),
         );
         return Vec::new();
@@ -76,7 +76,7 @@ fn read_servers(
     let at = root.member(key);
     let Some(members) = reader.members(&at, node) else { return Vec::new() };
     if members.is_empty() {
-        reader.faults.add(&at, "it contains no server: name at least one");
+        reader.faults.add(&at, "it contains no servers: add one");
     }
     if members.len() > MAX_SERVERS {
         reader.faults.add(&at, format!("it has more than {MAX_SERVERS} servers"));

@@ -33,7 +33,7 @@ impl ConfigReader<'_> {
         let mut seen = HashSet::new();
         for (name, _) in members {
             if !seen.insert(name) {
-                self.faults.add(&at.member(name), "it is written twice: keep one of them");
+                self.faults.add(&at.member(name), "it occurs twice: keep one of them");
             }
         }
         Some(members)
@@ -102,7 +102,7 @@ impl ConfigReader<'_> {
     pub(super) fn unknown(&mut self, at: &ConfigPath<'_>, name: &str, known: &[&str]) {
         let message = match nearest(known.iter().copied(), name) {
             Some(near) => format!("unknown: did you mean `{near}`?"),
-            None => format!("unknown: the names are {}", listed(known.iter().copied())),
+            None => format!("unknown: the known names are {}", listed(known.iter().copied())),
         };
         self.faults.add(at, message);
     }

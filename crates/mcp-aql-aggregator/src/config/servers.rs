@@ -91,7 +91,7 @@ fn how(
     if node.get("envFile").is_some() && !reader.allows_unset {
         reader.faults.add(
             &at.member("envFile"),
-            "it is not read: copy its variables to `env`, or set them in the aggregator's environment",
+            "it is not supported: copy its variables to `env`, or set them in the aggregator's environment",
         );
     }
     match (command, url) {
@@ -103,7 +103,7 @@ fn how(
             if let Some((word, TransportKind::Http | TransportKind::Sse)) = told {
                 reader.faults.add(
                     &at.member(word),
-                    "it declares HTTP beside a `command`: write \"stdio\", or `url` instead of `command`",
+                    "it declares HTTP, but the server has a `command`: write \"stdio\", or replace it by `url`",
                 );
             }
             command_transport(reader, at, node, node_of)
@@ -112,12 +112,12 @@ fn how(
             match told {
                 Some((word, TransportKind::Command)) => reader.faults.add(
                     &at.member(word),
-                    format!("it declares stdio beside a `{name}`: write \"http\""),
+                    format!("it declares stdio, but the server has a `{name}`: write \"http\""),
                 ),
                 Some((word, TransportKind::Sse)) if !reader.allows_unset => reader.faults.add(
                     &at.member(word),
                     "the SSE transport of 2024 is not supported: write \"http\" if the server supports \
-                     streamable HTTP, mostly at the path /mcp, or run a bridge as a `command`",
+                     streamable HTTP (usually under the path /mcp), or run a bridge as a `command`",
                 ),
                 _ => {}
             }
@@ -127,10 +127,11 @@ fn how(
             let Node::Members(members) = node else { return None };
             let names = || members.iter().map(|(name, _)| name.as_str());
             let near = ["command", "url"].into_iter().find_map(|word| {
-                Some(format!(": did you mean `{word}` by {}?", QuotedName(nearest(names(), word)?)))
+                let name = QuotedName(nearest(names(), word)?);
+                Some(format!(": did you mean `{word}` instead of {name}?"))
             });
             let hint = near.unwrap_or_else(|| {
-                ": write `command` for a program, or `url` for a server on HTTP".to_owned()
+                ": write `command` for a program, or `url` for a server over HTTP".to_owned()
             });
             reader.faults.add(at, format!("it has neither `command` nor `url`{hint}"));
             None
@@ -245,7 +246,8 @@ fn http_transport(
             // The value is secret, so the message does not quote it.
             reader.faults.add(
                 &headers_at.member(name),
-                "it contains control characters, such as a line break, which a header cannot",
+                "it contains control characters such as line breaks: remove them, because a header must not \
+                 contain any",
             );
         }
     }

@@ -234,8 +234,8 @@ fn hosts(reader: &mut ConfigReader<'_>, at: &ConfigPath<'_>, node: &Node) {
         {
             reader.faults.add(
                 at,
-                "write a host alone, without a port, such as \"docs.internal\"; in a URL, a name with other \
-                 letters is written \"xn--…\"",
+                "write only a host, without a port, such as \"docs.internal\"; write a name with non-ASCII \
+                 letters in the form \"xn--…\"",
             );
         }
     }
@@ -294,7 +294,7 @@ fn rule(
         let at = at.member("servers");
         let nodes = reader.list(&at, node).unwrap_or_default();
         if matches!(node, Node::List(nodes) if nodes.is_empty()) {
-            reader.faults.add(&at, "it is empty: name at least one server, or leave out the rule");
+            reader.faults.add(&at, "it is empty: name a server, or remove the rule");
         }
         let places = nodes.iter().enumerate();
         places

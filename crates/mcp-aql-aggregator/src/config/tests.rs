@@ -172,13 +172,13 @@ fn all_faults_are_reported_together() {
         faults(&value),
         [
             "mcpServers.five: this is a number: write an object, { … }",
-            "mcpServers.four.command: the variable `NOWHERE` is not set: set it, or write \
+            "mcpServers.four.command: the environment variable `NOWHERE` is not set: set it, or write \
              `${NOWHERE:-default}`",
-            "mcpServers.four.args[0]: the variable `NEITHER` is not set: set it, or write \
+            "mcpServers.four.args[0]: the environment variable `NEITHER` is not set: set it, or write \
              `${NEITHER:-default}`",
-            "mcpServers.one: it has neither `command` nor `url`: did you mean `command` by \"comand\"?",
+            "mcpServers.one: it has neither `command` nor `url`: did you mean `command` instead of \"comand\"?",
             "mcpServers.three.type: the SSE transport of 2024 is not supported: write \"http\" if the \
-             server supports streamable HTTP, mostly at the path /mcp, or run a bridge as a `command`",
+             server supports streamable HTTP (usually under the path /mcp), or run a bridge as a `command`",
             "mcpServers.two: it has `command` and `url`: keep one of them",
             "aggregator.discover: unknown: did you mean `discovery`?",
             "aggregator.maxResults: write an integer from 10 to 100",
@@ -200,9 +200,9 @@ fn each_fault_says_what_to_write() {
     for (value, path, message) in [
         (json!([]), "", "write an object"),
         (json!({}), "", "write `mcpServers`"),
-        (json!({ "mcpServer": {} }), "", "`mcpServers` for \"mcpServer\""),
+        (json!({ "mcpServer": {} }), "", "`mcpServers` instead of \"mcpServer\""),
         (json!({ "mcpServers": {}, "servers": {} }), "servers", "keep one of them"),
-        (servers(json!({})), "mcpServers", "name at least one"),
+        (servers(json!({})), "mcpServers", "add one"),
         (
             servers(json!({ " a": { "command": "x" } })),
             "mcpServers[\" a\"]",
@@ -294,7 +294,7 @@ fn each_fault_says_what_to_write() {
         (
             setting("allowHttpHosts", json!(["http://x/"])),
             "aggregator.allowHttpHosts[0]",
-            "a host alone",
+            "only a host",
         ),
         (
             setting("allowHttpHosts", json!(["docs.internal:8080"])),
@@ -310,7 +310,7 @@ fn each_fault_says_what_to_write() {
         (
             setting("rules", json!([{ "match": "a", "servers": [] }])),
             "aggregator.rules[0].servers",
-            "name at least one",
+            "name a server",
         ),
         (
             setting("rules", json!([{ "mach": "a", "servers": ["docs"] }])),
@@ -335,7 +335,7 @@ fn each_fault_says_what_to_write() {
         (
             setting("servers", json!({ "docs": { "calls": [] } })),
             "aggregator.servers.docs.calls",
-            "name at least one",
+            "name a tool",
         ),
         (call(json!({})), "aggregator.servers.memory.calls[0]", "`tool` is missing"),
         (call(json!({ "tool": "" })), "aggregator.servers.memory.calls[0].tool", "write the name"),
@@ -385,8 +385,8 @@ fn duplicate_members_are_reported() {
     assert_eq!(
         found,
         [
-            "mcpServers.a: it is written twice: keep one of them",
-            "mcpServers.a.command: it is written twice: keep one of them",
+            "mcpServers.a: it occurs twice: keep one of them",
+            "mcpServers.a.command: it occurs twice: keep one of them",
         ]
     );
 }

@@ -102,10 +102,10 @@ pub enum QueryError {
     #[error("Aggregation failed: too many queries at once")]
     Busy,
     /// The query has passed through this aggregator before, or through too many aggregators.
-    #[error("Aggregation failed: loop of aggregators")]
+    #[error("Aggregation failed: aggregators query each other in a loop")]
     Loop,
     /// You have closed the aggregator.
-    #[error("Aggregation failed: closed")]
+    #[error("Aggregation failed: the aggregator is closed")]
     Closed,
     /// An internal error of the aggregator.
     #[error("Aggregation failed: internal error")]

@@ -50,7 +50,7 @@ pub(super) fn read(arguments: &Map<String, Value>) -> Result<(Query, Vec<String>
         }
         for name in names {
             let Value::String(name) = name else {
-                let reason = format!("Must be a list of strings, got {} in it", kind(name));
+                let reason = format!("Must be a list of strings, got a list with {}", kind(name));
                 return Err(QueryError::invalid("servers", reason));
             };
             asked = asked.server(name);
@@ -193,7 +193,7 @@ mod tests {
             (
                 json!({ "query": "a", "servers": ["docs", null] }),
                 "servers",
-                "Must be a list of strings, got null in it",
+                "Must be a list of strings, got a list with null",
             ),
         ] {
             let shows = arguments.to_string().chars().take(60).collect::<String>();

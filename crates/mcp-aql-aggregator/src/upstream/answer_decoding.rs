@@ -132,7 +132,7 @@ impl MessageFilter {
         match (text, &told.structured_content) {
             (Some(text), _) => self.note(asked, &text.text),
             (None, Some(value)) => self.note(asked, &value.to_string()),
-            (None, None) => self.note(asked, "the tool reported an error without a text"),
+            (None, None) => self.note(asked, "the tool reported an error without a message"),
         }
     }
 

@@ -297,10 +297,14 @@ impl HttpSession {
         // Another server must not receive the headers.
         let is_fit = |to: &Url| to.origin() == from.origin() && keeps.contains(&reply.status());
         let Some(to) = to.clone().filter(is_fit) else {
-            let host = to.as_ref().and_then(Url::host_str).unwrap_or("nowhere");
+            let host = to.as_ref().and_then(Url::host_str).unwrap_or("an unknown host");
             let status = reply.status();
-            self.filter
-                .note_of(None, &format!("HTTP status {status} to {host}: write the target URL"));
+            self.filter.note_of(
+                None,
+                &format!(
+                    "HTTP status {status} to {host}: write the target URL in the configuration"
+                ),
+            );
             return Err(Failure::Redirected);
         };
         self.state().url = to.clone();

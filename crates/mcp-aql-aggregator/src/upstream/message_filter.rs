@@ -30,7 +30,8 @@ pub(super) const MAX_START_BYTES: usize = 4 << 20;
 /// output.
 pub(super) const MAX_NON_PROTOCOL_LINES: usize = 200;
 /// The note about such lines for the operator.
-pub(super) const NOT_MCP: &str = "what it writes to standard output is not MCP";
+pub(super) const NOT_MCP: &str =
+    "the server wrote lines to standard output that are not MCP messages";
 /// Maximum length in bytes for the id of a server's request. Requests with longer ids are not
 /// answered.
 pub(super) const MAX_ID_BYTES: usize = 100;

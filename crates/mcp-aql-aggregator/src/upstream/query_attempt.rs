@@ -77,7 +77,8 @@ impl<'s> QueryAttempt<'s> {
             Liveness::Alive => pass.succeeded(),
             Liveness::Failing => {
                 if pass.failed() {
-                    let why = failure.map_or_else(|| "given up".to_owned(), |it| it.to_string());
+                    let why = failure
+                        .map_or_else(|| "the caller gave up".to_owned(), |it| it.to_string());
                     let server = &self.shared.config.name;
                     tracing::warn!(parent: &self.shared.span, server, failure = why, "circuit open");
                     self.shared.doubted.notify_one();

@@ -674,7 +674,7 @@ async fn causes_are_reported_to_the_operator() {
     )
     .await;
     causes(command("--call tool-error:s3cret"), |_| {}, "search_docs: s3cret").await;
-    causes(command("--call garbage"), |_| {}, "standard output is not MCP").await;
+    causes(command("--call garbage"), |_| {}, "not MCP messages").await;
     causes(command("--call huge:3000000"), |_| {}, "the answer has more than 524288 bytes").await;
 }
 

@@ -80,7 +80,7 @@ impl Client {
     ) -> Result<Reply, HttpError> {
         let unsent = |why| HttpError::with_message(HttpErrorKind::Connect, why);
         if url.origin() != self.server {
-            return Err(unsent("the URL belongs to another server than the client's".to_owned()));
+            return Err(unsent("the URL belongs to another server than the client".to_owned()));
         }
         let mut request = Request::new(Full::from(body));
         *request.method_mut() = method;

@@ -16,11 +16,11 @@ pub enum ClientError {
     #[error("cannot be used: {0}")]
     Uri(String),
     /// TLS is not built in.
-    #[error("requires TLS, which is not built in: enable the cargo feature `tls`")]
+    #[error("requires TLS, but this program was built without it: enable the cargo feature `tls`")]
     NoTls,
     /// The proxy named in the environment has an unsupported scheme.
     #[error(
-        "requires the proxy that the environment names, but only proxies with http:// are supported"
+        "requires the proxy named in the environment, but only proxies with http:// are supported"
     )]
     Proxy,
     /// No certificate is trusted. Contains the system's reason if it states one.

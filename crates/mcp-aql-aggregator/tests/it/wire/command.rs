@@ -105,7 +105,7 @@ async fn check_shows_calls_and_parsed_answers() {
         "\n    call      {\"limit\":30,\"query\":\"a version\"}\n    answer    ",
         "5 items",
         "time: no query tool",
-        "discovery found no tool that is certainly a search tool: name one in `aggregator.servers.NAME.calls`",
+        "discovery could not identify a search tool: name one in `aggregator.servers.NAME.calls`",
         "off: disabled",
     ] {
         assert!(out.contains(told), "{told} is not in\n{out}");
