@@ -25,7 +25,7 @@ pub(crate) fn svg(rows: &[Row]) -> String {
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
          font-family=\"system-ui, sans-serif\" font-size=\"13\">\n\
-         <title>mcp-aql beside its peers, as ratios</title>\n\
+         <title>mcp-aql compared with its peers, as ratios</title>\n\
          <rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#ffffff\"/>\n"
     );
     for ratio in [0.01, 0.1, 1.0, 10.0] {

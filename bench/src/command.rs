@@ -72,7 +72,7 @@ impl Command {
             }
         }
         if read.rounds == Some(0) {
-            return Err("one round at least".into());
+            return Err("the number of rounds must be 1 or more".into());
         }
         Ok(read)
     }

@@ -171,7 +171,7 @@ pub fn nanos_each_async<T, F: Future>(
 fn per_item(elapsed: Duration, count: usize, wrong: usize) -> Result<f64> {
     match wrong {
         0 => Ok(elapsed.as_nanos() as f64 / count as f64),
-        _ => Err(format!("{wrong} of {count} calls came out wrong").into()),
+        _ => Err(format!("{wrong} of {count} calls returned a wrong reply").into()),
     }
 }
 

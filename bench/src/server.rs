@@ -135,7 +135,7 @@ impl Server {
         self.input.write_all(request.as_bytes())?;
         self.line.clear();
         if self.output.read_line(&mut self.line)? == 0 {
-            return Err("the server is gone".into());
+            return Err("the server has exited".into());
         }
         Ok(&self.line)
     }
@@ -158,7 +158,7 @@ impl Server {
         loop {
             let come = self.output.fill_buf()?;
             if come.is_empty() {
-                return Err("the server is gone".into());
+                return Err("the server has exited".into());
             }
             let end = come.iter().rposition(|byte| *byte == b'\n').map(|last| last + 1);
             let taken = end.unwrap_or(come.len());

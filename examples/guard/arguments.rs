@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     /// Serve the operator console on this port of 127.0.0.1; 0 selects a free port
     #[arg(long, global = true, value_name = "PORT", default_value_t = 0)]
     pub(crate) port: u16,
-    /// Keep operators signed in when the guard is started again; needs --port
+    /// Keep operators signed in after a restart of the guard; requires --port
     #[arg(long, global = true)]
     pub(crate) stay_signed_in: bool,
     /// Also show requests, with their codes, on the guard's controlling terminal
@@ -71,8 +71,8 @@ impl Arguments {
         ] {
             let Some(path) = path.filter(|path| path.is_relative()) else { continue };
             let problem = format!(
-                "{flag} {}: the path is relative to the folder that the client chooses, where agents write. Write an \
-                 absolute path; `config claude` prints it",
+                "{flag} {}: the path is relative to the working directory of the client, and agents can \
+                 write there. Write an absolute path; `config claude` prints it",
                 path.display()
             );
             Self::command().error(ErrorKind::ValueValidation, problem).exit();
@@ -119,7 +119,7 @@ pub(crate) fn make_folder(folder: &Path) -> mcp_aql::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder).map_err(|error| {
-        let told = format!("'{}' cannot be made: {error}", folder.display());
+        let told = format!("cannot create '{}': {error}", folder.display());
         io::Error::new(error.kind(), told)
     })?;
     Ok(())

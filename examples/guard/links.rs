@@ -14,12 +14,12 @@ pub(crate) fn print(state: &Path, name: Option<&str>) -> mcp_aql::Result<()> {
     }?;
     if links.is_empty() {
         return Err(mcp_aql::Error::other(format!(
-            "no guard runs with '{}': a client that has it starts it",
+            "no running guard uses '{}': start a client that is configured with the guard",
             state.display()
         )));
     }
     let mut output = std::io::stdout().lock();
-    writeln!(output, "For one use within two minutes:")?;
+    writeln!(output, "Each link works once, within two minutes:")?;
     for link in links {
         let since = link.started_at.format("%Y-%m-%d %H:%M:%S UTC");
         writeln!(output, "  {}   (process {}, since {since})", link.url, link.process)?;

@@ -40,7 +40,7 @@ pub(crate) enum LendingError {
         loan_id: u64,
     },
     /// The member already has a copy of this book.
-    #[error("member '{member_id}' has this book already, with loan '{loan_id}'")]
+    #[error("member '{member_id}' has already borrowed this book with loan '{loan_id}'")]
     #[operation_error(
         code = "CONFLICT_ALREADY_EXISTS",
         details(resource_type = "loan", resource_id = loan_id)
@@ -52,21 +52,21 @@ pub(crate) enum LendingError {
         loan_id: u64,
     },
     /// All copies are lent.
-    #[error("All '{copies}' copies of the book are lent; try again when one is back")]
+    #[error("All '{copies}' copies of the book are lent; try again after one was returned")]
     #[operation_error(code = "PERMISSION_DENIED", details(copies = copies))]
     AllLent {
         /// The number of copies.
         copies: u32,
     },
     /// The member has reached the maximum number of loans.
-    #[error("A member may have '{limit}' books; return one first")]
+    #[error("A member may borrow up to '{limit}' books; return one first")]
     #[operation_error(code = "PERMISSION_DENIED", details(limit = limit))]
     TooMany {
         /// The maximum number of loans of a member.
         limit: usize,
     },
     /// A lent book cannot be deleted.
-    #[error("'{lent}' copies of the book are lent; it can be deleted when they are back")]
+    #[error("'{lent}' copies of the book are lent; delete it after they were returned")]
     #[operation_error(code = "PERMISSION_DENIED", details(lent = lent))]
     StillLent {
         /// The number of lent copies.

@@ -28,14 +28,14 @@ use stock::Stock;
 /// three categories, so the annotations of its tool are those of the riskiest one.
 fn profile() -> EndpointProfile {
     EndpointProfile::custom("library")
-        .family("discover", "Find out what the library has.", [])
-        .family("query", "Look up what you know the number of.", [Category::Read])
+        .family("discover", "Find books and subjects of the library.", [])
+        .family("query", "Get books, members and loans by their numbers.", [Category::Read])
         .family(
             "manage",
             "Change the catalogue.",
             [Category::Create, Category::Update, Category::Delete],
         )
-        .family("operate", "Work behind the counter: members, loans, stock.", [Category::Execute])
+        .family("operate", "Manage members, loans and the stock.", [Category::Execute])
         .introspect_in("discover")
 }
 

@@ -31,7 +31,7 @@ impl Library {
         category = "READ",
         endpoint = "discover",
         example("one word, in any case", { "word": "whale" }),
-        example("a whole subject", { "subject": "science", "first": 50 }),
+        example("all books on a subject", { "subject": "science", "first": 50 }),
     )]
     fn find_books(
         &self,
@@ -103,9 +103,9 @@ impl Library {
     /// Change fields of a book. Fields that `input` omits stay unchanged, `null` removes a value.
     #[operation(
         category = "UPDATE",
-        example("one field of the place; floor and hint stay",
+        example("change only one field of the place",
             { "book_id": 1, "input": { "place": { "shelf": "F4" } } }),
-        example("only as I have read it", { "book_id": 1, "input": { "copies": 3 }, "if_match": 1 }),
+        example("only if the version has not changed", { "book_id": 1, "input": { "copies": 3 }, "if_match": 1 }),
     )]
     fn update_book(
         &self,
@@ -128,7 +128,7 @@ impl Library {
         category = "DELETE",
         danger(
             level = "destructive",
-            reasons = ["The book leaves the catalogue"],
+            reasons = ["The book is removed from the catalogue"],
             confirmation_message = "Delete book {book_id}?",
         ),
         example = { "book_id": 1 },
@@ -157,8 +157,8 @@ impl Library {
     /// Lend a copy of a book to a member.
     #[operation(
         category = "EXECUTE",
-        rationale = "a copy changes hands, outside of the catalogue; libraries say `lend` for \
-                     what would else be `execute_loan`",
+        rationale = "hands over a copy, which the catalogue does not record; libraries say `lend` instead \
+            of `execute_loan`",
         example = { "book_id": 1, "member_id": 1 },
     )]
     fn lend_book(
@@ -195,7 +195,7 @@ impl Library {
     #[operation(
         category = "EXECUTE",
         // The verb `check` suggests READ. Without a rationale for another category, this does not compile.
-        rationale = "a stocktaking runs for a while, can be stopped, and dates the books",
+        rationale = "a stocktaking takes a while, can be cancelled, and sets the date of each book",
         example = { "pace_ms": 20 },
     )]
     async fn check_stock(

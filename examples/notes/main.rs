@@ -22,7 +22,7 @@ struct Note {
     #[resource(search, filter, sort)] // queries may search, filter and sort by it
     #[param(min_length = 1, max_length = 80)] // callers must send 1 to 80 characters
     title: String,
-    /// The text, if there is more than a title.
+    /// Content of the note, in addition to the title.
     #[resource(search)]
     text: Option<String>, // callers remove an optional value with `null`
     /// Colour of the paper.

@@ -7,7 +7,7 @@ use mcp_aql::query::SelectedFields;
 
 use super::model::{Order, Orders, Status};
 
-/// Create an order, which is paid.
+/// Create a paid order.
 #[operation(category = "CREATE", example = { "address": "1 High Street", "total": 1999 })]
 fn create_order(
     State(orders): State<Orders>,
@@ -76,13 +76,13 @@ fn ship_order(
     })
 }
 
-/// Cancel an order that is not sent yet, and pay the price back.
+/// Cancel an order that was not sent yet, and refund its price.
 #[operation(category = "EXECUTE", example = { "order_id": 1, "reason": "Ordered twice" })]
 fn cancel_order(
     State(orders): State<Orders>,
     /// Number of the order.
     order_id: u64,
-    /// Reason, which the customer reads.
+    /// Reason, shown to the customer.
     #[param(min_length = 1, max_length = 200)]
     reason: String,
 ) -> Result<Order, OperationError> {
@@ -96,7 +96,7 @@ fn cancel_order(
     })
 }
 
-/// Pay a part of an order's price back.
+/// Refund a part of an order's price.
 #[operation(category = "EXECUTE", example = { "order_id": 1, "amount": 500 })]
 fn refund_payment(
     State(orders): State<Orders>,

@@ -17,7 +17,7 @@ pub(crate) struct Order {
     #[param(min_length = 1, max_length = 200)]
     #[resource(search)]
     pub(crate) address: String,
-    /// Whether the order is still to be sent. Commands change it.
+    /// State of the order. Commands change it.
     #[resource(read_only, filter)]
     pub(crate) status: Status,
     /// Price in cents.
@@ -75,7 +75,7 @@ impl Order {
     pub(crate) fn refund(&mut self, amount: u32) -> Result<(), OperationError> {
         let rest = self.total.saturating_sub(self.refunded);
         if amount > rest {
-            let expected = format!("must be {rest} or less, the amount which is not refunded yet");
+            let expected = format!("must be {rest} or less: the amount not refunded yet");
             return Err(OperationError::invalid_value("amount", expected));
         }
         self.refunded = self.refunded.saturating_add(amount);

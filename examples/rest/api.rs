@@ -56,7 +56,7 @@ pub(crate) enum ApiError {
         request: String,
     },
     /// The body does not have the documented structure.
-    #[error("{request}: the answer is not what was expected")]
+    #[error("{request}: the answer cannot be decoded")]
     Unreadable {
         /// Method and path.
         request: String,
@@ -87,9 +87,9 @@ pub(crate) fn base_url(text: &str) -> Result<Url, String> {
     let url: Url = text.parse().map_err(|error| format!("no URL: {error}"))?;
     match url.scheme() {
         "http" if url.query().is_none() && url.fragment().is_none() => Ok(url),
-        "http" => Err("a query or a fragment cannot be kept: leave it out".to_owned()),
+        "http" => Err("the URL must not contain a query or a fragment: remove it".to_owned()),
         "https" => Err("this example is built without TLS: write an `http` URL".to_owned()),
-        other => Err(format!("cannot speak `{other}`: write an `http` URL")),
+        other => Err(format!("the scheme `{other}` is not supported: write an `http` URL")),
     }
 }
 

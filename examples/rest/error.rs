@@ -62,8 +62,8 @@ impl ApiError {
             Self::TimedOut { patience, .. } => OperationError::new(
                 ErrorCode::InternalError,
                 format!(
-                    "The parcel service did not answer within '{}' seconds. A change may have been \
-                     made or not: read before you try again",
+                    "The parcel service did not answer within '{}' seconds. A change may have been made: \
+                     check the parcel before you try again",
                     patience.as_secs()
                 ),
             ),
@@ -115,13 +115,13 @@ impl Refusal {
         match named {
             Some(("weight_g", "max")) => OperationError::invalid_value(
                 &format!("{prefix}weight_g"),
-                "must be '30000' grams or less, which is all the carrier takes",
+                "must be '30000' grams or less, the maximum of the carrier",
             ),
             Some(("recipient.phone", "missing")) => OperationError::new(
                 ErrorCode::ValidationMissingParam,
                 format!(
-                    "Missing required parameter '{prefix}recipient.phone'. Expected: string (Whom \
-                     to call; needed for parcels over 20 kg)"
+                    "Missing required parameter '{prefix}recipient.phone'. Expected: string (Phone number; \
+                     required for parcels over 20 kg)"
                 ),
             )
             .with_detail("param_name", format!("{prefix}recipient.phone")),

@@ -32,7 +32,7 @@ use reqwest::Url;
 #[derive(Debug, Parser)]
 #[command(name = "rest", version)]
 struct Arguments {
-    /// Use the service at this URL; without it, one is started in this process
+    /// URL of the service [default: a service in this process]
     #[arg(long, value_name = "URL", global = true, value_parser = api::base_url)]
     upstream: Option<Url>,
     /// Seconds that the service may take to answer

@@ -78,9 +78,9 @@ impl Parcels {
     /// Change fields of a waiting parcel. Fields that `input` omits stay unchanged, `null` removes a value.
     #[operation(
         category = "UPDATE",
-        example("the street alone; name and city stay",
+        example("change only the street",
             { "parcel_id": "p-4", "input": { "recipient": { "street": "Main Street 2" } } }),
-        example("only as I have read it",
+        example("only if the parcel is unchanged",
             { "parcel_id": "p-4", "input": { "note": null }, "if_match": "1" }),
     )]
     async fn update_parcel(
@@ -94,7 +94,7 @@ impl Parcels {
         let if_match = if_match.expected().map(String::as_str);
         // The value becomes part of a header. Reject it here if it could not be sent.
         if if_match.is_some_and(|version| !api::is_etag(version)) {
-            let expectation = "must be the '_etag' of a parcel, as a reply holds it";
+            let expectation = "must be the '_etag' of a parcel from a reply";
             return Err(OperationError::invalid_value("if_match", expectation));
         }
         // An `Update` already has the form of a merge patch. The service merges it.
@@ -111,7 +111,7 @@ impl Parcels {
         category = "DELETE",
         danger(
             level = "destructive",
-            reasons = ["The parcel goes back to whoever handed it in"],
+            reasons = ["The parcel is returned to its sender"],
             confirmation_message = "Withdraw parcel '{parcel_id}'?",
         ),
         example = { "parcel_id": "p-4" },
@@ -132,7 +132,7 @@ impl Parcels {
 
 /// Converts a 409 for an existing parcel. Its meaning depends on the operation, so `error.rs` cannot map it.
 fn under_way(error: ApiError) -> OperationError {
-    OperationError::permission_denied("the parcel is no longer waiting; nothing has changed")
+    OperationError::permission_denied("the parcel is no longer waiting; nothing was changed")
         .with_cause(error)
 }
 

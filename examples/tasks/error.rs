@@ -23,11 +23,11 @@ pub(crate) enum TaskError {
         task_id: String,
     },
     /// A task cannot be linked to itself.
-    #[error("Parameter 'target_id' is the task itself: name another")]
+    #[error("Parameter 'target_id' is the task itself: name another task")]
     #[operation_error(code = "VALIDATION_INVALID_VALUE", details(param_name = "target_id"))]
     LinkedToItself,
     /// The two tasks are already linked in this way.
-    #[error("'{task_id}' and '{target_id}' are already linked like this")]
+    #[error("'{task_id}' already has this link to '{target_id}'")]
     #[operation_error(
         code = "CONFLICT_ALREADY_EXISTS",
         details(resource_type = "link", task_id = task_id, target_id = target_id)
@@ -62,7 +62,8 @@ pub(crate) enum TaskError {
     },
     /// The file was written by a later version of this adapter.
     #[error(
-        "'{}' has the layout {found}, and this version knows up to {known}: use a newer version",
+        "'{}' has layout version {found}, but this program only supports versions up to {known}: use a \
+         newer version of the program",
         path.display()
     )]
     Newer {
@@ -89,6 +90,6 @@ pub(crate) enum TaskError {
     #[error(transparent)]
     NotCommitted(Arc<rusqlite::Error>),
     /// The thread or task that did the work is gone.
-    #[error("the work was not finished")]
+    #[error("the background work did not finish")]
     Unfinished,
 }

@@ -73,7 +73,7 @@ impl Task {
         (Utc::now() - self.created_at).num_days()
     }
 
-    /// Whether the due date has passed and the work is not done.
+    /// True if the due date has passed and the work is not done.
     #[computed(filter)]
     fn is_overdue(&self) -> bool {
         self.status != Status::Done

@@ -73,13 +73,13 @@ impl Tasks {
     /// List tasks, the oldest first.
     #[operation(
         category = "READ",
-        example("what is late, the most urgent first", {
+        example("overdue tasks, the most urgent first", {
             "filter": { "_computed.is_overdue": true },
             "sort": { "field": "priority" },
             "fields": ["task_id", "title", "due_date"],
             "first": 10,
         }),
-        example("how much there is to do", {
+        example("open tasks by status", {
             "filter": { "status": ["todo", "doing"] },
             "aggregate": { "by_status": { "group_by": "status", "count": true } },
         }),
@@ -94,7 +94,7 @@ impl Tasks {
     /// Find tasks by words in their title, description and tags, the best match first.
     #[operation(
         category = "READ",
-        example("either word, of what is still to do", {
+        example("either word, in tasks that are not done", {
             "query": "report invoice",
             "filter": { "status": { "ne": "done" } },
         }),
@@ -138,7 +138,7 @@ impl Tasks {
     #[operation(
         category = "UPDATE",
         example = { "task_id": "t-7", "input": { "status": "done", "metadata": { "ticket": 12 } } },
-        example("only as I have read it", {
+        example("only if the version is still 3", {
             "task_id": "t-7", "input": { "due_date": null }, "if_match": 3,
         }),
     )]
@@ -158,7 +158,7 @@ impl Tasks {
             // hold it.
             let bytes = serde_json::to_string(task).map_err(OperationError::internal)?.len();
             if bytes > MAX_TASK_BYTES {
-                let expected = format!("must leave the task with at most {MAX_TASK_BYTES} bytes");
+                let expected = format!("must leave the task with {MAX_TASK_BYTES} bytes or less");
                 return Err(OperationError::invalid_value("input", expected));
             }
             Ok(())
@@ -195,7 +195,7 @@ impl Tasks {
         category = "DELETE",
         danger(
             level = "dangerous",
-            reasons = ["Every task that is done is removed, with its links"],
+            reasons = ["All tasks that are done are removed, with their links"],
             confirmation_message = "Delete all tasks that are done?",
         ),
         preview = preview_done,

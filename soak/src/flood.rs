@@ -114,7 +114,7 @@ async fn hints(flooded: &mut Flooded, report: &mut Report) -> Result<(), Fault> 
     flooded.begin("hinter").await?;
     flooded.slowest();
     let reply = flooded.step("hinter", &"x ".repeat(500_000)).await;
-    report.check("1 MB: refused", reply.code().unwrap_or("–"), reply.code().is_some());
+    report.check("1 MB: rejected", reply.code().unwrap_or("–"), reply.code().is_some());
     took(report, "1 MB: took", flooded.slowest());
     for (what, unit) in [
         ("words", "deploy "),
@@ -161,7 +161,7 @@ async fn guesses(flooded: &mut Flooded, report: &mut Report) -> Result<(), Fault
         }
         refused += u64::from(!reply.is_success());
     }
-    report.note("refused", format!("{refused} of {tries}"));
+    report.note("rejected", format!("{refused} of {tries}"));
     let reply = flooded.step(&"\u{1f600}".repeat(200), "read_notes").await;
     let code = reply.code().unwrap_or("–");
     report.check("a name that is too long", code, code == "VALIDATION_INVALID_VALUE");
@@ -180,7 +180,7 @@ async fn many(flooded: &mut Flooded, report: &mut Report, names: usize) -> Resul
             .await;
         refused += usize::from(!reply.is_success());
     }
-    report.note("refused", refused);
+    report.note("rejected", refused);
     report.note("seconds", format!("{:.1}", begun.elapsed().as_secs_f64()));
     took(report, "slowest", flooded.slowest());
     report.note("more memory (MiB)", memory("self")?.saturating_sub(before) >> 10);
@@ -189,24 +189,24 @@ async fn many(flooded: &mut Flooded, report: &mut Report, names: usize) -> Resul
     let begun = Instant::now();
     let overview = flooded.operator.overview().await?;
     took(report, "overview", begun.elapsed());
-    report.note("agents in it", overview.agents.len());
+    report.note("agents in the overview", overview.agents.len());
     // Choose a name that comes last in every list.
     let agent = "zz-last";
     // End another execution first, because the caller has reached the maximum number of executing agents.
     let reply = flooded.call("abort_execution", json!({ "element_name": "name-0" })).await;
-    report.check("one is given up", reply.is_success(), reply.is_success());
+    report.check("an execution is aborted", reply.is_success(), reply.is_success());
     flooded.ahead.fetch_add(61, Ordering::Relaxed);
     flooded.begin(agent).await?;
     flooded.slowest();
     let reply = flooded.step(agent, "read_notes").await;
-    report.check("an agent goes on", reply.is_success(), reply.is_success());
+    report.check("an agent continues", reply.is_success(), reply.is_success());
     took(report, "step", flooded.slowest());
     let reply = flooded.step(agent, "drop_table").await;
     report.check("an agent is stopped", reply.is_success(), reply.is_success());
     took(report, "block", flooded.slowest());
     let overview = flooded.operator.overview().await?;
     let seen = overview.blocks.iter().any(|block| block.agent == agent);
-    report.check("the block is seen", seen, seen);
+    report.check("the block is in the overview", seen, seen);
     let begun = Instant::now();
     flooded.operator.unblock(agent, "flood").await?;
     took(report, "unblock", begun.elapsed());

@@ -32,10 +32,10 @@ pub(crate) enum Habit {
 }
 
 pub(crate) const HABITS: [(Habit, &str); 7] = [
-    (Habit::HalfHeaders, "headers never finished: hung up on"),
-    (Habit::HalfBody, "body never finished: 408, then hung up on"),
-    (Habit::ReadsSlowly, "reads a byte at a time: gets everything"),
-    (Habit::StopsReading, "stops reading: hung up on"),
+    (Habit::HalfHeaders, "headers never finished: disconnected"),
+    (Habit::HalfBody, "body never finished: 408, then disconnected"),
+    (Habit::ReadsSlowly, "reads a byte at a time: receives everything"),
+    (Habit::StopsReading, "stops reading: disconnected"),
     (Habit::VanishesPolitely, "vanishes mid-call with FIN"),
     (Habit::VanishesRudely, "vanishes mid-call with RST"),
     (Habit::LeavesItsSession, "vanishes mid-call, its session is closed"),
@@ -124,7 +124,7 @@ async fn one(address: SocketAddr, habit: Habit) -> Result<(), Fault> {
             // Wait much longer than the client timeout. The adapter must have dropped the rest of the response.
             sleep(Duration::from_secs(12)).await;
             if until_end(&mut stream).await >= LONG_ANSWER_BYTES {
-                return Err("all of it was waiting".into());
+                return Err("the whole answer was buffered".into());
             }
         }
         Habit::VanishesPolitely | Habit::VanishesRudely => {
@@ -154,7 +154,7 @@ async fn one(address: SocketAddr, habit: Habit) -> Result<(), Fault> {
             let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
             let gone = request(address, "POST", "Mcp-Session-Id: none\r\n", ping);
             if connection.send(&gone).await?.status != 404 {
-                return Err("a session that never was answered".into());
+                return Err("a session that never existed answered".into());
             }
         }
     }

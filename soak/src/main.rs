@@ -77,8 +77,8 @@ enum Command {
         #[arg(long, default_value_t = 5)]
         seed: u64,
     },
-    /// Stop, kill, stall and starve an adapter at every point of its calls, and compare what was written with what was
-    /// acknowledged
+    /// Stop, kill, stall and starve an adapter at every point of its calls, and compare the entries that it wrote with
+    /// the calls that it acknowledged
     Faults(faults::Arguments),
     /// Report too many actions under too many names, and guess codes
     Flood {
@@ -194,7 +194,7 @@ async fn soak(arguments: &Arguments) -> Result<bool, Fault> {
     report.part("HTTP");
     round(&mut report, arguments, arguments.calls, address, &process, &base).await?;
     let after = process.memory()?;
-    report.note("most memory at any time (MiB)", process.peak()? >> 10);
+    report.note("peak memory (MiB)", process.peak()? >> 10);
     if returns_memory() {
         report.check(
             "resident memory after (MiB)",
@@ -232,9 +232,9 @@ async fn round(
     let seconds = start.elapsed().as_secs_f64();
     report.check("calls, each reply checked", calls.all(), calls.all() == count);
     report.note("in sessions + without + panicking", calls.summary());
-    report.note("calls a second, beside bad clients", format!("{:.0}", count as f64 / seconds));
+    report.note("calls per second, with hostile clients", format!("{:.0}", count as f64 / seconds));
     let counted = sessions.counted();
-    report.check("sessions that saw their calls, once each", counted, counted == all);
+    report.check("sessions that counted each call once", counted, counted == all);
     for (treated, (habit, name)) in hostile.await??.into_iter().zip(HABITS) {
         let clients = wanted(habit, arguments.hostile);
         report.check(name, format!("{treated} of {clients}"), treated == clients);
@@ -254,7 +254,7 @@ async fn round(
     report.check("tasks left", was(left.tasks, base.tasks), left.tasks <= base.tasks);
     let (now, then) = (left.descriptors, base.descriptors);
     report.check("file descriptors left", was(now, then), now <= then);
-    report.note("cleared away in (s)", format!("{:.1}", start.elapsed().as_secs_f64()));
+    report.note("cleaned up in (s)", format!("{:.1}", start.elapsed().as_secs_f64()));
     Ok(())
 }
 

@@ -30,7 +30,7 @@ impl Process {
             .stderr(Stdio::null())
             .kill_on_drop(true)
             .spawn()?;
-        let id = child.id().ok_or("it ended at once")?;
+        let id = child.id().ok_or("the adapter exited immediately")?;
         Ok(Self { child, id })
     }
 

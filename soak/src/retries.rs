@@ -26,7 +26,8 @@ pub(crate) async fn serve(folder: &std::path::Path) -> Result<(), Fault> {
 /// ```
 pub(crate) async fn run(rounds: u64, at_once: usize) -> Result<bool, Fault> {
     let folder = tempfile::tempdir()?;
-    let path = folder.path().to_str().ok_or("the folder's name is no text")?.to_owned();
+    let path =
+        folder.path().to_str().ok_or("the name of the folder is not valid Unicode")?.to_owned();
     let (_process, _input, address) = Process::http(&["gated-http".to_owned(), path]).await?;
     let mut report = Report::default();
     report.part(&format!("{at_once} calls with one token at once, over HTTP"));
@@ -71,10 +72,10 @@ pub(crate) async fn run(rounds: u64, at_once: usize) -> Result<bool, Fault> {
         first.close_session(&session).await?;
     }
     let deleted = Folder::new(folder.path()).deleted();
-    report.check("rounds in which one ran", format!("{once} of {rounds}"), once == rounds);
+    report.check("rounds in which one call ran", format!("{once} of {rounds}"), once == rounds);
     report.check("deletions", deleted.len(), deleted.len() as u64 == rounds);
-    report.note("refused: used already", used);
-    report.note("refused: too many failures", slowed);
+    report.note("rejected: already used", used);
+    report.note("rejected: too many failures", slowed);
     report.note("seconds", format!("{:.1}", start.elapsed().as_secs_f64()));
     Ok(report.end())
 }

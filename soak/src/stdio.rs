@@ -73,7 +73,7 @@ async fn stops_reading(report: &mut Report) -> Result<(), Fault> {
     tokio::time::sleep(Duration::from_secs(5)).await;
     let (held, piled) = (!writer.is_finished(), process.memory()?.saturating_sub(base));
     report.check("stops reading: further calls wait", held, held);
-    report.check("stops reading: what piles up (MiB)", piled >> 10, piled < MAX_BUFFERED_KIB);
+    report.check("stops reading: buffered output (MiB)", piled >> 10, piled < MAX_BUFFERED_KIB);
     let mut seen = std::collections::HashSet::new();
     for _ in 0..CALLS {
         let line =
@@ -88,7 +88,7 @@ async fn stops_reading(report: &mut Report) -> Result<(), Fault> {
     report.check("then reads on: each answer once", seen.len(), all);
     drop(timeout(STEP_TIMEOUT, writer).await???);
     let status = timeout(STEP_TIMEOUT, process.child.wait()).await??;
-    report.check("then hangs up: the adapter ends well", status, status.success());
+    report.check("then disconnects: the adapter ends well", status, status.success());
     Ok(())
 }
 

@@ -40,7 +40,7 @@ const ALL: &[(&str, Measurement)] = &[
 /// # Errors
 /// Returns an error if a reply is wrong.
 pub fn measure(setup: Setup, filter: &str, report: &dyn Fn(&str)) -> Result<Table> {
-    let mut table = Table::new(setup.rounds, "shared with whatever else runs");
+    let mut table = Table::new(setup.rounds, "shared with other processes");
     for (name, run) in ALL {
         if name.contains(filter) {
             report(name);

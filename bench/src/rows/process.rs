@@ -45,13 +45,13 @@ fn peak(process: u32) -> Option<f64> {
 
 pub(super) fn memory(setup: &Setup) -> Result<Outcome> {
     if peak(std::process::id()).is_none() {
-        return Ok(Outcome::Skipped("/proc does not tell peak memory here"));
+        return Ok(Outcome::Skipped("/proc does not report peak memory here"));
     }
     let after_calls = |side| {
         let mut server = Server::with_task(side, &setup.programs)?;
         let flight = Flight::new(&mut server, side)?;
         flight.fly(&mut server, setup.scale.memory_calls)?;
-        peak(server.id()).ok_or_else(|| "the server is gone".into())
+        peak(server.id()).ok_or_else(|| "the server has exited".into())
     };
     Ok(Outcome::Rows(vec![Row {
         name: "memory".to_owned(),

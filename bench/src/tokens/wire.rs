@@ -129,7 +129,7 @@ impl Wire {
         }
         self.send(&json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }))
             .await?;
-        let line = self.lines.next_line().await?.ok_or("the server is gone")?;
+        let line = self.lines.next_line().await?.ok_or("the server has exited")?;
         let answer: Answer<'_> = serde_json::from_str(&line)?;
         Ok(answer.result.get().to_owned())
     }

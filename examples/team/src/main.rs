@@ -50,7 +50,7 @@ struct Arguments {
     /// Folder of the keys, and of the files of SQLite
     #[arg(long, default_value = "team-data", global = true)]
     data: PathBuf,
-    /// URL of a PostgreSQL database, in place of files of SQLite
+    /// URL of a PostgreSQL database [default: files of SQLite]
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, global = true)]
     database_url: Option<String>,
     #[command(subcommand)]
@@ -80,7 +80,7 @@ struct ServeArguments {
     /// Address to listen on
     #[arg(long, default_value_t = DEFAULT_ADDRESS)]
     listen: SocketAddr,
-    /// Number of processes, which listen on consecutive ports
+    /// Number of processes; they listen on consecutive ports
     #[arg(long, default_value_t = 1)]
     processes: u8,
     /// Also accept requests with this `Host` header, such as those of a proxy; may be repeated
@@ -175,8 +175,12 @@ async fn serve(
 fn start_others(arguments: &Arguments, options: &ServeArguments) -> std::io::Result<Vec<Child>> {
     let start = |number: u8| {
         let port = options.listen.port().checked_add(number.into());
-        let port =
-            port.ok_or_else(|| std::io::Error::other("no port is left: listen on a lower one"))?;
+        let port = port.ok_or_else(|| {
+            std::io::Error::other(
+                "there are too few ports above this one: listen on a \
+                lower port",
+            )
+        })?;
         let listen = SocketAddr::new(options.listen.ip(), port);
         let mut command = tokio::process::Command::new(std::env::current_exe()?);
         command.arg("--data").arg(&arguments.data);

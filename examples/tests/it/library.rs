@@ -40,7 +40,7 @@ async fn a_client_sees_four_families_of_different_risk() {
         ]
     );
     let description = tools[3].description.as_deref().unwrap();
-    for part in ["behind the counter", "lend_book", "create_member"] {
+    for part in ["loans and the stock", "lend_book", "create_member"] {
         assert!(description.contains(part), "{part}: {description}");
     }
     library.close().await;

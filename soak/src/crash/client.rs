@@ -51,7 +51,7 @@ impl Reply {
 
 /// Starts an adapter whose state is in this folder.
 pub(super) fn start(folder: &Path) -> Result<Process, Fault> {
-    let folder = folder.to_str().ok_or("the folder's name is no text")?;
+    let folder = folder.to_str().ok_or("the name of the folder is not valid Unicode")?;
     Process::start(&["gated".to_owned(), folder.to_owned()])
 }
 
@@ -94,7 +94,7 @@ impl Client {
     async fn answer(&mut self) -> Result<Value, Fault> {
         loop {
             let line = timeout(ANSWER_TIMEOUT, self.lines.next_line()).await??;
-            let message: Value = serde_json::from_str(&line.ok_or("the adapter is gone")?)?;
+            let message: Value = serde_json::from_str(&line.ok_or("the adapter has exited")?)?;
             if message["id"] == self.id {
                 return Ok(message);
             }

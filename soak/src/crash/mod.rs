@@ -57,22 +57,22 @@ pub(crate) async fn run(kills: u64, seed: u64) -> Result<bool, Fault> {
     let count = &model.count;
     let seconds = start.elapsed().as_secs_f64();
     report.note("kills", format!("{kills} in {seconds:.0} s"));
-    report.note("of them before a round was done", early);
-    report.check("whole rounds", count.cycles, count.cycles > 0);
+    report.note("kills before a round was complete", early);
+    report.check("complete rounds", count.cycles, count.cycles > 0);
     report.check("blocks, none lost", count.blocks, count.blocks > 0);
-    report.check("found blocked after a kill", count.still_blocked, count.still_blocked > 0);
+    report.check("agents still blocked after a kill", count.still_blocked, count.still_blocked > 0);
     report.note("released, each once", count.verified);
-    report.note("released, and killed before the answer", count.cut_off);
-    report.check("codes tried again, none taken", count.second_tries, count.second_tries > 0);
+    report.note("released, but killed before the answer", count.cut_off);
+    report.check("codes used again, none accepted", count.second_tries, count.second_tries > 0);
     report.check("deletions by token, each once", count.deletions, count.deletions > 0);
-    report.check("tokens tried again, none taken", count.used_again, count.used_again > 0);
+    report.check("tokens used again, none accepted", count.used_again, count.used_again > 0);
     report.check("deletions that a person approved", count.approved, count.approved > 0);
-    report.check("executions, all with an end", count.executions, count.executions > 0);
-    report.check("of them failed by a kill", count.failed, count.failed > 0);
-    report.check("agents whose execution has no end", left.agents, left.agents == 0);
-    report.check("executions without an end", left.executions, left.executions == 0);
+    report.check("executions, all ended", count.executions, count.executions > 0);
+    report.check("executions that failed because of a kill", count.failed, count.failed > 0);
+    report.check("agents with an unfinished execution", left.agents, left.agents == 0);
+    report.check("unfinished executions", left.executions, left.executions == 0);
     report.check("file", "sound", true);
-    report.note("records in it", left.records);
+    report.note("records in the file", left.records);
     Ok(report.end())
 }
 
@@ -138,7 +138,7 @@ async fn life(
 
 async fn kill(mut process: Process) -> Result<(), Fault> {
     if let Some(status) = process.child.try_wait()? {
-        return Err(format!("the adapter ended by itself: {status}").into());
+        return Err(format!("the adapter exited unexpectedly: {status}").into());
     }
     // On Unix, this sends SIGKILL.
     process.child.kill().await?;

@@ -148,7 +148,7 @@ impl Model {
         let token = reply.detail("confirmation_token").to_owned();
         self.open.push((thing.clone(), token.clone()));
         let reply = self.redeem(client, &thing, &token).await?;
-        reply.expect(reply.is_success(), "a good token is refused")?;
+        reply.expect(reply.is_success(), "a valid token was rejected")?;
         self.open.pop();
         self.deleted.push(thing.clone());
         self.used.push((thing, token));
@@ -163,7 +163,7 @@ impl Model {
     async fn begin(&mut self, client: &mut Client, agent: &str) -> Result<(), Fault> {
         let reply = client.call("execute_agent", json!({ "element_name": agent })).await?;
         let request = reply.data()["request_id"].as_str().unwrap_or_default().to_owned();
-        reply.expect(!request.is_empty(), "an agent began without anybody")?;
+        reply.expect(!request.is_empty(), "an agent began without an approval")?;
         self.confirm(client, &request).await?;
         let reply = step(client, agent, "read_notes of today").await?;
         let goes_on = &reply.data()["autonomy"]["continue"];
@@ -178,7 +178,7 @@ impl Model {
             code: self.code(request)?,
         };
         let reply = proof.send(client).await?;
-        reply.expect(reply.is_success(), "a good code is refused")?;
+        reply.expect(reply.is_success(), "a valid code was rejected")?;
         self.spent.push(proof);
         Ok(())
     }
@@ -189,10 +189,10 @@ impl Model {
         let params = json!({ "thing": thing });
         let reply = client.call("delete_thing", params.clone()).await?;
         let request = reply.detail("request_id").to_owned();
-        reply.expect(!request.is_empty(), "an agent deleted without a person")?;
+        reply.expect(!request.is_empty(), "an agent deleted without an approval")?;
         self.confirm(client, &request).await?;
         let reply = client.call("delete_thing", params.clone()).await?;
-        reply.expect(reply.is_success(), "what was approved is refused")?;
+        reply.expect(reply.is_success(), "an approved call was rejected")?;
         self.deleted.push(thing);
         let reply = client.call("delete_thing", params).await?;
         reply.expect(!reply.is_success(), "an approval counted twice")?;
@@ -227,12 +227,15 @@ impl Model {
         blocked.sent = true;
         let Blocked { agent, proof, .. } = blocked.clone();
         let reply = proof.send(client).await?;
-        reply.expect(reply.is_success(), "the code of a block is refused")?;
+        reply.expect(reply.is_success(), "the code of a block was rejected")?;
         self.blocked.retain(|blocked| blocked.proof.challenge != challenge);
         self.spent.push(proof);
         self.count.verified += 1;
         let reply = step(client, &agent, "drop_table users").await?;
-        reply.expect(reply.detail("reason") != "blocked", "blocked after its code was taken")
+        reply.expect(
+            reply.detail("reason") != "blocked",
+            "the agent is still blocked after its code was accepted",
+        )
     }
 
     /// Checks the acknowledged state after a restart, completely or in part. Returns `false` if the session is blocked,
@@ -356,7 +359,7 @@ impl Model {
             return Err(format!("{thing} was deleted {times} times").into());
         }
         match self.deleted.iter().find(|thing| !times.contains_key(*thing)) {
-            Some(thing) => Err(format!("{thing} was said to be deleted, and was not").into()),
+            Some(thing) => Err(format!("{thing} was reported as deleted, but still exists").into()),
             None => Ok(()),
         }
     }

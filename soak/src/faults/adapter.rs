@@ -29,7 +29,7 @@ pub(super) const BUSY_TIMEOUT: Duration = Duration::from_millis(200);
 pub(crate) struct AdapterArguments {
     /// The folder of the entries, the points and the SQLite store
     folder: PathBuf,
-    /// The schema in PostgreSQL, in place of the SQLite store
+    /// The schema in PostgreSQL, instead of the SQLite store
     #[arg(long)]
     schema: Option<String>,
     /// The lease of executions in seconds

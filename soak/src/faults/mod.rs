@@ -70,9 +70,9 @@ enum FaultKind {
     Terminate,
     /// The same over standard input and output
     TerminateStdio,
-    /// SIGSTOP for longer than the leases, then SIGCONT, beside a second process
+    /// SIGSTOP for longer than the leases, then SIGCONT, next to a second process
     Stall,
-    /// A store that refuses every access, that loses the answers to writes, or that another process has locked
+    /// A store that rejects every access, loses the answers to writes, or is locked by another process
     Outage,
     /// A file system of 1 MiB without space; where none can be mounted, a limit of file sizes
     FullDisk,
@@ -182,10 +182,10 @@ fn show(report: &mut Report, suite: &Suite, start: Instant) {
     report.note("moments of calls", suite.moments);
     report.note("calls", tally.calls);
     report.check("acknowledged, none lost", tally.acknowledged, tally.acknowledged > 0);
-    report.note("refused, none ran", tally.refused);
+    report.note("rejected, none ran", tally.refused);
     report.note("failed, with a line in the log", tally.failed);
     report.note("cut off, with a line in the log", tally.cut_off);
-    report.note("without an answer: killed, or not read", tally.lost);
+    report.note("without an answer: killed or not read", tally.lost);
     report.note("with one entry of two", tally.halves);
     report.note("executions that completed", tally.completed);
     report.note("integrity checks of the store's file", suite.store_checks);

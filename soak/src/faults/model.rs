@@ -133,11 +133,11 @@ impl Call {
             (kind, _) => class == Class::Acknowledged && kind != Kind::Read,
         };
         if whole && entries != Entries::WHOLE {
-            return Err("it was acknowledged, and its entries are missing".to_owned());
+            return Err("it was acknowledged, but its entries are missing".to_owned());
         }
         let did_not_run = class == Class::Refused || class == Class::Lost && self.is_drained();
         if (did_not_run || self.kind == Kind::Read) && entries != Entries::NONE {
-            return Err("it was refused, and ran".to_owned());
+            return Err("it was rejected, but it ran".to_owned());
         }
         if entries.is_half() && self.end != ProcessEnd::Killed && !self.is_logged() {
             return Err("it was cut off without a line in the log".to_owned());

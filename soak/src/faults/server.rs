@@ -138,7 +138,7 @@ impl Server {
     pub(super) async fn kill(mut self) -> Result<(), Fault> {
         if let Some(status) = self.child.try_wait()? {
             return Err(
-                format!("the adapter ended by itself: {status}\n{}", self.log.tail()).into()
+                format!("the adapter exited unexpectedly: {status}\n{}", self.log.tail()).into()
             );
         }
         self.child.kill().await?;
@@ -172,7 +172,7 @@ fn command(place: &Place) -> Result<Command, Fault> {
 }
 
 fn process_id(child: &Child) -> Result<Pid, Fault> {
-    let id = child.id().ok_or("it ended at once")?;
+    let id = child.id().ok_or("the adapter exited immediately")?;
     Ok(Pid::from_raw(i32::try_from(id)?).ok_or("no process id")?)
 }
 

@@ -157,7 +157,7 @@ impl Suite {
         if !outcome.is_shutdown(self.place.transport) {
             let name = kind.as_str();
             self.violation(format!(
-                "{name} {id}: a process that stops answers {outcome:?}\n{}",
+                "{name} {id}: a stopping process answered {outcome:?}\n{}",
                 log.tail()
             ));
         }

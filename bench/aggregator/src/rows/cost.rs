@@ -66,7 +66,7 @@ fn warm(
         added.push(mine - theirs);
     }
     let p95 = vec![percentile(&added, 0.95)];
-    let added = format!("what a query adds to that, P95 of {}", setup.queries);
+    let added = format!("time that a query adds to this, P95 of {} queries", setup.queries);
     Ok(vec![
         Row {
             name: format!("{name}-query"),
@@ -114,7 +114,7 @@ fn peak_bytes(setup: &Setup) -> Result<f64> {
 }
 
 pub(super) fn memory(setup: &Setup) -> Result<Outcome> {
-    let what = "memory of a query at most: 10 servers, 100 results of 1 KB each".to_owned();
+    let what = "peak memory of a query: 10 servers, 100 results of 1 KB each".to_owned();
     let peaks = (0..setup.rounds.min(5)).map(|_| peak_bytes(setup)).collect::<Result<Vec<_>>>()?;
     Ok(Outcome::Rows(vec![single_row(
         "memory",

@@ -41,7 +41,7 @@ const ALL: &[(&str, Measurement)] = &[
 /// # Errors
 /// Returns an error if the compared results differ, or if one is missing.
 pub fn measure(setup: &Setup, filter: &str, report: &dyn Fn(&str)) -> Result<Table> {
-    let mut table = Table::new(setup.rounds, "shared with whatever else runs");
+    let mut table = Table::new(setup.rounds, "shared with other processes");
     let large = Large { sales: sales(setup.rows), key: CursorKey::random() };
     for (name, run) in ALL {
         if name.contains(filter) {
