@@ -14,10 +14,12 @@ mod url;
 mod url;
 
 use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mcp_aql_core::internal::config::open_regular;
+use mcp_aql_core::internal::config::{ForbiddenAccess, SettingPath, exposures, open_regular};
 use regex::Regex;
 
 pub use fault::{ConfigError, Fault};
@@ -61,23 +63,18 @@ pub struct Config {
 impl Config {
     /// Reads a configuration file. `${NAME}` expands to variables of this process's environment.
     ///
+    /// Logs a warning if other users of the machine can change the file, because it contains the
+    /// commands to run.
+    ///
     /// # Errors
-    /// Returns a [`ConfigError`] with all mistakes in the file.
+    /// Returns a [`ConfigError`] with all mistakes in the file. A relative path that contains a link
+    /// is an error.
     pub fn from_file(path: &Path) -> Result<Self, ConfigError> {
-        let unreadable = |reason: String| {
-            ConfigError::of("", format!("cannot read {}: {reason}", path.display()))
-        };
-        let file = open_regular(path, std::fs::OpenOptions::new().read(true));
-        let file = file.map_err(|error| unreadable(error.to_string()))?;
-        let mut text = String::new();
-        // One byte beyond the limit shows that the file is too large.
-        std::io::Read::read_to_string(
-            &mut std::io::Read::take(file, MAX_FILE_BYTES + 1),
-            &mut text,
-        )
-        .map_err(|error| unreadable(error.to_string()))?;
-        if text.len() as u64 > MAX_FILE_BYTES {
-            return Err(unreadable(format!("it has more than {MAX_FILE_BYTES} bytes")));
+        let text = read_file(&SettingPath::new(Path::new(""), path)).map_err(|error| {
+            ConfigError::of("", format!("cannot read {}: {error}", path.display()))
+        })?;
+        for problem in exposures(path, ForbiddenAccess::Write) {
+            tracing::warn!("the configuration is not safe from other users: {problem}");
         }
         Self::from_json(&text, &|name| std::env::var(name).ok())
     }
@@ -119,6 +116,22 @@ impl Config {
         }
         chosen
     }
+}
+
+/// Reads a configuration file of limited size.
+///
+/// A client chooses the working directory, usually the folder of a project, and other people may
+/// have created links there. Therefore no link on a relative path is followed.
+fn read_file(path: &SettingPath) -> io::Result<String> {
+    let file = open_regular(&path.without_links()?, OpenOptions::new().read(true))?;
+    let mut text = String::new();
+    // One byte beyond the limit shows that the file is too large.
+    file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_FILE_BYTES {
+        let problem = format!("it has more than {MAX_FILE_BYTES} bytes");
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+    }
+    Ok(text)
 }
 
 /// The configuration of one server.

@@ -515,6 +515,26 @@ fn a_file_expands_environment_variables() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn no_link_on_a_relative_path_is_followed() {
+    use std::os::unix::fs::symlink;
+
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    std::fs::create_dir(here.join("own")).unwrap();
+    std::fs::write(here.join("own/servers.json"), "{}").unwrap();
+    symlink(here.join("own/servers.json"), here.join("servers.json")).unwrap();
+    symlink(here.join("own"), here.join("shared")).unwrap();
+    for path in ["servers.json", "shared/servers.json"] {
+        let error = read_file(&SettingPath::new(here, path)).unwrap_err().to_string();
+        assert!(error.contains("is a link") && error.contains("absolute path"), "{path}: {error}");
+        // The links of an absolute path were chosen together with the path.
+        assert_eq!(read_file(&SettingPath::new(here, here.join(path))).unwrap(), "{}", "{path}");
+    }
+    assert_eq!(read_file(&SettingPath::new(here, "own/servers.json")).unwrap(), "{}");
+}
+
 /// Generates JSON with known names, also where they are invalid.
 fn any_json() -> impl Strategy<Value = Value> {
     let names = prop::sample::select(vec![
