@@ -10,7 +10,6 @@ use serde_json::{Map, Value};
 use crate::category::{Category, Mode};
 use crate::requirements::SPEC_VERSIONS;
 use crate::selection::Selection;
-use crate::time_limits::TimeLimits;
 
 /// Shortest accepted time limit. A limit of zero would time out every request.
 const MIN_TIME_LIMIT: Duration = Duration::from_millis(1);
@@ -377,4 +376,27 @@ fn families<'de, D: serde::Deserializer<'de>>(
 ) -> Result<BTreeSet<Category>, D::Error> {
     let words = Vec::<String>::deserialize(deserializer)?;
     words.into_iter().map(|word| word.parse().map_err(serde::de::Error::custom)).collect()
+}
+
+/// The time limits of a run. Set them with [`Settings::time_limits`](crate::Settings::time_limits).
+///
+/// ```
+/// use std::time::Duration;
+/// use mcp_aql_conformance::{Settings, TimeLimits};
+///
+/// let limits = TimeLimits { request: Duration::from_secs(2), ..TimeLimits::default() };
+/// let settings = Settings::default().time_limits(limits);
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct TimeLimits {
+    /// Time limit of one request. Defaults to 10 seconds.
+    pub request: Duration,
+    /// Time limit of the whole run. Defaults to 5 minutes.
+    pub run: Duration,
+}
+
+impl Default for TimeLimits {
+    fn default() -> Self {
+        Self { request: Duration::from_secs(10), run: Duration::from_secs(300) }
+    }
 }

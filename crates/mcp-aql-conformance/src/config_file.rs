@@ -158,8 +158,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::config::Settings;
-    use crate::time_limits::TimeLimits;
+    use crate::config::{Settings, TimeLimits};
 
     #[test]
     fn reading_verbs_are_single_words_in_any_case() {

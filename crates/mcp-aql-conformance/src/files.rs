@@ -3,17 +3,11 @@
 //! The runner is started in directories that other users created or can change, such as a cloned project or `/tmp`.
 //! Therefore, only regular files are opened, and links of other users are not followed.
 
-#[cfg(unix)]
-mod shared_folder;
-#[cfg(not(unix))]
-#[path = "files/without_shared_folder.rs"]
-mod shared_folder;
-
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
-use self::shared_folder::is_foreign_link;
+use self::owners::is_foreign_link;
 
 /// Reads a file of at most `max_bytes` bytes as a string.
 ///
@@ -91,11 +85,45 @@ fn refuse_foreign_links(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+#[cfg(unix)]
+mod owners {
+    use std::os::unix::fs::MetadataExt as _;
+    use std::path::Path;
+
+    /// Returns `true` if others can create files in the directory and the link belongs to another user.
+    ///
+    /// This is the rule of Linux's `protected_symlinks`, applied to every directory that others can change. Links in a
+    /// checkout with mode 0775 are accepted if they belong to the owner of the directory.
+    pub(super) fn is_foreign_link(link: &Path, folder: &Path) -> bool {
+        let (Ok(link), Ok(folder)) = (link.symlink_metadata(), folder.metadata()) else {
+            return false;
+        };
+        let own_user = rustix::process::geteuid().as_raw();
+        folder.mode() & 0o022 != 0 && !is_trusted(link.uid(), folder.uid(), own_user)
+    }
+
+    /// Returns `true` if a link belongs to the owner of its folder, to this user or to root.
+    pub(super) const fn is_trusted(link: u32, folder: u32, own_user: u32) -> bool {
+        link == folder || link == own_user || link == 0
+    }
+}
+
+#[cfg(not(unix))]
+mod owners {
+    use std::path::Path;
+
+    /// Returns `false`, because directories have no Unix permissions here.
+    pub(super) fn is_foreign_link(_: &Path, _: &Path) -> bool {
+        false
+    }
+}
+
 #[cfg(all(test, unix))]
 mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt as _, lchown, symlink};
 
+    use super::owners::is_trusted;
     use super::*;
 
     #[test]
@@ -147,5 +175,19 @@ mod tests {
         }
         assert_eq!(read(&at("own/file"), 4).unwrap(), "text");
         assert!(read(&at("own/file"), 3).is_err());
+    }
+
+    #[test]
+    fn links_of_the_folders_owner_this_user_and_root_are_trusted() {
+        for (link, folder, own_user, trusted) in [
+            (1000, 1000, 1001, true),
+            (1001, 1000, 1001, true),
+            (0, 1000, 1001, true),
+            (1002, 1000, 1001, false),
+            (1002, 0, 1001, false),
+            (1002, 1000, 0, false),
+        ] {
+            assert_eq!(is_trusted(link, folder, own_user), trusted, "{link} {folder} {own_user}");
+        }
     }
 }

@@ -5,11 +5,11 @@ use serde_json::{Map, Value, json};
 use crate::adapter::{Operation, Parameter};
 use crate::cases::Skip;
 use crate::category::Category;
+use crate::finding::listed;
 use crate::nouns::{is_identifier, thing_of};
 use crate::run::Run;
 use crate::shape::{InvalidValue, Shape, hits_nothing};
 use crate::verbs::widens_effect;
-use crate::wording::listed;
 
 /// Parameter with the string of a search.
 pub(crate) const SEARCH_TEXT: &str = "query";

@@ -235,8 +235,9 @@ mod tests {
         let types = ["enum", "object", "scalar", "union"].map(|kind| {
             (format!("type_{kind}"), forms::type_details(kind).map_or(Value::Null, Form::schema))
         });
-        let details =
-            errors::DETAILS.iter().map(|(code, form)| (format!("details_{code}"), form.schema()));
+        let details = errors::codes::DETAILS
+            .iter()
+            .map(|(code, form)| (format!("details_{code}"), form.schema()));
         let named = [
             ("listed_operation", forms::LISTED_OPERATION),
             ("protocol", forms::PROTOCOL),

@@ -43,8 +43,8 @@ use futures_util::future::BoxFuture;
 use crate::call::Exchange;
 use crate::cases::Cases;
 use crate::config::{Exclusion, Settings};
-use crate::results::RunResults;
 use crate::run::Run;
+use crate::run::RunResults;
 
 /// The requirement level of a check. It decides whether a finding is a failure or a warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,10 +10,10 @@ use crate::adapter::{Adapter, Operation};
 use crate::cases::{Cases, Finding, Skip};
 use crate::category::Mode;
 use crate::config::Settings;
+use crate::finding::listed;
 use crate::learn::LearnError;
-use crate::results::RunResults;
+use crate::run::RunResults;
 use crate::wire::NoResponse;
-use crate::wording::listed;
 
 pub(super) const CHECKS: &[Check] = checks![
     Must 2 "modes.both" => Modes(both), ["REQ-CNF-02", "REQ-EPT-01"],

@@ -10,11 +10,11 @@ use crate::adapter::gaps::states_protocol;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::category::Category;
+use crate::finding::listed;
 use crate::items::confirmed;
 use crate::nouns::is_identifier;
 use crate::run::{Run, SpareConnection, arguments};
 use crate::wire::Connection;
-use crate::wording::listed;
 
 pub(super) const CHECKS: &[Check] = checks![
     Should 2 "sessions.own_id" => Learned(own_id), ["REQ-SES-06"],

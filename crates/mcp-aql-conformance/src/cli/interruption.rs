@@ -1,5 +1,7 @@
 //! Runs that end early because of a signal.
 
+#[cfg(not(unix))]
+use std::future::pending as terminated;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +11,8 @@ use tokio::sync::Notify;
 
 use super::output::{plain, print_notice};
 use super::progress;
-use super::signals::interrupted;
+#[cfg(unix)]
+use unix::terminated;
 
 /// Time for an interrupted run to end, including the time to close the adapter.
 const END_TIMEOUT: Duration = Duration::from_secs(12);
@@ -76,5 +79,34 @@ fn say_what_is_left(report: &Report, may_create: bool) {
         print_notice(&format!("left behind:{}", left.collect::<String>()));
     } else if may_create {
         print_notice("nothing was left behind");
+    }
+}
+
+/// Waits for Ctrl-C or SIGTERM.
+pub(super) async fn interrupted() {
+    let by_hand = async {
+        // Without signal handlers, wait forever: the default action of the system applies.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        () = by_hand => {}
+        () = terminated() => {}
+    }
+}
+
+#[cfg(unix)]
+mod unix {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    /// Waits for SIGTERM.
+    pub(super) async fn terminated() {
+        match signal(SignalKind::terminate()) {
+            Ok(mut signal) => {
+                signal.recv().await;
+            }
+            Err(_) => std::future::pending().await,
+        }
     }
 }

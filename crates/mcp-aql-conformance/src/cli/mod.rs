@@ -11,7 +11,6 @@ mod list;
 mod output;
 mod progress;
 mod selection;
-mod signals;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -24,10 +23,10 @@ use mcp_aql_conformance::{
 };
 
 use arguments::{Arguments, Command, DiffFormat, ListOrder, RunArguments, TestFiles};
+use interruption::interrupted;
 use output::Output;
 use progress::ProgressLine;
 use selection::SelectionArguments;
-use signals::interrupted;
 
 /// The target of a run and its settings.
 type TargetAndSettings = (Arc<dyn Target>, Settings);

@@ -3,6 +3,8 @@
 mod cause;
 mod excerpt;
 
+use std::fmt::Display;
+
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
@@ -271,6 +273,16 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, 
     Value::deserialize(deserializer).map(Some)
 }
 
+/// Lists names for a sentence: "`a`, `b` and `c`", or "none".
+pub(crate) fn listed<T: Display>(names: impl IntoIterator<Item = T>) -> String {
+    let mut names: Vec<_> = names.into_iter().map(|name| format!("`{name}`")).collect();
+    match (names.pop(), names.is_empty()) {
+        (None, _) => "none".to_owned(),
+        (Some(last), true) => last,
+        (Some(last), false) => format!("{} and {last}", names.join(", ")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -333,5 +345,12 @@ mod tests {
             serde_json::from_value(json!({ "path": "", "expected": "x", "received": null }))
                 .unwrap_or_else(|why| panic!("{why}"));
         assert_eq!(difference.received, Some(Value::Null));
+    }
+
+    #[test]
+    fn lists_names_in_a_sentence() {
+        assert_eq!(listed([""; 0]), "none");
+        assert_eq!(listed(["a"]), "`a`");
+        assert_eq!(listed(["a", "b", "c"]), "`a`, `b` and `c`");
     }
 }

@@ -9,8 +9,6 @@
 //! ```
 
 mod introspection;
-#[cfg(test)]
-mod schema;
 mod shared;
 
 use std::fmt;
@@ -403,3 +401,6 @@ mod tests {
         assert!(is_snake_case("list_beds2") && !is_snake_case("listBeds") && !is_snake_case("2x"));
     }
 }
+
+#[cfg(test)]
+mod schema;

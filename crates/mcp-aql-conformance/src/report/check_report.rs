@@ -7,7 +7,7 @@ use crate::adapter::Adapter;
 use crate::cases::{CaseResults, Skip};
 use crate::checks::{Check, Keyword};
 use crate::finding::{self, Finding};
-use crate::results::RunResults;
+use crate::run::RunResults;
 
 impl CheckReport {
     /// Returns the level denied by a failure of the check.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::value_text::counted;
 use super::{CheckReport, Report, Verdict};
-use crate::results::RunResults;
+use crate::run::RunResults;
 
 /// The share of the applicable checks and of the operations that a run exercised.
 ///

@@ -11,7 +11,7 @@ use crate::category::Mode;
 use crate::checks;
 use crate::config::Settings;
 use crate::learn::LearnError;
-use crate::results::{ModeResults, RunResults};
+use crate::run::{ModeResults, RunResults};
 use crate::secrets::Secrets;
 
 /// Judges all selected checks. Returns their reports by category, and the number of checks with each verdict.

@@ -17,11 +17,7 @@ mod obstacles;
 mod plan;
 mod repeat;
 mod sarif;
-#[cfg(test)]
-mod schema_tests;
 mod show;
-#[cfg(test)]
-mod tests;
 mod text;
 mod upgrade;
 mod value_text;
@@ -285,3 +281,9 @@ const fn first_version() -> u32 {
 fn first_spec_version() -> String {
     SPEC_VERSIONS.first().copied().unwrap_or_default().to_owned()
 }
+
+#[cfg(test)]
+mod schema_tests;
+
+#[cfg(test)]
+mod tests;

@@ -8,11 +8,11 @@ mod observations;
 mod planned_use;
 mod protection;
 mod spare;
-mod unreadable;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
@@ -22,13 +22,14 @@ use tokio::time::Instant;
 use self::call_limits::CallTimes;
 use self::connection::Health;
 use self::list_cache::ListCache;
-use self::unreadable::UnreadableRequests;
+use self::observations::UnreadableRequests;
 use crate::adapter::gaps;
 use crate::adapter::{Adapter, Operation};
 use crate::call::Exchange;
-use crate::cases::{Cases, Skip};
+use crate::cases::{CaseResults, Cases, Skip};
 use crate::category::{Category, Mode};
 use crate::config::Settings;
+use crate::learn::LearnError;
 use crate::pace::Pacer;
 use crate::resources::Resources;
 use crate::secrets::Secrets;
@@ -314,3 +315,26 @@ pub(crate) fn do_all<F: Future<Output = ()>>(jobs: impl IntoIterator<Item = F>) 
 }
 
 type All<F> = stream::ForEachConcurrent<stream::Iter<std::vec::IntoIter<F>>, F, fn(F) -> F>;
+
+/// The results of one mode.
+pub(crate) struct ModeResults {
+    pub(crate) adapter: Adapter,
+    pub(crate) asked: Option<Mode>,
+    pub(crate) collected: BTreeMap<&'static str, CaseResults>,
+    /// Items that the run created and could not remove.
+    pub(crate) left_behind: Vec<String>,
+    /// Operations with at least one successful call.
+    pub(crate) called: BTreeSet<String>,
+}
+
+/// The results of all modes.
+pub(crate) struct RunResults {
+    pub(crate) surfaces: Vec<ModeResults>,
+    /// Reasons why modes could not be learned. The mode `None` is the adapter as started.
+    pub(crate) unlearned: Vec<(Option<Mode>, LearnError)>,
+    /// Results of checks that compare modes.
+    pub(crate) collected: BTreeMap<&'static str, CaseResults>,
+    pub(crate) took: Duration,
+    /// If `true`, the run was interrupted and results are missing.
+    pub(crate) is_interrupted: bool,
+}

@@ -15,6 +15,15 @@ use crate::{harvest, leaks};
 /// Maximum size of a result searched for file paths, in bytes.
 const MAX_SEARCHED_BYTES: usize = 1 << 18;
 
+/// The requests that an adapter may be unable to read.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct UnreadableRequests {
+    /// Number of such requests with a reply.
+    pub(crate) answered: usize,
+    /// Descriptions of such requests without a reply.
+    pub(crate) silent: Vec<String>,
+}
+
 impl Run {
     /// Passes a call to the checks of every call, and tracks missing replies.
     pub(super) fn note(&self, exchange: &Exchange, (started, sent): (Instant, u64)) {
@@ -167,5 +176,20 @@ impl Run {
 
     pub(crate) fn note_created_for_reads(&self, operation: &str) {
         lock(&self.planted).insert(operation.to_owned());
+    }
+
+    /// Records a request that the adapter may be unable to read, and if the adapter replied.
+    pub(crate) fn note_unreadable(&self, what: &str, is_answered: bool) {
+        let mut requests = lock(&self.unreadable);
+        if is_answered {
+            requests.answered += 1;
+        } else {
+            requests.silent.push(what.to_owned());
+        }
+    }
+
+    /// Returns the requests so far that the adapter may be unable to read.
+    pub(crate) fn unreadable(&self) -> UnreadableRequests {
+        lock(&self.unreadable).clone()
     }
 }

@@ -21,7 +21,7 @@ use crate::config::Settings;
 use crate::learn::{self, LearnError};
 use crate::pace::Pacer;
 use crate::report::Report;
-use crate::results::RunResults;
+use crate::run::RunResults;
 use crate::run::{ExchangeCheck, Run, RunParts};
 use crate::secrets::Secrets;
 use crate::wire::{Connection, NoResponse, Tap, Target, Trace};

@@ -14,7 +14,7 @@ use crate::category::Mode;
 use crate::checks::{self, Body, Check};
 use crate::learn::LearnError;
 use crate::pace::Pacer;
-use crate::results::ModeResults;
+use crate::run::ModeResults;
 use crate::run::{ExchangeCheck, Run};
 use crate::sync::lock;
 

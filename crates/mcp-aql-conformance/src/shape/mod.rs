@@ -5,8 +5,6 @@ mod format;
 mod generation;
 mod invalid;
 mod pattern;
-#[cfg(test)]
-mod tests;
 
 use std::cell::Cell;
 
@@ -233,3 +231,6 @@ fn step(steps: &Cell<usize>) -> bool {
     steps.set(left.saturating_sub(1));
     left > 0
 }
+
+#[cfg(test)]
+mod tests;

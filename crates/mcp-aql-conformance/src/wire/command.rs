@@ -10,8 +10,7 @@ use tokio::process::Command;
 use tokio::sync::Mutex as AsyncMutex;
 
 use super::lines::{Lines, ProcessEnd};
-use super::target::{Link, Target, sealed::Transport};
-use super::{NoResponse, Tap};
+use super::{Link, NoResponse, Tap, Target, sealed::Transport};
 use crate::category::Mode;
 use crate::secrets::{Secrets, certain};
 

@@ -9,8 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::inbox::{Inbox, unanswered};
-use super::target::{Link, Outgoing, Target};
-use super::{NoResponse, Tap};
+use super::{Link, NoResponse, Outgoing, Tap, Target};
 use crate::category::Mode;
 
 /// The MCP version that the runner requests.

@@ -14,10 +14,8 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 use url::Url;
 
-use super::inbox::Inbox;
-use super::limits::MAX_MESSAGE_BYTES;
-use super::target::{Link, Outgoing, Target, sealed::Transport};
-use super::{NoResponse, Tap};
+use super::inbox::{Inbox, MAX_MESSAGE_BYTES};
+use super::{Link, NoResponse, Outgoing, Tap, Target, sealed::Transport};
 use crate::category::Mode;
 use crate::config::ConfigError;
 use crate::secrets::certain;

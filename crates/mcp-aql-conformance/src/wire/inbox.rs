@@ -7,9 +7,15 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use super::limits::{MAX_UNREQUESTED, MAX_UNREQUESTED_BYTES};
+use super::no_response::{MAX_UNREQUESTED, MAX_UNREQUESTED_BYTES};
 use super::{NoResponse, Tap, TraceDirection};
 use crate::json_size::{MAX_VALUES, is_light};
+
+/// Maximum length of a message, in bytes.
+///
+/// The protocol allows responses of up to 100 MB, but the memory of the runner is limited. This value covers the
+/// default limit of 10 MB with the overhead of JSON-RPC and quoting.
+pub(super) const MAX_MESSAGE_BYTES: usize = 24 << 20;
 
 /// Dispatches received messages to the waiting requests.
 #[derive(Debug)]

@@ -10,10 +10,8 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::task::JoinHandle;
 
-use super::inbox::Inbox;
-use super::limits::MAX_MESSAGE_BYTES;
-use super::target::{Link, Outgoing};
-use super::{NoResponse, Tap};
+use super::inbox::{Inbox, MAX_MESSAGE_BYTES};
+use super::{Link, NoResponse, Outgoing, Tap};
 
 /// Time for a process to exit after it closed its standard output.
 const EXIT_TIMEOUT: Duration = Duration::from_millis(300);

@@ -7,8 +7,7 @@ use futures_util::future::BoxFuture;
 use tokio::io::DuplexStream;
 
 use super::lines::Lines;
-use super::target::{Link, Target, sealed::Transport};
-use super::{NoResponse, Tap};
+use super::{Link, NoResponse, Tap, Target, sealed::Transport};
 use crate::category::Mode;
 
 /// Buffer size in each direction, in bytes.

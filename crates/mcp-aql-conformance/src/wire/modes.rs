@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use super::target::{Link, Target, sealed::Transport};
-use super::{NoResponse, Tap};
+use super::{Link, NoResponse, Tap, Target, sealed::Transport};
 use crate::category::Mode;
 
 /// A target that reaches the adapter differently in each mode, for example with two URLs.

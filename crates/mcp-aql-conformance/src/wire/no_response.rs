@@ -2,8 +2,12 @@
 
 use std::time::Duration;
 
-use super::limits::{MAX_UNREQUESTED, MAX_UNREQUESTED_BYTES};
 use crate::json_size::OBJECT_WEIGHT;
+
+/// Maximum number of kept notifications, and of unrequested messages.
+pub(super) const MAX_UNREQUESTED: usize = 10_000;
+/// Maximum size of unrequested messages, in bytes.
+pub(super) const MAX_UNREQUESTED_BYTES: usize = 2 << 20;
 
 /// The error for a request without a response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -6,11 +6,11 @@ use super::creatable;
 use crate::adapter::Operation;
 use crate::cases::{Cases, Finding};
 use crate::checks::fields::fields_of_type;
+use crate::finding;
 use crate::items::{CreatedItem, same};
 use crate::pages;
 use crate::resources::{Resource, Role};
 use crate::run::Run;
-use crate::wording;
 
 /// Creates two items and reads the list before and after. Exactly these two items must have been added.
 ///
@@ -99,7 +99,7 @@ async fn is_listed_whole(
         fields.filter(|(name, value)| differs(name, value)).map(|(name, _)| name).collect();
     cases.expect(wrong.is_empty(), || {
         Finding::shown(
-            format!("{}: {}", list.name, wording::listed(&wrong)),
+            format!("{}: {}", list.name, finding::listed(&wrong)),
             listed.clone(),
             format!("the fields of the item as `{}` returns it: {stored}", read.name),
             "return the same item in lists and alone: with all fields for `fields: \"full\"`",

@@ -1,14 +1,11 @@
 //! Checks of failures: codes, details and messages.
 
-mod codes;
+pub(super) mod codes;
 mod exposure;
 mod messages;
 mod missing_items;
 
 use serde_json::Value;
-
-#[cfg(test)]
-pub(super) use self::codes::DETAILS;
 
 use super::shapes::results;
 use super::{Check, checks};

@@ -8,9 +8,9 @@ use super::{about, choose, full, is_path, names, things};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::checks::calls::{expect_refused, having};
+use crate::finding::listed;
 use crate::pages;
 use crate::run::{Run, do_all};
-use crate::wording::listed;
 
 const PRESETS: [&str; 3] = ["minimal", "standard", "full"];
 

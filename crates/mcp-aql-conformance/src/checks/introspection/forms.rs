@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use crate::adapter::Operation;
 use crate::adapter::gaps::states_protocol;
 use crate::cases::{Cases, Finding};
+use crate::finding::listed;
 use crate::forms::{self, Form, is_snake_case};
 use crate::run::Run;
-use crate::wording::listed;
 
 /// Returns the list with this name in a reply, or an empty list.
 fn list<'a>(reply: &'a Value, name: &str) -> &'a [Value] {

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use crate::adapter::{Adapter, Operation, Parameter, STANDARD_PARAMETERS, Type};
 use crate::cases::{Cases, Finding};
 use crate::checks::refusals::has_word;
+use crate::finding::listed;
 use crate::run::Run;
-use crate::wording::listed;
 
 /// Words in type expressions that need no entry in the list of types: JSON types, common names of their values, and
 /// words that combine types.

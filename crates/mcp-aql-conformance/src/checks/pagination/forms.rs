@@ -7,9 +7,9 @@ use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::checks::calls::{call_with, valid};
+use crate::finding::listed;
 use crate::pages::{self, CURSORS};
 use crate::run::{Run, do_all};
-use crate::wording::listed;
 
 /// The parameters of page-number pagination. A `limit` alone selects no page.
 const NUMBERED: [&str; 2] = ["offset", "page"];

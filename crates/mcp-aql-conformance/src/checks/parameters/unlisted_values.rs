@@ -7,11 +7,11 @@ use crate::adapter::{Operation, Parameter, STANDARD_PARAMETERS};
 use crate::cases::{Cases, Finding};
 use crate::checks::encoding::is_free;
 use crate::checks::refusals::{Refusal, has_word};
+use crate::finding::listed;
 use crate::nouns::is_identifier;
 use crate::run::{Run, do_all};
 use crate::shape::Shape;
 use crate::values;
-use crate::wording::listed;
 
 /// Maximum size of a set of values. A larger set may depend on the stored data.
 const MAX_VALUES: usize = 20;

@@ -1,25 +1,31 @@
 //! Checks that invalid messages are rejected and do not stop the adapter.
 
 mod load;
-mod messages;
 mod probe;
 
+use serde_json::{Value, json};
+
+use self::probe::{Probe, reply_value};
 use super::{Check, checks};
+use crate::cases::{Cases, Finding};
+use crate::checks::data;
+use crate::run::Run;
+use crate::wire::Answer;
 
 pub(super) const CHECKS: &[Check] = checks![
-    Should 2 "robustness.invalid_lines" => Alone(messages::garbage), ["REQ-RQ-08"],
+    Should 2 "robustness.invalid_lines" => Alone(garbage), ["REQ-RQ-08"],
         "Lines that are not messages do not stop the adapter";
-    Should 2 "robustness.unknown_method" => Alone(messages::unknown_method), ["REQ-MCP-12"],
+    Should 2 "robustness.unknown_method" => Alone(unknown_method), ["REQ-MCP-12"],
         "An unknown method is rejected and does not stop the adapter";
-    Must 2 "robustness.unknown_tool" => Alone(messages::unknown_tool), ["REQ-MCP-12", "REQ-EPT-16"],
+    Must 2 "robustness.unknown_tool" => Alone(unknown_tool), ["REQ-MCP-12", "REQ-EPT-16"],
         "An unknown tool is rejected and does not stop the adapter";
-    Must 2 "robustness.arguments_not_object" => Alone(messages::arguments_not_object),
+    Must 2 "robustness.arguments_not_object" => Alone(arguments_not_object),
         ["REQ-RQ-01", "REQ-RQ-08"],
         "Arguments that are not an object are rejected and do not stop the adapter";
-    Should 2 "robustness.duplicate_keys" => Alone(messages::duplicate_keys),
+    Should 2 "robustness.duplicate_keys" => Alone(duplicate_keys),
         ["REQ-RQ-01", "REQ-GATE-03"],
         "Duplicate names in arguments are rejected and do not stop the adapter";
-    Should 2 "robustness.request_ids" => Alone(messages::request_ids), ["REQ-MCP-12"],
+    Should 2 "robustness.request_ids" => Alone(request_ids), ["REQ-MCP-12"],
         "Every id that JSON-RPC allows is accepted";
     Must 2 "robustness.pipelined" => Alone(load::pipelined), ["REQ-CON-05", "REQ-RSP-01"],
         "Concurrent requests get their own replies";
@@ -27,6 +33,75 @@ pub(super) const CHECKS: &[Check] = checks![
         "A request below the minimum limit is accepted";
     Must 2 "robustness.deep_json" => Alone(load::deep_json), ["REQ-ENC-12", "REQ-RQ-08"],
         "JSON with deep nesting is rejected and does not stop the adapter";
-    Should 2 "robustness.cancelled_request" => Alone(messages::cancelled_request), ["REQ-RQ-08"],
+    Should 2 "robustness.cancelled_request" => Alone(cancelled_request), ["REQ-RQ-08"],
         "A cancellation of a finished or unknown request has no effect";
 ];
+
+/// Sends the messages of a check. The adapter must reject the requests among them and answer the next call.
+async fn send_all(run: &Run, check: &str, cases: &Cases) {
+    let mut probe = Probe::new(run, cases);
+    for case in data::messages(check) {
+        for line in &case.lines {
+            let Some(connection) = probe.connection().await else { return };
+            let unused = json!(connection.next_id());
+            let line = line.replace("${unused_id}", &unused.to_string());
+            // An HTTP server may reject the line with a status.
+            let _ = connection.send_raw(line.as_bytes()).await;
+            probe.survives(&line, &case.fix).await;
+        }
+        for params in &case.params {
+            let method = case.method.as_deref().unwrap_or_default();
+            let quoted = |name: &str| Value::from(name).to_string();
+            let params = params
+                .replace("${introspect_tool}", &quoted(&run.adapter.introspect))
+                .replace("${absent_operation}", &quoted(&run.absent_operation()));
+            probe.refuses(method, &params, &params, &case.fix).await;
+        }
+    }
+    probe.close();
+}
+
+async fn garbage(run: &Run, cases: &Cases) {
+    send_all(run, "robustness.invalid_lines", cases).await;
+}
+
+async fn unknown_method(run: &Run, cases: &Cases) {
+    send_all(run, "robustness.unknown_method", cases).await;
+}
+
+async fn unknown_tool(run: &Run, cases: &Cases) {
+    send_all(run, "robustness.unknown_tool", cases).await;
+}
+
+async fn arguments_not_object(run: &Run, cases: &Cases) {
+    send_all(run, "robustness.arguments_not_object", cases).await;
+}
+
+async fn duplicate_keys(run: &Run, cases: &Cases) {
+    send_all(run, "robustness.duplicate_keys", cases).await;
+}
+
+async fn cancelled_request(run: &Run, cases: &Cases) {
+    send_all(run, "robustness.cancelled_request", cases).await;
+}
+
+async fn request_ids(run: &Run, cases: &Cases) {
+    let mut probe = Probe::new(run, cases);
+    for id in [json!("conformance"), json!(""), json!(0), json!(9_007_199_254_740_991_u64)] {
+        let patience = probe.patience();
+        let Some(connection) = probe.connection().await else { return };
+        let message =
+            json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list", "params": {} }).to_string();
+        let answer = connection.exchange(&id, message.clone().into_bytes(), patience).await;
+        cases.expect(matches!(answer, Answer::Result(_)), || Finding {
+            sent: json!(message),
+            ..Finding::shown(
+                format!("id {id}"),
+                reply_value(&answer),
+                "a reply with the same id, of the same type",
+                "return the id as the unchanged JSON value",
+            )
+        });
+    }
+    probe.close();
+}

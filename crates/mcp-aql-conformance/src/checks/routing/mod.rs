@@ -2,23 +2,27 @@
 
 mod categories;
 mod endpoints;
-mod names;
 
-use super::{Check, checks};
+use futures_util::future::join_all;
+use serde_json::json;
 
 pub(super) use self::endpoints::recognised;
+use super::{Check, checks};
+use crate::cases::{Cases, Finding};
+use crate::checks::data;
+use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = checks![
-    Must 1 "routing.unknown_operation" => Reads(names::unknown_operation),
+    Must 1 "routing.unknown_operation" => Reads(unknown_operation),
         ["REQ-ERR-10", "REQ-EPT-16"],
         "An unknown operation is rejected with NOT_FOUND_OPERATION";
-    Must 1 "routing.missing_operation" => Reads(names::missing_operation), ["REQ-RQ-01"],
+    Must 1 "routing.missing_operation" => Reads(missing_operation), ["REQ-RQ-01"],
         "A request without `operation` is rejected";
-    Must 1 "routing.operation_not_string" => Reads(names::operation_not_string), ["REQ-RQ-01"],
+    Must 1 "routing.operation_not_string" => Reads(operation_not_string), ["REQ-RQ-01"],
         "An `operation` that is not a string is rejected";
-    Must 1 "routing.malformed_names" => Reads(names::malformed_names), ["REQ-RQ-02", "REQ-EPT-16"],
+    Must 1 "routing.malformed_names" => Reads(malformed_names), ["REQ-RQ-02", "REQ-EPT-16"],
         "Malformed names of operations are rejected, even if they resemble an operation";
-    Must 1 "routing.case_sensitive" => Reads(names::case_sensitive), ["REQ-RQ-02"],
+    Must 1 "routing.case_sensitive" => Reads(case_sensitive), ["REQ-RQ-02"],
         "Names of operations are case-sensitive";
     Must 1 "routing.families" => Learned(categories::families), ["REQ-EPT-02", "REQ-INT-11"],
         "Every operation has a category and belongs to one family";
@@ -35,3 +39,47 @@ pub(super) const CHECKS: &[Check] = checks![
     Should 1 "routing.wrong_endpoint_code" => Reads(endpoints::wrong_endpoint_code), ["REQ-EPT-04"],
         "A call through another family's tool fails with VALIDATION_ENDPOINT_MISMATCH and its details";
 ];
+
+async fn unknown_operation(run: &Run, cases: &Cases) {
+    data::calls(run, "routing.unknown_operation", cases).await;
+}
+
+async fn missing_operation(run: &Run, cases: &Cases) {
+    data::calls(run, "routing.missing_operation", cases).await;
+}
+
+async fn operation_not_string(run: &Run, cases: &Cases) {
+    data::calls(run, "routing.operation_not_string", cases).await;
+}
+
+async fn malformed_names(run: &Run, cases: &Cases) {
+    data::calls(run, "routing.malformed_names", cases).await;
+}
+
+async fn case_sensitive(run: &Run, cases: &Cases) {
+    let variants = run.adapter.exercised().flat_map(|operation| {
+        let hyphens = operation.name.replace('_', "-");
+        [operation.name.to_ascii_uppercase(), hyphens].map(|name| (operation, name))
+    });
+    join_all(variants.map(|(operation, name)| async move {
+        if run.adapter.operation(&name).is_some() {
+            return;
+        }
+        let params = json!({ run.absent_parameter(operation): true });
+        let arguments = json!({ "operation": name, "params": params });
+        let Some(exchange) = run.refused(&operation.tool, arguments, cases).await else { return };
+        // A name with hyphens may be rejected for its form.
+        let is_malformed =
+            name.contains('-') && exchange.code().is_some_and(|code| !code.ends_with("_PARAM"));
+        let is_unknown = exchange.code() == Some("NOT_FOUND_OPERATION") || is_malformed;
+        cases.expect(is_unknown, || {
+            Finding::of(
+                &exchange,
+                &operation.name,
+                format!("NOT_FOUND_OPERATION, because `{name}` is not `{}`", operation.name),
+                "compare names of operations case-sensitively",
+            )
+        });
+    }))
+    .await;
+}

@@ -6,10 +6,10 @@ use super::operations_of;
 use crate::adapter::{Operation, Tool};
 use crate::cases::{Cases, Finding};
 use crate::category::{Category, Mode};
+use crate::finding::listed;
 use crate::forms::is_snake_case;
 use crate::run::Run;
 use crate::verbs::starts_with_verb;
-use crate::wording::listed;
 
 pub(super) fn introspect_named(run: &Run, cases: &Cases) {
     for tool in &run.adapter.endpoints {

@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::adapter::gaps::Part;
 use crate::cases::{Cases, Finding};
 use crate::checks::routing::recognised;
+use crate::finding::listed;
 use crate::run::Run;
-use crate::wording::listed;
 
 /// Maximum number of tool names in a finding.
 const MAX_NAMES: usize = 10;

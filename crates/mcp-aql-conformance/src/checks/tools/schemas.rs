@@ -8,8 +8,8 @@ use super::names::{category, family};
 use super::operations_of;
 use crate::cases::{Cases, Finding};
 use crate::category::{Category, Mode};
+use crate::finding;
 use crate::run::Run;
-use crate::wording;
 
 pub(super) fn annotations(run: &Run, cases: &Cases) {
     for tool in &run.adapter.endpoints {
@@ -111,7 +111,7 @@ pub(super) fn operation_enum(run: &Run, cases: &Cases) {
                 listed.iter().copied().collect::<Vec<_>>(),
                 format!(
                     "the operations that introspection lists for this tool: {}",
-                    wording::listed(&own)
+                    finding::listed(&own)
                 ),
                 "generate the enum from the operations, or omit it",
             )
