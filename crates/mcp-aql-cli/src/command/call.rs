@@ -9,9 +9,8 @@ use mcp_aql_protocol::{ErrorCode, is_public_name};
 use serde_json::{Map, Value};
 
 use super::Exit;
-use super::answer::Answer;
 use super::prompt::Prompt;
-use super::render::{Output, plain};
+use super::render::{Answer, Output, plain};
 use super::request::{ProgressPrinter, handle_in, print_reasons, starts_execution, status_of};
 use super::safety::Approval;
 

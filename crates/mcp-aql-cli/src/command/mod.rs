@@ -26,13 +26,11 @@
 //! To include the commands without the global options, write `#[command(subcommand)] command:
 //! Option<mcp_aql::cli::Command>`.
 
-mod answer;
 mod call;
 mod client_config;
 mod config;
 mod docs;
 mod failure;
-#[cfg_attr(not(unix), path = "without_hangup.rs")]
 mod hangup;
 #[cfg_attr(not(feature = "http"), path = "without_http.rs")]
 mod http;
@@ -50,9 +48,7 @@ mod request;
 mod safety;
 mod serve;
 mod stdio;
-#[cfg_attr(not(feature = "opentelemetry"), path = "without_telemetry.rs")]
 mod telemetry;
-mod version;
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
@@ -74,10 +70,10 @@ use failure::finish;
 pub use http::HttpArgs;
 pub use metrics::MetricsArgs;
 use process_report::{has_json_lines, log_state};
+pub use program::long_version;
 use program::{completions, print_start_hint};
 use render::Output;
 pub use serve::ServeArgs;
-pub use version::long_version;
 
 /// The options of every adapter's command line.
 #[derive(Debug, Clone, Default, clap::Args)]

@@ -3,12 +3,17 @@
 use std::io::{IsTerminal, Write as _};
 
 use anstyle::{AnsiColor, Style};
-use mcp_aql_core::Result;
+use mcp_aql_core::{OperationResult, Result};
 use serde_json::{Map, Value};
 
 use super::Exit;
-use super::answer::Answer;
 use super::process_report::{PROCESS, announce, has_json_lines};
+
+/// A reply of the adapter: its JSON and the parsed result.
+pub(super) struct Answer {
+    pub(super) text: String,
+    pub(super) result: OperationResult,
+}
 
 /// The terminal escape sequences for parts of the output.
 struct Theme {

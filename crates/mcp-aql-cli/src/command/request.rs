@@ -12,9 +12,8 @@ use mcp_aql_core::internal::util::lock;
 use mcp_aql_core::{Adapter, BoxFuture, OperationResult, Result, Session};
 use serde_json::{Map, Value};
 
-use super::answer::Answer;
 use super::prompt::Prompt;
-use super::render::plain;
+use super::render::{Answer, plain};
 
 /// The conventional exit code of an interrupted program: 128 + SIGINT.
 const INTERRUPTED_EXIT_CODE: i32 = 130;
