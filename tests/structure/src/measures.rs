@@ -12,6 +12,10 @@ use crate::{cycles, names, prose, sizes};
 const MAX_FUNCTION_LINES: usize = 60;
 /// Maximum length of a file without its tests, in lines.
 const MAX_FILE_LINES: usize = 400;
+/// A file below this length, without its tests, is small.
+const SMALL_FILE_LINES: usize = 40;
+/// Maximum number of small files. A subject spread over many of them is hard to follow.
+const MAX_SMALL_FILES: usize = 95;
 /// Maximum number of `cfg` attributes outside of tests, except on `mod` and `use` items.
 const MAX_CONDITIONS: usize = 20;
 /// Maximum number of names at the root of `mcp-aql`.
@@ -57,6 +61,14 @@ impl Measure {
         }
     }
 
+    fn small_files(counts: Vec<sizes::Count>) -> Self {
+        let mut small: Vec<_> =
+            counts.into_iter().filter(|count| count.number < SMALL_FILE_LINES).collect();
+        small.sort_by_key(|count| count.number);
+        let files = small.iter().map(|count| format!("{} lines: {}", count.number, count.place));
+        Self::count("files of less than 40 lines, without tests", MAX_SMALL_FILES, files.collect())
+    }
+
     /// Returns `true` if the value is within the limit.
     pub fn holds(&self) -> bool {
         match self.limit {
@@ -99,6 +111,9 @@ pub fn measure(workspace: &Path) -> Vec<Measure> {
         Measure::longest(
             "lines of the longest file, without tests",
             MAX_FILE_LINES,
+            crates.iter().flat_map(|source| sizes::files(source, workspace)).collect(),
+        ),
+        Measure::small_files(
             crates.iter().flat_map(|source| sizes::files(source, workspace)).collect(),
         ),
         Measure::count(
