@@ -7,9 +7,10 @@ use serde_json::Value;
 
 use crate::category::Mode;
 use crate::checks;
-use crate::config::{ConfigError, File, MAX_TIME_LIMIT};
+use crate::config::{ConfigError, File};
 use crate::files;
 use crate::secrets::Secrets;
+use crate::settings::MAX_TIME_LIMIT;
 use crate::verbs::words_of;
 
 impl File {
@@ -158,7 +159,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::config::{Settings, TimeLimits};
+    use crate::settings::{Settings, TimeLimits};
 
     #[test]
     fn reading_verbs_are_single_words_in_any_case() {

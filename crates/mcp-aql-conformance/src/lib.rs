@@ -70,7 +70,7 @@ mod run;
 mod runner;
 mod sample;
 mod secrets;
-mod selection;
+mod settings;
 mod shape;
 mod sync;
 mod values;
@@ -79,12 +79,13 @@ mod wire;
 
 pub use category::{Category, Mode};
 pub use checks::{Check, Keyword, all as checks};
-pub use config::{ConfigError, File, Settings, TimeLimits};
+pub use config::{ConfigError, File};
 pub use evidence::EvidenceError;
 pub use finding::{Difference, Finding};
 pub use report::{Report, Verdict};
 pub use requirements::{Rank, RequirementSource, requirement, requirements};
 pub use runner::{Progress, Runner};
+pub use settings::{Settings, TimeLimits};
 #[cfg(feature = "http")]
 pub use wire::UrlTarget;
 pub use wire::{CommandTarget, MemoryTarget, PerMode, Target};

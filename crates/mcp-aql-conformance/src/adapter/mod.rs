@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use self::gaps::Gap;
 use crate::category::{Category, Mode};
-use crate::config::Settings;
+use crate::settings::Settings;
 use crate::verbs::is_reading;
 
 /// A tool listed by `tools/list`.

@@ -42,9 +42,9 @@ use futures_util::future::BoxFuture;
 
 use crate::call::Exchange;
 use crate::cases::Cases;
-use crate::config::{Exclusion, Settings};
-use crate::run::Run;
-use crate::run::RunResults;
+use crate::config::Exclusion;
+use crate::run::{Run, RunResults};
+use crate::settings::Settings;
 
 /// The requirement level of a check. It decides whether a finding is a failure or a warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,10 +9,10 @@ use crate::adapter::gaps::states_protocol;
 use crate::adapter::{Adapter, Operation};
 use crate::cases::{Cases, Finding, Skip};
 use crate::category::Mode;
-use crate::config::Settings;
 use crate::finding::listed;
 use crate::learn::LearnError;
 use crate::run::RunResults;
+use crate::settings::Settings;
 use crate::wire::NoResponse;
 
 pub(super) const CHECKS: &[Check] = checks![

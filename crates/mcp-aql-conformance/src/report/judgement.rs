@@ -9,10 +9,10 @@ use crate::adapter::Adapter;
 use crate::cases::{INTERRUPTED, shorten_message};
 use crate::category::Mode;
 use crate::checks;
-use crate::config::Settings;
 use crate::learn::LearnError;
 use crate::run::{ModeResults, RunResults};
 use crate::secrets::Secrets;
+use crate::settings::Settings;
 
 /// Judges all selected checks. Returns their reports by category, and the number of checks with each verdict.
 fn judge_all(settings: &Settings, whole: &RunResults) -> (Vec<CategoryReport>, Summary) {

@@ -28,11 +28,11 @@ use crate::adapter::{Adapter, Operation};
 use crate::call::Exchange;
 use crate::cases::{CaseResults, Cases, Skip};
 use crate::category::{Category, Mode};
-use crate::config::Settings;
 use crate::learn::LearnError;
 use crate::pace::Pacer;
 use crate::resources::Resources;
 use crate::secrets::Secrets;
+use crate::settings::Settings;
 use crate::wire::{Connection, Samples, Tap, Target};
 use crate::{leaks, sample};
 

@@ -17,13 +17,12 @@ use crate::adapter::gaps;
 use crate::cases::{CaseResults, Cases, INTERRUPTED, Skip};
 use crate::category::Mode;
 use crate::checks::{self, Body, Check};
-use crate::config::Settings;
 use crate::learn::{self, LearnError};
 use crate::pace::Pacer;
 use crate::report::Report;
-use crate::run::RunResults;
-use crate::run::{ExchangeCheck, Run, RunParts};
+use crate::run::{ExchangeCheck, Run, RunParts, RunResults};
 use crate::secrets::Secrets;
+use crate::settings::Settings;
 use crate::wire::{Connection, NoResponse, Tap, Target, Trace};
 
 /// A progress event of a run. Set a callback with [`Runner::on_progress`] to receive these.

@@ -14,8 +14,7 @@ use crate::category::Mode;
 use crate::checks::{self, Body, Check};
 use crate::learn::LearnError;
 use crate::pace::Pacer;
-use crate::run::ModeResults;
-use crate::run::{ExchangeCheck, Run};
+use crate::run::{ExchangeCheck, ModeResults, Run};
 use crate::sync::lock;
 
 /// Maximum number of concurrent checks.
