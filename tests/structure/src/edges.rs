@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// The crates to check, with their folders. A crate may only depend on crates above it in this list. If you add a
 /// crate, put it below all crates that it depends on.
-pub const CRATES: [(&str, &str); 16] = [
+pub const CRATES: [(&str, &str); 18] = [
     ("mcp-aql-protocol", "crates/mcp-aql-protocol"),
     ("mcp-aql-text", "crates/mcp-aql-text"),
     ("mcp-aql-rank", "crates/mcp-aql-rank"),
@@ -14,11 +14,13 @@ pub const CRATES: [(&str, &str); 16] = [
     ("mcp-aql-derive", "mcp-aql-derive"),
     ("mcp-aql-conformance", "crates/mcp-aql-conformance"),
     ("mcp-aql-core", "crates/mcp-aql-core"),
+    ("mcp-aql-telemetry", "crates/mcp-aql-telemetry"),
     ("mcp-aql-query", "crates/mcp-aql-query"),
     ("mcp-aql-sqlx", "crates/mcp-aql-sqlx"),
     ("mcp-aql-stores", "crates/mcp-aql-stores"),
     ("mcp-aql-server", "crates/mcp-aql-server"),
     ("mcp-aql-safety", "crates/mcp-aql-safety"),
+    ("mcp-aql-metrics", "crates/mcp-aql-metrics"),
     ("mcp-aql-cli", "crates/mcp-aql-cli"),
     ("mcp-aql", "mcp-aql"),
     ("mcp-aql-aggregator", "crates/mcp-aql-aggregator"),
@@ -54,11 +56,11 @@ pub fn edges(workspace: &Path) -> BTreeMap<&'static str, Vec<&'static str>> {
 
 /// Returns the dependencies on crates further down in [`CRATES`].
 pub fn forbidden(edges: &BTreeMap<&'static str, Vec<&'static str>>) -> Vec<String> {
-    let place = |name: &str| CRATES.iter().position(|(other, _)| *other == name);
+    let position = |name: &str| CRATES.iter().position(|(other, _)| *other == name);
     let mut found = Vec::new();
     for (from, targets) in edges {
         for to in targets {
-            if place(to) >= place(from) {
+            if position(to) >= position(from) {
                 found.push(format!("{from} depends on {to}"));
             }
         }

@@ -26,8 +26,8 @@ fn main() -> ExitCode {
         };
         _ = writeln!(out, "{title:65} {value:7.1}, {bound} {limit:4} {verdict}");
         if !measure.holds() {
-            for place in measure.places.iter().take(shown) {
-                _ = writeln!(out, "    {place}");
+            for location in measure.locations.iter().take(shown) {
+                _ = writeln!(out, "    {location}");
             }
         }
     }

@@ -35,16 +35,16 @@ pub struct Measure {
     /// The largest accepted value, or the smallest one.
     pub limit: Limit,
     /// The locations that count, worst first.
-    pub places: Vec<String>,
+    pub locations: Vec<String>,
 }
 
 impl Measure {
-    fn count(title: &str, limit: usize, places: Vec<String>) -> Self {
+    fn count(title: &str, limit: usize, locations: Vec<String>) -> Self {
         Self {
             title: title.to_owned(),
-            value: number(places.len()),
+            value: number(locations.len()),
             limit: Limit::AtMost(number(limit)),
-            places,
+            locations,
         }
     }
 
@@ -52,12 +52,13 @@ impl Measure {
         counts.sort_by_key(|count| std::cmp::Reverse(count.number));
         let value = counts.first().map_or(0, |count| count.number);
         let over = counts.into_iter().filter(|count| count.number > limit);
-        let places = over.map(|count| format!("{} lines: {}", count.number, count.place)).collect();
+        let locations =
+            over.map(|count| format!("{} lines: {}", count.number, count.location)).collect();
         Self {
             title: title.to_owned(),
             value: number(value),
             limit: Limit::AtMost(number(limit)),
-            places,
+            locations,
         }
     }
 
@@ -65,7 +66,7 @@ impl Measure {
         let mut small: Vec<_> =
             counts.into_iter().filter(|count| count.number < SMALL_FILE_LINES).collect();
         small.sort_by_key(|count| count.number);
-        let files = small.iter().map(|count| format!("{} lines: {}", count.number, count.place));
+        let files = small.iter().map(|count| format!("{} lines: {}", count.number, count.location));
         Self::count("files of less than 40 lines, without tests", MAX_SMALL_FILES, files.collect())
     }
 
@@ -148,7 +149,7 @@ pub fn measure(workspace: &Path) -> Vec<Measure> {
     }
     let files = tracked_files(workspace);
     measures.push(Measure::count(
-        "places that reach into the fields of an adapter",
+        "uses of the private fields of an adapter",
         0,
         lines_with(workspace, &files, &["adapter", ".inner"].concat()),
     ));
@@ -162,21 +163,26 @@ pub fn measure(workspace: &Path) -> Vec<Measure> {
             title: format!("\"{}\" per 1,000 lines", phrase.title),
             value: phrase.rate,
             limit: phrase.limit,
-            places: phrase.places,
+            locations: phrase.locations,
         });
     }
     measures
 }
 
 fn module_cycles(crates: &[Crate]) -> Measure {
-    let mut places = Vec::new();
+    let mut locations = Vec::new();
     let mut value = 0;
     for source in crates {
         for cycle in cycles::cycles(source) {
             value += cycle.modules.len();
-            places.push(format!("{}, {}: {}", source.name, cycle.parent, cycle.modules.join(", ")));
+            locations.push(format!(
+                "{}, {}: {}",
+                source.name,
+                cycle.parent,
+                cycle.modules.join(", ")
+            ));
             for (from, to, example) in cycle.examples {
-                places.push(format!("    {from} -> {to}    {example}"));
+                locations.push(format!("    {from} -> {to}    {example}"));
             }
         }
     }
@@ -184,7 +190,7 @@ fn module_cycles(crates: &[Crate]) -> Measure {
         title: "modules in a cycle".to_owned(),
         value: number(value),
         limit: Limit::AtMost(0.0),
-        places,
+        locations,
     }
 }
 

@@ -76,7 +76,7 @@ pub struct Phrase {
     /// Accepted number per 1,000 lines.
     pub limit: Limit,
     /// The file, the line number and the line of each occurrence.
-    pub places: Vec<String>,
+    pub locations: Vec<String>,
     /// Number of occurrences per 1,000 lines.
     pub rate: f64,
 }
@@ -90,7 +90,7 @@ pub fn count<'a>(files: impl Iterator<Item = &'a Path>, workspace: &Path) -> Vec
     let compiled = |(_, pattern, ..): &(_, &str, _, _)| Regex::new(pattern);
     let patterns: Result<Vec<_>, _> = RULES.iter().map(compiled).collect();
     let patterns = patterns.expect("the patterns are valid");
-    let mut places = vec![Vec::new(); RULES.len()];
+    let mut locations = vec![Vec::new(); RULES.len()];
     let (mut lines, mut comments) = (0_u32, 0_u32);
     for file in files {
         let Ok(text) = std::fs::read_to_string(workspace.join(file)) else { continue };
@@ -104,8 +104,8 @@ pub fn count<'a>(files: impl Iterator<Item = &'a Path>, workspace: &Path) -> Vec
             };
             lines += 1;
             comments += u32::from(is_rust);
-            for (((title, _, scope, _), pattern), places) in
-                RULES.iter().zip(&patterns).zip(&mut places)
+            for (((title, _, scope, _), pattern), locations) in
+                RULES.iter().zip(&patterns).zip(&mut locations)
             {
                 let applies = match scope {
                     Prose => true,
@@ -116,19 +116,19 @@ pub fn count<'a>(files: impl Iterator<Item = &'a Path>, workspace: &Path) -> Vec
                     |found: &regex::Captures<'_>| *title == IS_NO && found.get(3).is_some();
                 let mut found = pattern.captures_iter(prose);
                 if applies && found.any(|found| !accepted(&found)) {
-                    places.push(format!("{}:{}: {}", file.display(), number + 1, prose.trim()));
+                    locations.push(format!("{}:{}: {}", file.display(), number + 1, prose.trim()));
                 }
             }
             opens = prose.trim_end().ends_with(['.', ':', '?']);
         }
     }
     let phrase =
-        |((title, _, scope, limit), places): ((&'static str, _, Scope, Limit), Vec<String>)| {
+        |((title, _, scope, limit), locations): ((&'static str, _, Scope, Limit), Vec<String>)| {
             let lines = if scope == Prose { lines } else { comments };
-            let rate = f64::from(u32::try_from(places.len()).unwrap_or(u32::MAX));
-            Phrase { title, limit, rate: rate * 1_000.0 / f64::from(lines.max(1)), places }
+            let rate = f64::from(u32::try_from(locations.len()).unwrap_or(u32::MAX));
+            Phrase { title, limit, rate: rate * 1_000.0 / f64::from(lines.max(1)), locations }
         };
-    RULES.into_iter().zip(places).map(phrase).collect()
+    RULES.into_iter().zip(locations).map(phrase).collect()
 }
 
 /// Returns the content of a comment, if the line contains nothing else.

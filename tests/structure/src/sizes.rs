@@ -15,7 +15,7 @@ pub struct Count {
     /// The counted number.
     pub number: usize,
     /// The file. Ends with the line number, if there is one.
-    pub place: String,
+    pub location: String,
 }
 
 /// Counts the lines of each function outside of tests, from the signature to the closing brace.
@@ -39,8 +39,8 @@ impl Functions<'_> {
     fn add(&mut self, signature: &Signature, block: &Block) {
         let start = signature.span().start().line;
         let number = block.span().end().line + 1 - start;
-        let place = format!("{}:{start} {}", self.file.display(), signature.ident);
-        self.found.push(Count { number, place });
+        let location = format!("{}:{start} {}", self.file.display(), signature.ident);
+        self.found.push(Count { number, location });
     }
 }
 
@@ -73,7 +73,7 @@ pub fn files(source: &Crate, workspace: &Path) -> Vec<Count> {
     for module in source.modules.iter().filter(|module| module.owns_file) {
         let Ok(text) = std::fs::read_to_string(workspace.join(&module.file)) else { continue };
         let number = text.lines().take_while(|line| line.trim() != "#[cfg(test)]").count();
-        found.push(Count { number, place: module.file.display().to_string() });
+        found.push(Count { number, location: module.file.display().to_string() });
     }
     found
 }
