@@ -22,7 +22,7 @@ fn http_without_its_feature_is_one_sentence_that_names_it() {
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
         let (first, rest) = stderr.trim_end().split_once(": write `").expect(&stderr);
-        assert!(first.ends_with("`--http` needs the feature `http` of `mcp-aql`, with which this program was not built"), "{stderr}");
+        assert!(first.ends_with("`--http` needs the feature `http` of `mcp-aql`, but this program was built without it"), "{stderr}");
         assert!(
             rest.starts_with(
                 "mcp-aql = { version = \"0.1.0\", features = [\"http\"] }` in its Cargo.toml"

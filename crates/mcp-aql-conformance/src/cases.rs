@@ -84,8 +84,8 @@ impl Skip {
     /// Returns the reason to skip a case rejected by a rate limit with this error code.
     pub(crate) fn too_fast(code: &str) -> Self {
         Self::CutShort(format!(
-            "the adapter rejects calls with {code}, and to wait as long as the rejections state does not \
-             help: raise its limits for the run"
+            "the adapter rejects calls with {code}, and waiting for the stated time does not help: raise the \
+             adapter's limits for the run"
         ))
     }
 
@@ -110,7 +110,7 @@ impl Skip {
     pub(crate) fn reason(&self) -> String {
         match self {
             Self::NotAllowed(category) => {
-                format!("{category} operations were not allowed: --allow {}", category.family())
+                format!("{category} operations were not allowed: use --allow {}", category.family())
             }
             Self::MayChange(why) => {
                 format!("READ operations that may change data are not called: {why}")

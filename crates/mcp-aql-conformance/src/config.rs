@@ -175,7 +175,7 @@ pub enum ConfigError {
         reason: String,
     },
     /// The content of the configuration is invalid.
-    #[error("the configuration is wrong: {0}")]
+    #[error("the configuration is invalid: {0}")]
     Wrong(String),
 }
 

@@ -47,7 +47,10 @@ impl File {
             // Report the error of the original document: the filled-in one may contain secrets.
             ConfigError::Wrong(match serde_json::from_value::<Self>(written) {
                 Err(error) => error.to_string(),
-                Ok(_) => "the value of an environment variable is invalid at its place".to_owned(),
+                Ok(_) => {
+                    "a setting does not accept the value of the environment variable that it names"
+                        .to_owned()
+                }
             })
         })?;
         file.secrets.extend(secrets);
@@ -127,17 +130,20 @@ fn fill_in(
             while let Some((before, rest)) = text.split_once("${") {
                 let Some((name, after)) = rest.split_once('}') else {
                     return Err(ConfigError::Wrong(format!(
-                        "`{written}` has a `${{` without its `}}`"
+                        "`{written}` has a `${{` without a closing `}}`"
                     )));
                 };
                 let Some(found) = variable(name) else {
                     return Err(ConfigError::Wrong(format!(
-                        "the environment has no variable `{name}`"
+                        "the environment variable `{name}` is not set"
                     )));
                 };
                 // A value that contains `${` would be expanded again by the next iteration.
                 if found.contains("${") {
-                    return Err(ConfigError::Wrong(format!("the variable `{name}` holds `${{`")));
+                    return Err(ConfigError::Wrong(format!(
+                        "the value of the variable `{name}` contains `${{`: set it to a value without \
+                         references"
+                    )));
                 }
                 *text = format!("{before}{found}{after}");
                 secrets.push(found);

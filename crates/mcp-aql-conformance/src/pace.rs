@@ -297,7 +297,7 @@ impl Pacer {
         let setting = "under [limits] of the configuration file";
         if self.interval().is_none() {
             return format!(
-                "the time of the run was over: `run_seconds` {setting} allows more than {} seconds",
+                "the time of the run was over after {} seconds: increase `run_seconds` {setting}",
                 limit.as_secs()
             );
         }
@@ -320,9 +320,9 @@ impl Pacer {
             None => limit * MAX_PROLONGATION,
         };
         format!(
-            "the time of the run was over: the adapter limits the rate to about {rate:.1} calls a second, at \
-             which {what} {} minutes; set `run_seconds = {run_seconds}` {setting} (a run with a rate limit may \
-             last {MAX_PROLONGATION} times as long), or raise the adapter's limit for the test",
+            "the time of the run was over: the adapter limits the rate to about {rate:.1} calls a second, \
+             and at this rate {what} {} minutes; set `run_seconds = {run_seconds}` {setting} (a run with a \
+             rate limit may last {MAX_PROLONGATION} times as long), or raise the adapter's limit for the test",
             minutes.as_secs().div_ceil(60)
         )
     }
@@ -460,8 +460,8 @@ mod tests {
         let free = Pacer::default();
         assert_eq!(
             free.out_of_time(limit_of_run),
-            "the time of the run was over: `run_seconds` under [limits] of the configuration file allows more \
-             than 300 seconds"
+            "the time of the run was over after 300 seconds: increase `run_seconds` under [limits] of the \
+             configuration file"
         );
         let limited = Pacer::default();
         limited.turn().await;

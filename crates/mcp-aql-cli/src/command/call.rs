@@ -32,10 +32,10 @@ impl CallArgs {
     fn arguments(&self, adapter: &Adapter) -> Result<Map<String, Value>> {
         let mut given = parameters(self.params.as_deref())?;
         for one in &self.named {
-            let (name, text) = one
-                .split_once('=')
-                .filter(|(name, _)| !name.is_empty())
-                .ok_or_else(|| Error::Usage(format!("--param {one}: write NAME=VALUE")))?;
+            let (name, text) =
+                one.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
+                    Error::Usage(format!("`--param {one}` is not an assignment: write NAME=VALUE"))
+                })?;
             let value = typed(adapter, &self.operation, name, text)?;
             if given.insert(name.to_owned(), value).is_some() {
                 return Err(Error::Usage(format!("parameter '{name}' is given twice")));
@@ -79,7 +79,7 @@ pub(super) async fn run(
         }
         Some(NotRun::Unconfirmed) => {
             output.result(&answer)?;
-            prompt.print_line("Nothing has run. Run the command again with --yes to agree.")?;
+            prompt.print_line("Nothing has run. To agree, run the command again with --yes.")?;
             Ok(Exit::Failure)
         }
         Some(NotRun::Refused(why)) => {
@@ -334,7 +334,7 @@ mod tests {
     #[tokio::test]
     async fn unconfirmed_calls_do_not_run() {
         const QUESTION: &str = "Run 'delete_bed' (destructive)? [y/N]";
-        const AGAIN: &str = "Nothing has run. Run the command again with --yes to agree.";
+        const AGAIN: &str = "Nothing has run. To agree, run the command again with --yes.";
         let works = Works::default();
         let adapter = adapter(&works);
         for (answer, yes, json, exit, shown, printed) in [

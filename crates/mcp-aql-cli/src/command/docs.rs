@@ -60,7 +60,7 @@ pub(super) fn run(
     };
     if out.exists() && !out.is_dir() {
         let out = out.display();
-        return Err(Error::Usage(format!("--out {out}: that is a file; name a directory")));
+        return Err(Error::Usage(format!("`--out {out}` is a file: name a directory")));
     }
     let file = out.join(format.file());
     // The directory may belong to a project with symbolic links in it. They are rejected before the directory is

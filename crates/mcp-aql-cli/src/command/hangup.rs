@@ -20,7 +20,7 @@ mod system {
         let mut hangups = match signal(SignalKind::hangup()) {
             Ok(hangups) => hangups,
             Err(error) => {
-                tracing::warn!(%error, "SIGHUP cannot be caught");
+                tracing::warn!(%error, "cannot handle SIGHUP, so the audit log will not be reopened");
                 return work.await;
             }
         };
@@ -29,7 +29,7 @@ mod system {
             tokio::select! {
                 done = &mut work => return done,
                 Some(()) = hangups.recv() => {
-                    tracing::info!("SIGHUP: opening the audit log again");
+                    tracing::info!("received SIGHUP, reopening the audit log");
                     adapter.reopen_audit_log();
                 }
             }

@@ -208,13 +208,13 @@ fn why(operation: &Value) -> String {
         parts.push(format!("its name matches {pattern}"));
     }
     if says("requires_reauth") || says("by_operator") {
-        parts.push("a person confirms it".to_owned());
+        parts.push("a person must confirm it".to_owned());
     }
     if let Some(seconds) = member(operation, "cooldown_seconds").as_u64() {
-        parts.push(format!("waits {seconds} s after it is confirmed"));
+        parts.push(format!("it waits {seconds} s after the confirmation"));
     }
     if says("has_policies") {
-        parts.push("policies decide over some calls".to_owned());
+        parts.push("policies decide about some calls".to_owned());
     }
     parts.join("; ")
 }
@@ -338,7 +338,7 @@ mod tests {
             "OPERATION   CATEGORY  LEVEL        PERMISSION  WHY",
             "get_bed     READ      safe         allow",
             "delete_bed  DELETE    destructive  confirm     The bed is gone; So is the soil; \
-             policies decide over some calls",
+             policies decide about some calls",
             "purge_beds  DELETE    dangerous    confirm     its name matches purge_*",
         ] {
             assert!(rows.lines().any(|row| row == expected), "{expected}\n{rows}");

@@ -91,8 +91,8 @@ fn filter(format: LogFormat, problems: &mut Vec<String>) -> Targets {
             for (target, level) in filter.iter() {
                 if quotes(target) && level > LevelFilter::WARN {
                     problems.push(format!(
-                        "{name}: {target} logs warnings only, since its other lines quote requests with their \
-                         secrets"
+                        "{name}: {target} logs warnings only, because its other lines quote requests, \
+                         including their secrets"
                     ));
                 }
             }
@@ -100,8 +100,8 @@ fn filter(format: LogFormat, problems: &mut Vec<String>) -> Targets {
         }
         Err(_) => {
             problems.push(format!(
-                "{name} is not understood: write a level, as in `info`, or levels by \
-                              module, as in `warn,mcp_aql=debug`"
+                "{name} is not a log filter: write a level such as `info`, or levels by module such as \
+                 `warn,mcp_aql=debug`"
             ));
             None
         }

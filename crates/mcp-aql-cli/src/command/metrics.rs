@@ -14,10 +14,10 @@ use super::process_report::announce;
 #[command(next_help_heading = "Metrics")]
 #[non_exhaustive]
 pub struct MetricsArgs {
-    /// Serve metrics for Prometheus here, for example on 127.0.0.1:9464; the page is /metrics
+    /// Serve metrics for Prometheus at this address and the path /metrics, such as 127.0.0.1:9464
     #[arg(long, value_name = "ADDRESS")]
     pub metrics: Option<SocketAddr>,
-    /// Serve metrics on an address that other machines reach, to all of them
+    /// Allow an address for metrics that other machines can reach; the page is not authenticated
     #[arg(long, requires = "metrics")]
     pub allow_remote_metrics: bool,
 }

@@ -79,7 +79,7 @@ pub use serve::ServeArgs;
 #[derive(Debug, Clone, Default, clap::Args)]
 #[non_exhaustive]
 pub struct Options {
-    /// Read this configuration file in place of the user's mcp-aql.toml
+    /// Read this configuration file instead of the user's mcp-aql.toml
     #[arg(long, global = true, value_name = "FILE", help_heading = "Global options")]
     pub config: Option<PathBuf>,
     /// Print JSON on a terminal too
@@ -147,16 +147,16 @@ pub enum Command {
         /// One parameter; may be repeated
         #[arg(long = "param", short = 'p', value_name = "NAME=VALUE")]
         param: Vec<String>,
-        /// Agree to a dangerous operation without being asked
+        /// Confirm a dangerous operation without a prompt
         #[arg(long, short = 'y')]
         yes: bool,
     },
     /// Show operations and types
     Introspect {
-        /// What to show; the name of an operation or type is enough
+        /// What to show: a query, or the name of an operation or type
         #[arg(index = 1, default_value = "operations", value_parser = introspect::QueryParser::common())]
         query: String,
-        /// Name of an operation or type, to show all of it
+        /// Name of an operation or type, to show its details
         // The indexes are explicit, because clap would put an argument that is changed later behind the others.
         #[arg(index = 2)]
         name: Option<String>,

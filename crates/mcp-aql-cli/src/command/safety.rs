@@ -65,7 +65,7 @@ impl<'a> Approval<'a> {
             Ok(console) => (console, false),
             Err(error) => {
                 // Another process with the same store may already run a console on this port.
-                tracing::warn!(%error, "starting a console for this call failed");
+                tracing::warn!(%error, "cannot start a console for this call");
                 (None, true)
             }
         };
@@ -90,7 +90,7 @@ impl<'a> Approval<'a> {
             let event = tokio::select! {
                 biased;
                 standing = self.decided() => Event::Decided(standing.map_err(Error::other)?),
-                said = prompt.read_answer("Its code, or an empty line to cancel:"), if prompt.is_interactive() => {
+                said = prompt.read_answer("Enter its code, or an empty line to cancel:"), if prompt.is_interactive() => {
                     Event::Said(said?)
                 }
                 () = mcp_aql_server::stop::shutdown_signal() => Event::Interrupted,
@@ -172,7 +172,7 @@ impl<'a> Approval<'a> {
         if let Some(operator) = adapter.operator()
             && let Err(error) = operator.deny(self.id, AUDIT_NAME).await
         {
-            tracing::debug!(%error, "the request was answered just now");
+            tracing::debug!(%error, "the request has already been answered");
         }
         Ok(Some("Nothing has run."))
     }

@@ -31,9 +31,9 @@ impl HttpArgs {
     pub(super) fn check(&self, adapter: &Adapter) -> Result<Option<SocketAddr>> {
         let problem = |what: &str| {
             format!(
-                "{what} needs the feature `http` of `mcp-aql`, with which this program was not built: \
-                 write `mcp-aql = {{ version = \"{}\", features = [\"http\"] }}` in its Cargo.toml and \
-                 build it again",
+                "{what} needs the feature `http` of `mcp-aql`, but this program was built without it: write \
+                 `mcp-aql = {{ version = \"{}\", features = [\"http\"] }}` in its Cargo.toml and build it \
+                 again",
                 env!("CARGO_PKG_VERSION")
             )
         };

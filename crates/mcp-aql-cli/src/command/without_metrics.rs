@@ -28,9 +28,9 @@ impl MetricsArgs {
     pub(super) fn check(&self) -> Result {
         if self.metrics.is_some() {
             return Err(Error::Usage(format!(
-                "`--metrics` needs the feature `metrics` of `mcp-aql`, with which this program was not built: \
-                 write `mcp-aql = {{ version = \"{}\", features = [\"metrics\"] }}` in its Cargo.toml and \
-                 build it again",
+                "`--metrics` needs the feature `metrics` of `mcp-aql`, but this program was built without \
+                 it: write `mcp-aql = {{ version = \"{}\", features = [\"metrics\"] }}` in its Cargo.toml \
+                 and build it again",
                 env!("CARGO_PKG_VERSION")
             )));
         }

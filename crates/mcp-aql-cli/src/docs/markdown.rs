@@ -117,8 +117,8 @@ impl Page {
     fn calling(&mut self, reference: &Reference) {
         self.heading(2, "calling", "How to call");
         self.block(
-            "A call names the tool, the operation, and the operation's parameters in `params`. This \
-             one lists all operations:",
+            "A call names the tool, the operation, and the operation's parameters in `params`. This call \
+             lists all operations:",
         );
         self.json(&reference.first_call());
         self.block(
@@ -153,7 +153,7 @@ impl Page {
             self.block(&format!("Category: {}", spans(&prose::line(rationale))));
         }
         if operation.parameters.is_empty() {
-            self.block("It takes no parameters.");
+            self.block("This operation has no parameters.");
         } else {
             self.block("**Parameters**");
             self.table(
@@ -183,7 +183,8 @@ impl Page {
         }
         let mut errors: Vec<_> = operation.errors.iter().map(error_link).collect();
         errors.push("those of [every call](#errors)".to_owned());
-        let own = if operation.built_in { "" } else { ", and what the operation itself answers" };
+        let own =
+            if operation.built_in { "" } else { ", and errors that the operation itself returns" };
         self.block(&format!("**Errors**: {}{own}.", errors.join(", ")));
     }
 

@@ -139,7 +139,7 @@ pub(super) fn facts(reference: &Reference) -> Vec<(&'static str, Vec<Span>)> {
         ("Concurrency", vec![Span::code(protocol.concurrency.as_str())]),
         ("Largest request", text(size(limits.max_request_size))),
         ("Largest reply", text(size(limits.max_response_size))),
-        ("Longest text", text(size(limits.max_string_length))),
+        ("Longest string", text(size(limits.max_string_length))),
         ("Longest list", text(format!("{} elements", count(limits.max_array_elements)))),
         ("Deepest nesting", text(format!("{} levels", limits.max_nesting_depth))),
     ];

@@ -240,7 +240,7 @@ async fn as_stated(run: &Run, cases: &Cases) {
             &asked.operation.name,
             "no confirmation request, because `introspect` with the query `danger` says \
              `requires_confirmation: false`",
-            "make introspection show the gate's settings",
+            "generate the reply to `introspect` from the settings of the confirmation gate",
         )
     });
     let named = asked.exchange.failure().and_then(|failure| failure.details.get("danger_level"));
@@ -255,7 +255,7 @@ async fn as_stated(run: &Run, cases: &Cases) {
             &asked.exchange,
             &asked.operation.name,
             format!("the level that introspection states: {}", reported.unwrap_or("none")),
-            "make introspection show the gate's danger level",
+            "generate the danger level in introspection from the settings of the confirmation gate",
         )
     });
 }

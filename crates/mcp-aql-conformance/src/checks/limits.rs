@@ -15,7 +15,7 @@ pub(super) const CHECKS: &[Check] = checks![
     Must 1 "limits.request_size" => Reads(request_size), ["REQ-ENC-08", "REQ-ENC-13"],
         "A request may have up to the stated size";
     Must 1 "limits.string_length" => Reads(string_length), ["REQ-ENC-10", "REQ-ENC-13"],
-        "A text may have up to the stated length";
+        "A string may have up to the stated length";
     Must 1 "limits.array_elements" => Reads(array_elements), ["REQ-ENC-11", "REQ-ENC-13"],
         "A list may have up to the stated number of elements";
     Must 1 "limits.nesting_depth" => Reads(nesting_depth), ["REQ-ENC-12", "REQ-ENC-13"],

@@ -123,13 +123,14 @@ fn unreadable_requests(run: &Run, cases: &Cases) {
     cases.fail(Finding::shown(
         "requests that cannot be read",
         serde_json::json!({ "without a reply": requests.silent }),
-        "a failure VALIDATION_INVALID_ENCODING or VALIDATION_PAYLOAD_TOO_LARGE, or a JSON-RPC error, whose id is \
-         that of the request, or is null or missing if the id cannot be read",
-        "answer such a request with a JSON-RPC error (-32700), because the client waits for a reply. MCP SDKs \
-         drop a message that their parser rejects, before the code of an adapter sees it: in Python and in \
-         TypeScript, read the lines of standard input yourself, and pass only readable ones to the SDK. Pass a \
-         request of your own in place of an unreadable one, whose handler answers with the error: SDKs may \
-         redirect what you write to standard output",
+        "a failure VALIDATION_INVALID_ENCODING or VALIDATION_PAYLOAD_TOO_LARGE, or a JSON-RPC error; its id \
+         is that of the request, or null or missing if the id cannot be read",
+        "answer such a request with a JSON-RPC error (-32700), because the client waits for a reply. MCP \
+         SDKs drop a message that their parser rejects, before the code of an adapter sees it: in Python and \
+         in TypeScript, read the lines of standard input yourself, and pass only readable ones to the SDK. \
+         In place of an unreadable line, pass a request of your own to the SDK, and let its handler return \
+         the error: do not write the error yourself, because SDKs may redirect what you write to standard \
+         output",
     ));
 }
 
@@ -182,7 +183,8 @@ fn protocol_errors(run: &Run, exchange: &Exchange, cases: &Cases) {
             exchange,
             shapes::subject(exchange),
             "a result whose text is {\"success\": false, \"error\": …}, not a JSON-RPC error",
-            "return a failure if an operation fails; JSON-RPC errors are for requests that are not calls",
+            "return a failure as the result if an operation fails; JSON-RPC errors are for requests other \
+             than calls",
         )
     });
 }
@@ -205,8 +207,8 @@ fn is_error(_: &Run, exchange: &Exchange, cases: &Cases) {
         ..Finding::of(
             exchange,
             shapes::subject(exchange),
-            format!("`isError` {should} with {}", exchange.code().unwrap_or("a success")),
-            "set `isError` for internal failures only, which the model cannot correct",
+            format!("`isError` {should} for {}", exchange.code().unwrap_or("a success")),
+            "set `isError` for internal failures only: the model cannot correct these",
         )
     });
 }

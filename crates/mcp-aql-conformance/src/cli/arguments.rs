@@ -50,7 +50,7 @@ pub(crate) enum Command {
         asked: Box<RunArguments>,
         #[command(flatten)]
         selection: Box<SelectionArguments>,
-        /// Only read tools and introspection, and show what the run would call and create
+        /// Only read the tools and introspection, and show what a run would call and create
         #[arg(long, conflicts_with_all = ["baseline", "write_baseline"])]
         plan: bool,
         #[command(flatten)]
@@ -109,7 +109,7 @@ checks are no longer exercised, and 0 otherwise.")]
 pub(crate) enum ListOrder {
     /// Each check with the requirements that it judges
     Check,
-    /// Each requirement with its place in the protocol's text and the checks that judge it
+    /// Each requirement with its section of the specification and the checks that judge it
     Requirement,
 }
 
@@ -136,7 +136,7 @@ pub(crate) enum DiffFormat {
 /// Files that a run reads and writes besides its report.
 #[derive(Debug, Args)]
 pub(crate) struct TestFiles {
-    /// Accept the findings of this file: they are listed, but do not decide the exit code
+    /// Accept the findings in this baseline: they are listed, but do not affect the exit code
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
     /// Write a baseline that accepts the findings of this run to this file
@@ -156,10 +156,10 @@ pub(crate) struct RunArguments {
     /// Read fixtures, skips, headers and limits from this TOML file
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Let operations of these categories run: create, update, delete, execute
+    /// Allow operations of these categories: create, update, delete, execute
     #[arg(long, value_name = "CATEGORY", value_delimiter = ',')]
     allow: Vec<Category>,
-    /// The time limit of one request in seconds; 10 by default
+    /// The time limit of one request in seconds [default: 10]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
     /// The URL of a running adapter instead of a command

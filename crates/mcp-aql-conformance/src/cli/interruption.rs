@@ -64,7 +64,7 @@ pub(super) async fn interruptible<F: Future>(
         () = at_once => {
             progress::clear();
             if may_create {
-                print_notice("ended before everything that the run created was removed");
+                print_notice("ended at once; items that the run created may be left");
             }
             None
         }

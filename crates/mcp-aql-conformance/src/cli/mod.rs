@@ -265,6 +265,6 @@ fn block_on(
     work: impl Future<Output = Result<CommandOutcome, String>>,
 ) -> Result<CommandOutcome, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
+    let runtime = runtime.map_err(|error| format!("cannot start the async runtime: {error}"))?;
     runtime.block_on(work)
 }

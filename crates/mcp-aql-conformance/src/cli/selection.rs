@@ -23,7 +23,7 @@ pub(crate) struct SelectionArguments {
     /// Run only the checks of this requirement; may be repeated
     #[arg(long = "requirement", value_name = "REQ")]
     requirements: Vec<String>,
-    /// Run only the checks that have findings in this report; all of them if it says that nothing could be tested
+    /// Run only the checks with findings in this report, or all checks if nothing could be tested
     #[arg(long, value_name = "REPORT")]
     rerun_failed: Option<PathBuf>,
     /// Test only in this endpoint mode: semantic or single

@@ -143,7 +143,7 @@ impl Collector<'_> {
             };
             if !reply.succeeded() {
                 things.updated.skip_without(format!(
-                    "`{}` answers {}",
+                    "`{}` returned {}",
                     update.name,
                     reply.summary()
                 ));

@@ -31,7 +31,7 @@ pub enum EvidenceError {
     #[error("{0}")]
     LearnError(String),
     /// Parts of the evidence are missing. Each string names one part and the reason.
-    #[error("the evidence would not be whole:{}", .0.iter().map(|gap| format!("\n- {gap}")).collect::<String>())]
+    #[error("the evidence is incomplete:{}", .0.iter().map(|gap| format!("\n- {gap}")).collect::<String>())]
     Incomplete(Vec<String>),
 }
 

@@ -35,10 +35,10 @@ pub(crate) enum LearnError {
     #[error("too large to test: its tools and introspection take more than {} MiB", MAX_LEARNED_BYTES >> 20)]
     TooLarge,
     /// The configuration names an operation that the adapter does not have.
-    #[error("it has no operation `{1}`, which `{0}` of the configuration names")]
+    #[error("it has no operation `{1}`: correct `{0}` in the configuration")]
     UnknownOperation(&'static str, String),
     /// The adapter ignores the selected mode.
-    #[error("asked for {asked} mode, it still serves {serves} mode")]
+    #[error("it serves {serves} mode although {asked} mode was requested")]
     OtherMode {
         /// The selected mode.
         asked: Mode,

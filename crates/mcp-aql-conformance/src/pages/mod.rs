@@ -317,8 +317,8 @@ pub(crate) fn skip_broken(operation: &Operation, why: WalkError, cases: &Cases) 
             MAX_WALK_KIB >> 10
         )),
         WalkError::NoMemory => Skip::CutShort(format!(
-            "other lists took the {} MiB for items while `{name}` was read: run the check again on its own, \
-             or store fewer items for the run",
+            "other lists used up the {} MiB for items while `{name}` was read: run the check again on its \
+             own, or store fewer items for the run",
             MAX_WALKS_KIB >> 10
         )),
         WalkError::NoPage | WalkError::NoCursor | WalkError::Endless => {

@@ -56,7 +56,7 @@ impl Report {
             html_of_category(category, &numbers, &mut out);
         }
         self.html_of_left_out(&mut out);
-        html_lines("Left out by the configuration", &self.left_out, &mut out);
+        html_lines("Excluded by the configuration", &self.left_out, &mut out);
         html_lines(show::OUTSIDE_RUN, &self.outside_run, &mut out);
         let _ = write!(
             out,

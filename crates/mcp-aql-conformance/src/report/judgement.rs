@@ -60,7 +60,9 @@ fn outside_run<'a>(
     let limited: Vec<_> =
         limited.map(|check| format!("{}: {}", check.id, check.why_not())).collect();
     let others = adapter.into_iter().flat_map(Adapter::others).map(|prefix| {
-        format!("the adapter whose tools begin with `{prefix}mcp_aql`: another one answered first")
+        format!(
+            "the adapter whose tools begin with `{prefix}mcp_aql`: another adapter of the server was tested"
+        )
     });
     let unread = adapter.and_then(|adapter| adapter.unread_tools.as_ref());
     let unread = unread.map(|why| format!("further tools: {why}"));
@@ -245,7 +247,7 @@ impl Report {
                 self.checks().any(|check| check.id == id && check.verdict == Verdict::Blocked)
             };
             if level == 2 && self.modes.len() < 2 && !is_blocked("modes.both") {
-                obstacles.push("only one endpoint mode could be looked at".to_owned());
+                obstacles.push("only one endpoint mode could be tested".to_owned());
             }
             if obstacles.is_empty() && granted + 1 == level {
                 granted = level;

@@ -42,7 +42,7 @@ impl Report {
         self.markdown_of_accepted(&mut out);
         self.markdown_of_summary(&mut out);
         self.markdown_of_left_out(&mut out);
-        markdown_list("Left out by the configuration", &self.left_out, &mut out);
+        markdown_list("Excluded by the configuration", &self.left_out, &mut out);
         markdown_list(OUTSIDE_RUN, &self.outside_run, &mut out);
         self.markdown_of_missing(&mut out);
         out

@@ -225,8 +225,8 @@ impl ModePlan {
         }
         for PlannedCreation { operation, max_items, removed } in &self.creations {
             let end = match removed {
-                true => "at the same time, which it removes at the end",
-                false => "in total, which it cannot remove",
+                true => "at the same time, and removes them at the end",
+                false => "in total, and cannot remove them",
             };
             let items = counted(*max_items, "item");
             let _ = writeln!(out, "    with {}: at most {items} {end}", clean(operation));

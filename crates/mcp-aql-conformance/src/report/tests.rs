@@ -115,7 +115,7 @@ pub(super) fn report(text: &str) -> Report {
         obstacles: vec![
             "level 1: shapes.union failed".to_owned(),
             format!("level 1: shapes.failure was not tested: left out: {text}"),
-            "level 2: only one endpoint mode could be looked at".to_owned(),
+            "level 2: only one endpoint mode could be tested".to_owned(),
         ],
         modes: vec![Mode::Semantic, Mode::Single],
         interrupted: false,
@@ -652,7 +652,7 @@ fn only_exclusions_limit_the_granted_level() {
         for text in [report.text(false), report.html(), report.markdown()] {
             assert!(text.contains(said), "{said}: {text}");
             for (list, heading) in [
-                (&report.left_out, "Left out by the configuration"),
+                (&report.left_out, "Excluded by the configuration"),
                 (&report.outside_run, "Not part of the run"),
             ] {
                 assert_eq!(text.contains(heading), !list.is_empty(), "{heading}: {text}");

@@ -77,7 +77,7 @@ impl Report {
         self.text_of_categories(&colors, &mut out);
         self.text_of_left_out(&colors, &mut out);
         self.text_of_not_applicable(&colors, &mut out);
-        text_list("Left out by the configuration", &self.left_out, &colors, &mut out);
+        text_list("Excluded by the configuration", &self.left_out, &colors, &mut out);
         text_list(OUTSIDE_RUN, &self.outside_run, &colors, &mut out);
         self.text_of_missing(&colors, &mut out);
         out

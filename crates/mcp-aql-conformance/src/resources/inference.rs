@@ -54,7 +54,7 @@ pub(super) fn kind(
     let mut role = |role: Role, given: Option<String>| match given {
         Some(operation) if adapter.operation(&operation).is_none() => {
             wrong.push(format!(
-                "[resources.{name}] has the operation `{operation}`, which does not exist"
+                "[resources.{name}] names the operation `{operation}`, but the adapter has no such operation"
             ));
             None
         }
@@ -67,7 +67,7 @@ pub(super) fn kind(
     let update = role(Role::Update, given.update);
     let delete = role(Role::Delete, given.delete);
     let Some(create) = create else {
-        wrong.push(format!("[resources.{name}] needs the name of a CREATE operation: `create`"));
+        wrong.push(format!("[resources.{name}] needs `create`, the name of a CREATE operation"));
         return None;
     };
     let on_one = [&read, &update, &delete];

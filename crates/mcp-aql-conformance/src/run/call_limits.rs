@@ -166,8 +166,7 @@ impl Run {
             }
             if Instant::now() >= until {
                 return Err(Skip::Limited(
-                    "other calls that have not ended may reach the limits under [limits]"
-                        .to_owned(),
+                    "calls in progress may use up the limits under [limits]".to_owned(),
                 ));
             }
             tokio::time::sleep(WAIT_INTERVAL).await;

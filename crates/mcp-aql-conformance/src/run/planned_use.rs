@@ -30,7 +30,7 @@ impl Run {
     /// Returns the use that the run would make of an operation.
     pub(crate) fn planned_use(&self, operation: &Operation) -> PlannedUse {
         if operation.name == "introspect" {
-            return PlannedUse::Called("the run reads the adapter with it".to_owned());
+            return PlannedUse::Called("the run uses it to read the adapter".to_owned());
         }
         match self.call_obstacle(operation) {
             None => PlannedUse::Called(self.reason_to_call(operation)),

@@ -99,7 +99,7 @@ struct PartialLine<'a> {
 impl Drop for PartialLine<'_> {
     fn drop(&mut self) {
         if self.is_half {
-            self.inbox.end(NoResponse::Closed("a request was written in part only".to_owned()));
+            self.inbox.end(NoResponse::Closed("only a part of a request was written".to_owned()));
         }
     }
 }

@@ -24,8 +24,8 @@ pub enum NoResponse {
     TimedOut(Duration),
     /// The adapter did not start within the time limit.
     #[error(
-        "no answer to `initialize` within {} ms, which is three times the time limit of a request: \
-         `--timeout SECONDS`, or `request_seconds` under [limits] in the configuration file, allows more",
+        "no answer to `initialize` within {} ms, three times the time limit of a request: raise that limit \
+         with `--timeout SECONDS`, or with `request_seconds` under [limits] in the configuration file",
         .0.as_millis()
     )]
     SlowStart(Duration),
@@ -50,9 +50,7 @@ pub enum NoResponse {
     #[error("HTTP status {0}{hint}", hint = hint(*.0))]
     Status(u16),
     /// The HTTP server redirects to another URL.
-    #[error(
-        "HTTP status {0}: a redirect to `{1}`, which is not followed; use that URL if you trust it"
-    )]
+    #[error("HTTP status {0}: redirects are not followed; use the URL `{1}` if you trust it")]
     Redirected(u16, String),
     /// The HTTP reply is not MCP.
     #[error("the HTTP reply is not an MCP message: {0}")]

@@ -26,7 +26,7 @@ pub(super) fn operation(html: &mut Html, operation: &Operation) {
             }
             html.leaf("h4", &[], "Parameters");
             if operation.parameters.is_empty() {
-                html.raw("<p class=\"quiet\">It takes none.</p>\n");
+                html.raw("<p class=\"quiet\">This operation has no parameters.</p>\n");
             } else {
                 let id = |name: &str| Some(member_anchor("parameter", operation.name, name));
                 fields(html, "Parameter", &operation.parameters, id);
@@ -49,8 +49,8 @@ pub(super) fn operation(html: &mut Html, operation: &Operation) {
                     "<p class=\"quiet\">Also those of <a href=\"#errors\">every call</a>.</p>\n"
                 }
                 false => {
-                    "<p class=\"quiet\">Also those of <a href=\"#errors\">every call</a>, and what \
-                     the operation itself answers.</p>\n"
+                    "<p class=\"quiet\">Also those of <a href=\"#errors\">every call</a>, and errors that \
+                     the operation itself returns.</p>\n"
                 }
             });
         });

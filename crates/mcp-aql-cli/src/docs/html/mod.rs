@@ -166,7 +166,7 @@ fn overview(html: &mut Html, reference: &Reference) {
                 html.leaf("h2", &[("class", "small")], "How to call");
                 html.raw(
                     "<p>A call names the tool, the operation, and the operation's parameters in \
-                     <code>params</code>. This one lists all operations:</p>\n",
+                     <code>params</code>. This call lists all operations:</p>\n",
                 );
                 sample(html, "MCP tool call", &reference.first_call());
                 html.raw(
@@ -229,13 +229,13 @@ fn errors(html: &mut Html, reference: &Reference) {
     html.element("section", &[("id", "errors"), ("class", "group")], |html| {
         heading(html, "h2", "errors", "Errors", &[]);
         html.raw(
-            "<p>Every code but <code>INTERNAL_ERROR</code> stands for something that another call can \
-             do better.</p>\n",
+            "<p>Every code except <code>INTERNAL_ERROR</code> describes an error that the caller can \
+             correct.</p>\n",
         );
         for (title, codes) in [
-            ("Any call can meet these", &reference.general_errors),
-            ("From checks before an operation runs", &reference.checked_errors),
-            ("An operation can answer these by itself", &reference.other_errors),
+            ("Any call can return these", &reference.general_errors),
+            ("These come from checks before an operation runs", &reference.checked_errors),
+            ("Operations can return these themselves", &reference.other_errors),
         ] {
             if codes.is_empty() {
                 continue;
@@ -270,7 +270,7 @@ fn limits(html: &mut Html, reference: &Reference) {
 fn footer(html: &mut Html, reference: &Reference) {
     html.element("footer", &[], |html| {
         html.text(&format!(
-            "{} {}, from what it tells clients.",
+            "{} {}, generated from its introspection.",
             reference.name, reference.version
         ));
     });

@@ -96,7 +96,7 @@ pub(super) async fn include_items(run: &Run, cases: &Cases) {
             Finding::of(
                 exchange,
                 about(operation, "include_items"),
-                "`items` beside `aggregations`",
+                "`items` in addition to `aggregations`",
                 "return both if `include_items` is true",
             )
         });

@@ -88,9 +88,9 @@ pub(super) async fn halts(run: &Run, cases: &Cases) {
             &exchange,
             gated.get("operation").and_then(Value::as_str).unwrap_or_default(),
             format!(
-                "`success: true`, `results` of the {at} items before, `halted_at` with index {at}, \
-                 `pending_operations` with the one behind, and a summary that counts 1 halted, 1 \
-                 pending and none failed"
+                "`success: true`, `results` of the first {at} items, `halted_at` with index {at}, \
+                 `pending_operations` with the item after it, and a summary of 1 halted, 1 pending and no \
+                 failed item"
             ),
             "halt a batch at the item that needs confirmation, and return the pending items",
         )

@@ -30,9 +30,9 @@ pub(super) const CHECKS: &[Check] = checks![
         ["REQ-BAT-01", "REQ-BAT-05", "REQ-ERR-05"],
         "An item that is not an object with an `operation` is rejected, and the message describes the form of an item";
     Must 2 "batch.invalid_text" => Reads(replies::invalid_text), ["REQ-BAT-02", "REQ-BAT-05"],
-        "Invalid text in one item does not affect the other items";
+        "A string with invalid encoding in one item does not affect the other items";
     Must 2 "batch.extra_member" => Reads(rejection::extra_member), ["REQ-BAT-01"],
-        "A batch with other members beside `operations` is rejected";
+        "A batch with members other than `operations` is rejected";
     Should 2 "batch.max_operations" => Reads(rejection::max_operations),
         ["REQ-BAT-01", "REQ-BAT-04", "REQ-INT-30"],
         "A batch may have up to `max_batch_operations` items";

@@ -90,7 +90,7 @@ pub(super) async fn extra_member(run: &Run, cases: &Cases) {
                 &exchange,
                 format!("{tool}: {name}"),
                 "a failure such as BATCH_VALIDATION_ERROR, with `code` and `message` only",
-                "reject members beside `operations` instead of ignoring them",
+                "reject members other than `operations` instead of ignoring them",
             )
         });
     }

@@ -19,11 +19,12 @@ pub(super) async fn claimed(run: &Run, cases: &Cases) {
                     &exchange,
                     "_protocol.capabilities.batch",
                     if claimed {
-                        "results, because the capability is claimed"
+                        "one result for each item, because `_protocol.capabilities` states `batch: true`"
                     } else {
                         "a failure"
                     },
-                    "state in the capability whether batches are supported",
+                    "set `_protocol.capabilities.batch` to true if the adapter runs batches, and to false \
+                     otherwise",
                 )
             });
         }
@@ -44,9 +45,9 @@ pub(super) async fn offered(run: &Run, cases: &Cases) {
         Finding::shown(
             "_protocol.capabilities.batch",
             stated.clone(),
-            "batches: level 2 recommends them (SHOULD), so their absence is a warning and no failure",
-            "accept `operations`, a list of requests, beside `operation`, and return one result for each; \
-             level 2 is granted without this",
+            "batches: level 2 recommends them (SHOULD), so their absence is a warning, not a failure",
+            "accept `operations`, a list of requests, as an alternative to `operation`, and return one \
+             result for each; level 2 is granted without this",
         )
     });
 }

@@ -266,7 +266,7 @@ impl<'r> Sample<'r> {
                              reverse order with `asc`",
                             filter_of(&conditions)
                         ),
-                        "filter and sort in one request: neither may switch the other off",
+                        "apply both `filter` and `sort` if a request has both",
                     )
                 }));
             }
@@ -327,8 +327,8 @@ impl<'r> Sample<'r> {
                 &second,
                 format!("{}: `after` with `{}`", self.operation.name, names.join("`, `")),
                 format!(
-                    "the items that follow in the page of {SAMPLE_SIZE} of the same request; the first {} of \
-                     it are {}",
+                    "the items after the cursor, as in the page of {SAMPLE_SIZE} items of the same request; \
+                     the first {} of them are {}",
                     expected.len(),
                     Value::Array(expected.clone())
                 ),

@@ -89,8 +89,8 @@ async fn filter_by(
             &exchange,
             format!("{}: filter.{name}", operation.name),
             format!(
-                "the {matching} items whose `{name}` is {wanted}; there are {hits} of them, and \
-                 {strays} that do not match"
+                "the {matching} items whose `{name}` is {wanted}; the reply has {hits} of them, and {strays} \
+                 items that do not match"
             ),
             "apply the filter to every item",
         )

@@ -172,7 +172,7 @@ pub(super) fn search_query(run: &Run, cases: &Cases) {
                 &operation.name,
                 names,
                 expected,
-                "name the parameter for the searched text `query`",
+                "name the parameter for the search string `query`",
             )
         };
         if operation.name.starts_with("search_") {

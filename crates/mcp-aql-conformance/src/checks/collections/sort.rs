@@ -60,8 +60,8 @@ pub(super) async fn sort_applied(run: &Run, cases: &Cases) {
                     &first,
                     format!("{}: sort by {field}", operation.name),
                     format!(
-                        "equal values of `{field}` next to each other, in order, and in reverse order \
-                         round with `desc`"
+                        "items ordered by `{field}`, with equal values next to each other, and in the \
+                         reverse order with `desc`"
                     ),
                     "sort before paging, in both orders",
                 )
@@ -116,9 +116,9 @@ pub(super) async fn applied_controls(run: &Run, cases: &Cases) {
                     Finding::of(
                         &exchange,
                         format!("{}: sort by {field}, {order}", operation.name),
-                        format!("the field `{field}` and the order `{order}` beside the items"),
-                        "state the applied controls beside the items, such as \
-                         `\"applied\": { \"sort\": { \"field\": \"title\", \"order\": \"asc\" } }`",
+                        format!("the field `{field}` and the order `{order}` next to the items"),
+                        "state the applied order next to the items, such as `\"applied\": { \"sort\": { \
+                         \"field\": \"title\", \"order\": \"asc\" } }`",
                     )
                 });
             }

@@ -36,7 +36,7 @@ pub(super) const CHECKS: &[Check] = checks![
     Should 2 "confirmation.same_error" => Changes(tokens::alike), ["REQ-TOK-15"],
         "Unknown and malformed tokens get the same error";
     Should 2 "confirmation.misplaced" => Changes(tokens::misplaced), ["REQ-RQ-03", "REQ-ERR-05"],
-        "A misplaced token is accepted, or the reply states its place";
+        "A misplaced token is accepted, or the reply states where it belongs";
     Must 2 "confirmation.codes" => Every(tokens::words), ["REQ-TOK-07", "REQ-ERR-02"],
         "Token failures have the codes of the protocol";
     Should 2 "confirmation.not_needed" => Every(requests::not_needed), ["REQ-DNG-02"],

@@ -73,7 +73,7 @@ pub(super) async fn single_use(run: &Run, cases: &Cases) {
     let is_gone = asked.operation.category == Some(Category::Delete);
     if is_gone && again.code() == Some("NOT_FOUND_RESOURCE") {
         return cases.not_applicable(format!(
-            "`{}` looks for the item, which the first call removed, before it looks at the token",
+            "`{}` looks up the item before it checks the token, and the first call removed the item",
             asked.operation.name
         ));
     }
@@ -255,13 +255,13 @@ pub(super) async fn misplaced(run: &Run, cases: &Cases) {
             asked.finding(
                 &exchange,
                 match is_flat {
-                    true => "the operation to run, or a reply that states the token's place: all \
-                             parameters stand beside `operation`, the token too",
-                    false => "the operation to run, or a reply that states the token's place: it \
-                              stands beside `params`",
+                    true => "the operation to run, or a reply that states where the token belongs: all \
+                     parameters, including the token, are next to `operation`",
+                    false => "the operation to run, or a reply that states where the token belongs: it is \
+                     next to `params`",
                 },
-                "accept `_confirmation` in `params` and beside `operation`, or report that it is in the \
-                 wrong place",
+                "accept `_confirmation` in `params` and next to `operation`, or state in the failure where \
+                 it belongs",
             )
         });
     }

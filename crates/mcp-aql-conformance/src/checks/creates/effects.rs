@@ -27,7 +27,7 @@ pub(super) async fn created_once(run: &Run, cases: &Cases) {
                 && Shape::of(&run.adapter, parameter).accepts(&json!("once and once again"))
         });
         let Some(text) = text else {
-            cases.not_applicable(format!("`{}` takes no free text", create.name));
+            cases.not_applicable(format!("`{}` has no free-form string parameter", create.name));
             continue;
         };
         // Earlier runs may have left items in the store, so the value must be unique.
@@ -36,7 +36,7 @@ pub(super) async fn created_once(run: &Run, cases: &Cases) {
         params.insert(text.name.clone(), unique.clone());
         let Some(thing) = run.make_with(kind, params, cases).await else { continue };
         if thing.sent.get(&text.name) != Some(&unique) {
-            cases.skip_without(format!("a text that occurs in one {} only", kind.name));
+            cases.skip_without(format!("a string that occurs in only one {}", kind.name));
             continue;
         }
         let Some(items) = pages::all(run, list, Map::new(), cases).await else { continue };
@@ -52,12 +52,12 @@ pub(super) async fn created_once(run: &Run, cases: &Cases) {
                 &thing.made,
                 &create.name,
                 format!(
-                    "one {} whose `{}` is {unique}; there are also {}",
+                    "one {} whose `{}` is {unique}; the list also has {}",
                     kind.name,
                     text.name,
                     Value::Array(others.clone())
                 ),
-                "run every call once, or name every created item in the result",
+                "create one item per call, or name every created item in the result",
             )
         });
     }

@@ -102,7 +102,8 @@ async fn is_listed_whole(
             format!("{}: {}", list.name, finding::listed(&wrong)),
             listed.clone(),
             format!("the fields of the item as `{}` returns it: {stored}", read.name),
-            "return the same item in lists and alone: with all fields for `fields: \"full\"`",
+            "return an item with the same fields in lists as on its own: with all fields for `fields: \
+             \"full\"`",
         )
     });
 }

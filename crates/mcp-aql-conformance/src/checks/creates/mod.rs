@@ -17,11 +17,12 @@ pub(super) const CHECKS: &[Check] = checks![
     Should 2 "creates.form" => Changes(form), ["REQ-RSP-11"],
         "The result of a CREATE operation identifies the created item";
     Must 1 "creates.read_back" => Changes(stored::read_back), ["REQ-CNF-04", "REQ-CNF-13"],
-        "A created item is read with every field as submitted";
+        "A created item has every submitted value when it is read";
     Must 1 "creates.values_kept" => Changes(stored::values_kept), ["REQ-CNF-04", "REQ-CNF-13"],
-        "Texts keep their case and spaces, and lists keep their order, unless the description says otherwise";
+        "Strings keep their case and spaces, and lists keep their order, unless the description says \
+         otherwise";
     Must 2 "creates.listed" => Alone(listed::listed), ["REQ-CNF-13", "REQ-COL-10"],
-        "A list of a resource has all its items, including the created ones, with the fields that they have alone";
+        "A list of a resource has all its items, including the created ones, with the fields of a single item";
     Should 2 "creates.result_matches" => Changes(stored::result_matches),
         ["REQ-CNF-13", "REQ-RQ-09"],
         "The result of a CREATE operation equals the item as read afterwards";

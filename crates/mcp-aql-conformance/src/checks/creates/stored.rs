@@ -94,9 +94,9 @@ async fn has_field(run: &Run, thing: &CreatedItem<'_>, name: &str, cases: &Cases
     items.is_some_and(|items| items.iter().any(|item| item.get(name).is_some()))
 }
 
-const FIX: &str = "store the submitted value, and return it under the name of the parameter; if the adapter is \
-                   meant to trim a text, to change its case or its spaces, or to store a list as a set, say so in \
-                   the description of the parameter";
+const FIX: &str = "store the submitted value, and return it under the name of the parameter; if the adapter \
+     is meant to trim a string, to change its case or its spaces, or to store a list as a set, say so in the \
+     description of the parameter";
 
 /// Returns `true` if a parameter holds data of the item. Other parameters, such as flags, control the call.
 fn is_data(parameter: Option<&Parameter>) -> bool {
@@ -151,7 +151,9 @@ pub(super) async fn values_kept(run: &Run, cases: &Cases) {
         compare(run, create, &thing, cases).await;
     }
     if !is_any {
-        cases.not_applicable("no CREATE operation has parameters for free text or lists");
+        cases.not_applicable(
+            "no CREATE operation has a free-form string parameter or a list parameter",
+        );
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) async fn nul(run: &Run, cases: &Cases) {
                 exchange,
                 format!("{}: `{parameter}`", exchange.operation()),
                 "a failure VALIDATION_INVALID_ENCODING",
-                "check all text of a request for U+0000 before any other processing: C strings end at \
+                "check all strings of a request for U+0000 before any other processing: C strings end at \
                  U+0000",
             )
         });
@@ -47,14 +47,15 @@ const PLACE: &str = "conformance-probe";
 const EXPECTED: &str =
     "a failure VALIDATION_INVALID_ENCODING, or a JSON-RPC error if the transport cannot decode it";
 
-const UTF8_FIX: &str = "read the messages as bytes and reject those that are not valid UTF-8; replacing invalid \
-    bytes changes the text of the client. The MCP SDK for Python decodes standard input with errors=\"replace\", and \
-    the one for TypeScript with toString(\"utf8\"): both replace the bytes before the code of an adapter sees \
-    them, so read the lines of `sys.stdin.buffer` or `process.stdin` yourself, and pass the valid ones to the SDK";
+const UTF8_FIX: &str = "read the messages as bytes and reject those that are not valid UTF-8: replacing \
+     invalid bytes changes the data of the client. The MCP SDK for Python decodes standard input with \
+     errors=\"replace\", and the one for TypeScript with toString(\"utf8\"). Both replace the bytes before the \
+     code of an adapter sees them, so read the lines of `sys.stdin.buffer` or `process.stdin` yourself, and pass \
+     the valid ones to the SDK";
 
-const SURROGATE_FIX: &str = "reject an escape such as \\ud800 without its other half: the text cannot be written \
-    as UTF-8. The JSON parsers of JavaScript and of Python's `json` accept such an escape, so look for code units \
-    from U+D800 to U+DFFF in all parsed texts";
+const SURROGATE_FIX: &str = "reject an escape such as \\ud800 without its other half: the string cannot be \
+     encoded as UTF-8. The JSON parsers of JavaScript and of Python's `json` accept such an escape, so look for \
+     code units from U+D800 to U+DFFF in all parsed strings";
 
 /// Time to wait for the reply to an invalid request after the next request was answered.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
@@ -206,7 +207,8 @@ fn ended(lost: &NoResponse, bytes: &[u8], what: &str, cases: &Cases) {
             "introspect: `name`",
             lost.to_string(),
             EXPECTED,
-            "reject invalid text and continue: one invalid message must not terminate the adapter",
+            "reject the message and continue: one message with an invalid encoding must not terminate the \
+             adapter",
         )
     });
 }

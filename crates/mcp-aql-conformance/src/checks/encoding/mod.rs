@@ -14,7 +14,7 @@ use crate::shape::Shape;
 
 pub(super) const CHECKS: &[Check] = checks![
     Should 1 "encoding.nul" => Reads(invalid::nul), ["REQ-ENC-02"],
-        "U+0000 in text is rejected with VALIDATION_INVALID_ENCODING";
+        "U+0000 in a string is rejected with VALIDATION_INVALID_ENCODING";
     Must 1 "encoding.invalid_utf8" => Alone(invalid::invalid_utf8), ["REQ-ENC-01"],
         "Invalid UTF-8 is rejected";
     Must 1 "encoding.lone_surrogate" => Alone(invalid::lone_surrogate), ["REQ-ENC-01"],
@@ -89,7 +89,7 @@ fn binary(_: &Run, exchange: &Exchange, cases: &Cases) {
                 exchange,
                 format!("{}: `{name}`", exchange.operation()),
                 format!("padded base64 of the usual alphabet in `{name}`, and `{name}_mime_type`"),
-                "encode bytes as in RFC 4648 §4, and state their MIME type beside them",
+                "encode bytes as in RFC 4648 §4, and state their MIME type next to them",
             )
         });
     }

@@ -84,7 +84,7 @@ fn is_taken(exchange: &Exchange, parameter: &str, what: &str, cases: &Cases) {
         Finding::of(
             exchange,
             format!("{}: `{parameter}`", exchange.operation()),
-            format!("a reply to text with {what}, which is valid UTF-8"),
+            format!("a reply to a string with {what}, because it is valid UTF-8"),
             "accept every character except U+0000, and use UTF-8 everywhere",
         )
     });
@@ -103,7 +103,7 @@ pub(super) async fn round_trip(run: &Run, cases: &Cases) {
         (!texts.is_empty()).then_some((operation, texts))
     });
     let texts =
-        cases.some_or_not_applicable(texts, "no CREATE operation has parameters for free text");
+        cases.some_or_not_applicable(texts, "no CREATE operation has a free-form string parameter");
     for (operation, parameters) in texts {
         let mut parameters = parameters;
         for turn in 0..TEXTS.len() {
@@ -195,7 +195,7 @@ async fn create_with(
                 &exchange,
                 format!("{}: `{}`", operation.name, parameter.name),
                 format!("`{}` unchanged, with {what}", parameter.name),
-                "store text unchanged: do not normalize, escape or replace characters",
+                "store strings unchanged: do not normalize, escape or replace characters",
             )
         });
     }

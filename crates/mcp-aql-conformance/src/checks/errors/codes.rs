@@ -59,7 +59,7 @@ const OTHERS: [&str; 16] = [
 /// Former error codes and their replacements.
 const SUPERSEDED: [(&str, &str); 3] = [
     ("VALIDATION_UNKNOWN_OPERATION", "NOT_FOUND_OPERATION"),
-    ("VALIDATION_ERROR", "the code that says which rule was broken"),
+    ("VALIDATION_ERROR", "the code of the violated rule"),
     ("RATE_LIMIT_QUOTA_WARNING", "a success with `warnings`"),
 ];
 
@@ -80,12 +80,12 @@ pub(super) fn registry(_: &Run, exchange: &Exchange, cases: &Cases) {
                 exchange,
                 format!("{}: {code}", subject(exchange)),
                 match instead {
-                    Some(instead) => format!("instead of {code}: {instead}"),
+                    Some(instead) => format!("{instead} instead of {code}"),
                     None => {
                         format!("a code of the protocol, or one of {}…", CATEGORIES.join("…, "))
                     }
                 },
-                "use the code of the registry that fits; VALIDATION_INVALID_VALUE, \
+                "use the matching code of the protocol's registry; VALIDATION_INVALID_VALUE, \
                  NOT_FOUND_RESOURCE, PERMISSION_DENIED and INTERNAL_ERROR cover most failures",
             )
         });

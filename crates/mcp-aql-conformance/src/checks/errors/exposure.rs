@@ -47,10 +47,10 @@ pub(super) fn official_patterns(_: &Run, exchange: &Exchange, cases: &Cases) {
             Finding::of(
                 exchange,
                 format!("{}: {}", subject(exchange), text(error, "code")),
-                "a message without the names of language errors, paths, and `at` before another word: \
-                 the protocol's own runner rejects these",
-                "rephrase the message, or put the text into the details: the runner takes `format x`, `that x` and \
-                 `at x` for lines of a stack trace",
+                "a message without names such as TypeError, without file paths, and without `at` before \
+                 another word: the protocol's own runner rejects these",
+                "rephrase the message, or move the words into the details: that runner mistakes `format x`, \
+                 `that x` and `at x` for lines of a stack trace",
             )
         });
     }

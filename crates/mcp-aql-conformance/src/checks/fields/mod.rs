@@ -26,13 +26,13 @@ pub(super) const CHECKS: &[Check] = checks![
     Must 2 "fields.subset" => Reads(selection::subset), ["REQ-FLD-01", "REQ-FLD-07"],
         "Only the requested fields are returned";
     Must 2 "fields.nested" => Reads(paths::nested), ["REQ-FLD-03", "REQ-FLD-04"],
-        "A path selects a nested field, which keeps its place";
+        "A path selects a nested field inside its enclosing objects";
     Should 2 "fields.unknown" => Reads(selection::unknown), ["REQ-FLD-09"],
         "A field that the type does not have is rejected";
     Must 2 "fields.path_stops" => Reads(paths::path_stops), ["REQ-FLD-07", "REQ-FLD-08"],
-        "A path beyond a value without fields returns nothing of that value";
+        "A path into a value without fields returns nothing of that value";
     Should 2 "fields.path_reported" => Reads(paths::path_reported), ["REQ-FLD-09"],
-        "A path beyond a field without fields is rejected or reported in a warning";
+        "A path into a field without fields is rejected or reported in a warning";
     Must 2 "fields.absent_skipped" => Reads(absent::absent_skipped), ["REQ-FLD-08"],
         "A field that an item does not have is omitted without an error";
     Must 2 "fields.page_untouched" => Reads(selection::page_untouched), ["REQ-FLD-07"],
@@ -126,7 +126,7 @@ pub(super) fn fields_of_type<'a>(run: &'a Run, operation: &'a Operation) -> Vec<
 fn offered(run: &Run, cases: &Cases) {
     let reads: Vec<_> = run.adapter.reads().collect();
     if reads.is_empty() {
-        return cases.not_applicable("there is no READ operation beside `introspect`");
+        return cases.not_applicable("there is no READ operation other than `introspect`");
     }
     let is_offered = reads.iter().any(|operation| operation.parameter("fields").is_some());
     cases.expect(is_offered, || {
@@ -134,7 +134,7 @@ fn offered(run: &Run, cases: &Cases) {
             "READ operations",
             reads.iter().map(|operation| operation.name.as_str()).collect::<Vec<_>>(),
             "a READ operation with the parameter `fields`: level 2 recommends field selection (SHOULD), so \
-             its absence is a warning and no failure",
+             its absence is a warning, not a failure",
             "accept `fields`, a list of field names or one of `minimal`, `standard` and `full`, and document \
              the parameter; level 2 is granted without this",
         )

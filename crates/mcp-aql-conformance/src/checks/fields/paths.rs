@@ -167,7 +167,7 @@ pub(super) async fn path_stops(run: &Run, cases: &Cases) {
                 "a VALIDATION failure, or nothing of `{}`: the path names a field of a value without fields",
                     path.join(".")
                 ),
-                "treat a path beyond a value without fields as a missing field",
+                "treat a path into a value without fields as a missing field",
             )
         });
     })

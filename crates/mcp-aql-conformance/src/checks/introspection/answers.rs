@@ -87,7 +87,7 @@ pub(super) async fn stable(run: &Run, cases: &Cases) {
                 Finding::of(
                     &exchange,
                     format!("introspect, repeated {place}"),
-                    format!("the same as before: {before}"),
+                    format!("the same reply as before: {before}"),
                     "build the replies once at startup, in a fixed order",
                 )
             });

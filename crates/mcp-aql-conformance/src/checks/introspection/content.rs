@@ -119,7 +119,7 @@ pub(super) fn standard_types(run: &Run, cases: &Cases) {
             Finding::shown(
                 name,
                 run.adapter.types.iter().map(|of| of.name.as_str()).collect::<Vec<_>>(),
-                format!("`{name}` among the types"),
+                format!("`{name}` in the list of types"),
                 "list the types of the protocol as well",
             )
         });

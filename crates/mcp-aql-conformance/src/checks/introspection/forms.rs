@@ -107,8 +107,8 @@ pub(super) fn protocol_form(run: &Run, cases: &Cases) {
             "_protocol",
             protocol.clone(),
             reported,
-            "put `_protocol` beside `operations`, with the implemented `version` of the protocol, \
-             such as \"1.0.0-draft\"",
+            "put `_protocol` next to `operations`, with the implemented `version` of the protocol, such as \
+             \"1.0.0-draft\"",
         )
     });
 }

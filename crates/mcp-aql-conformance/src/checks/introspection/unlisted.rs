@@ -105,7 +105,8 @@ async fn look_up(run: &Run, name: String, cases: &Cases) {
             exchange,
             &name,
             format!(
-                "`{name}` in the list of operations, or a failure, because the operation does not exist"
+                "`{name}` in the list of operations, or a failure, because an unlisted operation must not \
+                 exist"
             ),
             "generate the list from all registered operations",
         )

@@ -41,7 +41,7 @@ pub(super) fn core_states(run: &Run, cases: &Cases) {
                 &operation.name,
                 serde_json::json!(documented),
                 "the states pending, running, completed, failed and cancelled among `lifecycle.states`",
-                "support the states of the protocol beside custom ones",
+                "support the states of the protocol in addition to custom ones",
             )
         });
     }

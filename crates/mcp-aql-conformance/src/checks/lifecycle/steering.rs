@@ -40,7 +40,8 @@ pub(super) async fn cancel(run: &Run, cases: &Cases) {
             ..Finding::of(
                 &cancelled,
                 &starter.operation.name,
-                "the state cancelled in time, or a failure because it was finished",
+                "the state cancelled within the time limit, or a failure because the execution had already \
+                 finished",
                 "stop a cancelled execution, and report the state cancelled from then on",
             )
         });
@@ -60,7 +61,7 @@ pub(super) async fn claims(run: &Run, cases: &Cases) {
                     format!("{}: lifecycle.{claim}", operation.name),
                     reported.clone(),
                     "false, or an operation with a required `execution_id` for it",
-                    "claim only features with an operation",
+                    "claim only features for which an operation exists",
                 )
             });
         }
@@ -86,7 +87,7 @@ pub(super) async fn claims(run: &Run, cases: &Cases) {
                         true => "a cancelled execution, because it was running and `lifecycle` claims support",
                         false => "a failure, because `lifecycle` denies support",
                     },
-                    "state the real support in `lifecycle`",
+                    "state in `lifecycle` what the operation actually supports",
                 )
             },
         );
@@ -112,7 +113,7 @@ async fn reports(run: &Run, starter: Starter<'_>, cases: &Cases) {
             reporting.unwrap_or(&execution.begun),
             format!("{}: lifecycle.progress_reporting", starter.operation.name),
             "a state without `progress`, because `lifecycle` denies support",
-            "state the real support in `lifecycle`",
+            "state in `lifecycle` what the operation actually supports",
         )
     });
 }
@@ -131,7 +132,7 @@ async fn begins_one(run: &Run, starter: Starter<'_>, cases: &Cases) {
         Finding::of(
             &begun,
             &starter.operation.name,
-            "`execution_id` and `status`: because introspection documents a lifecycle",
+            "`execution_id` and `status`, because introspection documents a lifecycle",
             "omit `lifecycle` if the call returns its result directly",
         )
     });
@@ -169,7 +170,8 @@ pub(super) async fn retry(run: &Run, cases: &Cases) {
                 &again,
                 &starter.operation.name,
                 format!(
-                    "a failure and still {status}, because only failed executions can be retried"
+                    "a failure and an execution that is still {status}, because only failed executions can \
+                     be retried"
                 ),
                 "retry failed executions only",
             )

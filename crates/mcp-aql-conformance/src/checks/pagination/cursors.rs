@@ -66,7 +66,8 @@ pub(super) async fn bad_cursor(run: &Run, cases: &Cases) {
     let cursors = ["no cursor", "%%%%"].map(|cursor| (None, cursor.to_owned()));
     let reported = (
         "a VALIDATION failure that names `after`",
-        "check cursors first, and reject unreadable ones instead of starting anew or failing otherwise",
+        "check cursors first, and reject unreadable ones with a VALIDATION code: do not return the first \
+         page instead, and do not fail with another code",
     );
     refuses_cursors(run, cases, &cursors, reported).await;
 }
@@ -88,7 +89,7 @@ pub(super) async fn forged_cursor(run: &Run, cases: &Cases) {
         cursors.extend(cursor.zip(returned).map(|(cursor, of)| (Some(of), cursor.to_owned())));
     }
     let reported = (
-        "a VALIDATION failure that names `after`: because this list did not issue the cursor",
+        "a VALIDATION failure that names `after`, because this list did not issue the cursor",
         "sign cursors together with their list, and reject all others: an empty page looks like the \
               end of the list",
     );

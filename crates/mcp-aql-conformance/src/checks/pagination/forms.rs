@@ -90,7 +90,7 @@ pub(super) async fn form(run: &Run, cases: &Cases) {
                 &operation.name,
                 "`pageInfo` with the booleans `hasNextPage` and `hasPreviousPage`, and with \
                  `startCursor` and `endCursor` if there are items",
-                "put `pageInfo` beside the items of every page",
+                "put `pageInfo` next to the items of every page",
             )
         });
     })
@@ -177,7 +177,7 @@ pub(super) async fn numbered_form(run: &Run, cases: &Cases) {
                 &exchange,
                 &operation.name,
                 "`pagination` with `page` and `page_size`, or with `limit` and `offset`",
-                "state the page beside the items",
+                "state the page next to the items",
             )
         });
     });

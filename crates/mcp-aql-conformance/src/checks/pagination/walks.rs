@@ -125,9 +125,12 @@ async fn walks(run: &Run, cases: &Cases, way: Direction) {
                 format!("{}: all pages by `{how_many}`", operation.name),
                 match too_long {
                     Some(_) => format!("at most {SMALL_PAGE_SIZE} items on a page"),
-                    None => format!("{why}; the pages had {} together", small.items.len()),
+                    None => format!(
+                        "{why}; the received pages have {} items together",
+                        small.items.len()
+                    ),
                 },
-                "make a cursor identify one item in a unique order",
+                "sort by a unique key, and let each cursor identify one item",
             )
         });
     });

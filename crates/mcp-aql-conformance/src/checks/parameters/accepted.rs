@@ -234,7 +234,7 @@ pub(super) async fn default_effect(run: &Run, cases: &Cases) {
                     Finding::of(
                         &third,
                         subject(operation, parameter),
-                        "the same data as without the parameter: because this is its default",
+                        "the same data as without the parameter, because this is its default",
                         "apply the documented default if the parameter is omitted, or document the applied one",
                     )
                 });
@@ -301,8 +301,7 @@ fn without_values(operation: &Operation) -> Skip {
         return Skip::NotReading(name.clone());
     }
     Skip::NoFixture(format!(
-        "`{name}` might change data with any parameters: add the values that it may be called with under \
-         [params.{name}]"
+        "`{name}` might change data: add the values with which the run may call it under [params.{name}]"
     ))
 }
 

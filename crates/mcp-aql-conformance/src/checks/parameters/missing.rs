@@ -236,7 +236,7 @@ pub(super) async fn order(run: &Run, cases: &Cases) {
             let Some(exchange) = refused(run, operation, sent, cases).await else { return };
             if exchange.succeeded() {
                 // A call that does not fail shows no order.
-                return cases.block(reporter(code), "the faults of the call were not rejected");
+                return cases.block(reporter(code), "the invalid call was not rejected");
             }
             cases.expect(exchange.code() == Some(code), || {
                 Finding::of(

@@ -24,9 +24,9 @@ pub(super) const CHECKS: &[Check] = checks![
     Must 1 "parameters.nested" => Reads(places::nested), ["REQ-RQ-01", "REQ-RQ-03"],
         "READ operations read parameters from `params`";
     Must 1 "parameters.top_level" => Changes(places::top_level), ["REQ-RQ-03"],
-        "Every operation also accepts parameters beside `operation`";
+        "Every operation also accepts parameters next to `operation`";
     Must 1 "parameters.nested_wins" => Changes(places::nested_wins), ["REQ-RQ-03"],
-        "A value in `params` takes precedence over one of the same name beside `operation`";
+        "A value in `params` takes precedence over one of the same name next to `operation`";
     Must 1 "parameters.params_not_object" => Changes(places::params_not_object),
         ["REQ-RQ-01", "REQ-RQ-08"],
         "A `params` that is not an object is rejected";
@@ -59,12 +59,12 @@ pub(super) const CHECKS: &[Check] = checks![
     Must 1 "parameters.maximum" => Changes(rejected::maximum), ["REQ-RQ-07"],
         "Numbers above a `maximum` are rejected";
     Must 1 "parameters.length" => Changes(rejected::length), ["REQ-RQ-07", "REQ-INT-20"],
-        "Texts shorter than `minLength` or longer than `maxLength` are rejected";
+        "Strings shorter than `minLength` or longer than `maxLength` are rejected";
     Must 1 "parameters.pattern" => Changes(rejected::pattern), ["REQ-RQ-07"],
-        "Texts that do not match a `pattern` are rejected";
+        "Strings that do not match a `pattern` are rejected";
     Must 1 "parameters.format" => Changes(rejected::format),
         ["REQ-RQ-07", "REQ-ENC-03", "REQ-INT-20"],
-        "Texts that do not match their `format` are rejected";
+        "Strings that do not match their `format` are rejected";
     Must 1 "parameters.items" => Changes(rejected::items), ["REQ-RQ-07", "REQ-INT-20"],
         "Lists with invalid items are rejected";
     Must 1 "parameters.members" => Changes(rejected::members), ["REQ-INT-20", "REQ-INT-22"],
@@ -81,10 +81,10 @@ pub(super) const CHECKS: &[Check] = checks![
         ["REQ-ERR-05", "REQ-INT-20"],
         "`details.expected_type` is a type that the parameter accepts";
     Should 1 "parameters.json_text" => Changes(repair::json_text), ["REQ-ERR-05"],
-        "The failure of an object that is sent as JSON text names the parameter and its type";
+        "The failure of an object that is sent as a string of JSON names the parameter and its type";
     Should 1 "parameters.unlisted_values" => Changes(unlisted_values::unlisted_values),
         ["REQ-INT-21", "REQ-ERR-05"],
-        "A text parameter that accepts only certain values documents them";
+        "A string parameter that accepts only certain values documents them";
     Must 1 "parameters.boundaries" => Changes(accepted::boundaries), ["REQ-INT-20"],
         "Values at the bounds of their constraints are accepted";
     // Operations with configured parameters may act on items of other checks.
@@ -99,7 +99,7 @@ pub(super) const CHECKS: &[Check] = checks![
         ["REQ-UNK-01", "REQ-UNK-02", "REQ-UNK-08"],
         "An unknown name in `params` is rejected with a VALIDATION_UNKNOWN_PARAM that names it";
     Must 1 "parameters.unknown_top_level" => Changes(names::unknown_top_level), ["REQ-UNK-04"],
-        "An unknown name beside `operation` is rejected like one in `params`";
+        "An unknown name next to `operation` is rejected like one in `params`";
     Should 1 "parameters.unknown_all_named" => Changes(names::unknown_all_named), ["REQ-UNK-03"],
         "All unknown names are reported at once";
     Must 1 "parameters.reserved_prefix" => Changes(names::reserved_prefix), ["REQ-UNK-05"],

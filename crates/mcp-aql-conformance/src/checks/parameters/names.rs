@@ -49,8 +49,7 @@ async fn unknown(run: &Run, cases: &Cases, is_nested: bool) {
                     "VALIDATION_UNKNOWN_PARAM that names `{name}`, with `operation`, \
                      `unknown_params` and `valid_params` in its details"
                 ),
-                "reject names that are not documented, in `params` and beside `operation`, before the operation \
-                 runs",
+                "reject undocumented names, in `params` and next to `operation`, before the operation runs",
             )
         });
     });

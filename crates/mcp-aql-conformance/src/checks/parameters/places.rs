@@ -12,10 +12,10 @@ use crate::values;
 
 /// Suggestion with both passages of the protocol, because adapters that reject names next to `operation` cite the
 /// second one.
-const RESOLUTION_FIX: &str = "look for a parameter in `params`, and then beside `operation`, and prefer the value in `params` if there are two. \
-     Section 4.2 says \"Parameters MAY appear at multiple levels. Resolution follows this precedence\", which is a \
-     permission for clients; section 4.6.1 checks unknown names beside `operation` \"when parameter resolution is \
-     enabled\", but the protocol has no setting that disables it";
+const RESOLUTION_FIX: &str = "look for a parameter in `params`, then next to `operation`, and prefer the \
+     value in `params` if there are two. Section 4.2 says \"Parameters MAY appear at multiple levels. Resolution \
+     follows this precedence\": this is a permission for clients. Section 4.6.1 checks unknown names next to \
+     `operation` \"when parameter resolution is enabled\", but the protocol has no setting that disables it";
 
 pub(super) async fn nested(run: &Run, cases: &Cases) {
     if run.adapter.reads().next().is_none() {
@@ -37,7 +37,7 @@ pub(super) async fn nested(run: &Run, cases: &Cases) {
             Finding::of(
                 &exchange,
                 &operation.name,
-                "no VALIDATION failure: because `params` has all required parameters",
+                "no VALIDATION failure, because `params` has all required parameters",
                 "look for each parameter in `params` first",
             )
         });
@@ -124,10 +124,7 @@ pub(super) async fn top_level(run: &Run, cases: &Cases) {
             Finding::of(
                 &exchange,
                 subject(operation, parameter),
-                format!(
-                    "VALIDATION_INVALID_TYPE for `{}`: whose value is beside `operation`",
-                    parameter.name
-                ),
+                format!("VALIDATION_INVALID_TYPE for the `{}` next to `operation`", parameter.name),
                 RESOLUTION_FIX,
             )
         });
@@ -179,7 +176,7 @@ pub(super) async fn nested_wins(run: &Run, cases: &Cases) {
             Finding::of(
                 &exchange,
                 subject(operation, parameter),
-                format!("the `{}` beside `operation` to be ignored", parameter.name),
+                format!("the `{}` next to `operation` to be ignored", parameter.name),
                 RESOLUTION_FIX,
             )
         });

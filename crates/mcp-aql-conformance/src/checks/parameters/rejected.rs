@@ -73,7 +73,7 @@ async fn each(
     }
     if !is_any {
         cases.not_applicable(match run.adapter.operation("introspect").is_some_and(has) {
-            true => "no parameter but those of `introspect` is documented with such a constraint",
+            true => "only parameters of `introspect` are documented with such a constraint",
             false => "no parameter is documented with such a constraint",
         });
         return;
@@ -113,7 +113,7 @@ pub(super) async fn wrong_type(run: &Run, cases: &Cases) {
                 exchange,
                 subject(operation, parameter),
                 format!(
-                    "VALIDATION_INVALID_TYPE with `{}` in `details.param_name`: whose type is \"{}\"",
+                    "VALIDATION_INVALID_TYPE with `{}` in `details.param_name`, because its type is \"{}\"",
                     parameter.name, parameter.kind
                 ),
                 "check the JSON type of every parameter without conversions, or document the accepted type",
@@ -167,15 +167,15 @@ pub(super) async fn maximum(run: &Run, cases: &Cases) {
 
 pub(super) async fn length(run: &Run, cases: &Cases) {
     let faults = [Fault::Short, Fault::Long];
-    constrained(run, cases, &faults, "`minLength` or `maxLength` does not allow the text").await;
+    constrained(run, cases, &faults, "`minLength` or `maxLength` does not allow the string").await;
 }
 
 pub(super) async fn pattern(run: &Run, cases: &Cases) {
-    constrained(run, cases, &[Fault::Pattern], "`pattern` does not match the text").await;
+    constrained(run, cases, &[Fault::Pattern], "`pattern` does not match the string").await;
 }
 
 pub(super) async fn format(run: &Run, cases: &Cases) {
-    constrained(run, cases, &[Fault::Format], "`format` does not match the text").await;
+    constrained(run, cases, &[Fault::Format], "`format` does not match the string").await;
 }
 
 pub(super) async fn items(run: &Run, cases: &Cases) {

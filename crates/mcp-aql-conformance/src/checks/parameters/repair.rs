@@ -257,7 +257,8 @@ pub(super) async fn json_text(run: &Run, cases: &Cases) {
                 exchange,
                 subject(mistake.operation, parameter),
                 format!("a failure that names `{}` and the expected type {}", parameter.name, parameter.kind),
-                "say that the parameter is JSON and not a text that contains JSON: models often send text",
+                "say that the parameter is JSON and not a string that contains JSON: models often send a \
+                 string",
             )
         });
     })
@@ -284,12 +285,13 @@ async fn params_as_text(run: &Run, cases: &Cases) {
                 &exchange,
                 format!("{}: params", operation.name),
                 "a failure that names `params` and the expected type object",
-                "say that `params` is an object and not a text that contains one: models often send text",
+                "say that `params` is an object and not a string that contains one: models often send a \
+                 string",
             )
         });
     });
     do_all(jobs).await;
     if run.adapter.reads().next().is_none() {
-        cases.not_applicable("the adapter has no READ operation but `introspect`");
+        cases.not_applicable("the adapter has no READ operation other than `introspect`");
     }
 }

@@ -134,7 +134,7 @@ pub(super) async fn unlisted_values(run: &Run, cases: &Cases) {
         }
     }
     if calls.is_empty() {
-        cases.not_applicable("no parameter is a text without a documented form");
+        cases.not_applicable("no parameter is a string without a documented form");
     }
     let jobs = calls.into_iter().map(|(operation, parameter, params)| async move {
         let Some(exchange) = run.call(operation, params, cases).await else { return };

@@ -35,14 +35,14 @@ pub(super) const CHECKS: &[Check] = checks![
     Should 2 "relationships.depth" => Reads(records::depth), ["REQ-REL-02"],
         "Records are within `depth`, and a larger depth returns no fewer records";
     Should 2 "relationships.max_depth" => Reads(documentation::max_depth), ["REQ-REL-07"],
-        "Walks reach `max_depth` and no further";
+        "Traversals reach `max_depth` and no further";
     Should 2 "relationships.narrowed" => Reads(documentation::narrowed),
         ["REQ-REL-02", "REQ-REL-05", "REQ-REL-07"],
         "Every listed type is accepted as `relationship` and selects records of that type";
     Should 2 "relationships.include" => Reads(records::include), ["REQ-REL-03"],
         "`include` selects the sections of the result";
     Should 2 "relationships.cycle_end" => Reads(records::cycle_end), ["REQ-REL-06"],
-        "Walks end at cycles and return every node once";
+        "Traversals end at cycles and return every node once";
     Should 2 "relationships.pages" => Reads(records::in_pages), ["REQ-REL-02"],
         "The pages of records together have all records";
     Should 2 "relationships.missing" => Reads(records::missing), ["REQ-REL-01", "REQ-ERR-07"],

@@ -33,7 +33,7 @@ pub(super) async fn pipelined(run: &Run, cases: &Cases) {
             Finding::shown(
                 format!("{} requests at once", run.at_once()),
                 exchange.received(),
-                format!("the details of `{name}`, which this request named"),
+                format!("the details of `{name}`, the name in this request"),
                 "send each reply with the id of its request; state a lower limit of concurrent requests \
                  as `max_concurrent_requests` in `_protocol`",
             )
@@ -59,7 +59,7 @@ pub(super) async fn large_request(run: &Run, cases: &Cases) {
         Finding::shown(
             "`introspect` with a name of 60000 letters",
             reported.clone(),
-            "any reply except that the request is too large",
+            "any reply other than a failure because of the size of the request",
             "accept requests and strings of at least 65536 bytes",
         )
     });

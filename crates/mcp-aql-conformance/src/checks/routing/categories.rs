@@ -41,7 +41,7 @@ pub(super) fn families(run: &Run, cases: &Cases) {
                 format!("`endpoint` {}, for {category}", category.family())
             }
             _ if run.adapter.mode != Mode::Single && family != Some(&operation.endpoint) => {
-                "`endpoint` with the family that the name of `mcpTool` ends in".to_owned()
+                "`endpoint` with the family at the end of the tool name in `mcpTool`".to_owned()
             }
             _ => {
                 cases.pass();

@@ -64,11 +64,11 @@ pub(super) fn failure(_: &Run, exchange: &Exchange, cases: &Cases) {
         return cases.fail(Finding::of(
             exchange,
             subject(exchange),
-            "a failure: the data is the report of an error",
+            "a failure, because `data` reports an error",
             format!(
                 "return {{\"success\": false, \"error\": {{\"code\": …, \"message\": …}}}} when an operation \
                  rejects its parameters or cannot do its work{}",
-                if body.pointer("/data/content").is_some() { ", in place of a text for people" } else { "" },
+                if body.pointer("/data/content").is_some() { " instead of a message in `content`" } else { "" },
             ),
         ));
     }

@@ -34,7 +34,7 @@ pub(super) const CHECKS: &[Check] = checks![
     Should 1 "shapes.instants" => Every(values::instants), ["REQ-ENC-04"],
         "Instants in results are in UTC and end with Z";
     Should 1 "shapes.big_numbers" => Every(values::big_numbers), ["REQ-ENC-05"],
-        "Numbers beyond 9007199254740991 are sent as text";
+        "Numbers beyond 9007199254740991 are sent as strings";
     Must 1 "shapes.confirmation_mirror" => Every(envelope::confirmation_mirror), ["REQ-RSP-10"],
         "`confirmation` of a failure, if present, agrees with its details";
 ];

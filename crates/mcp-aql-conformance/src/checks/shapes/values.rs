@@ -95,7 +95,7 @@ pub(super) fn dates(_: &Run, exchange: &Exchange, cases: &Cases) {
             exchange,
             format!("{}: `{name}`", subject(exchange)),
             format!("`{name}` such as 2031-05-06 or 2031-05-06T07:08:09Z, not {value}"),
-            "send dates and instants as ISO 8601 text",
+            "send dates and instants as ISO 8601 strings",
         )
     });
 }
@@ -144,7 +144,8 @@ pub(super) fn big_numbers(_: &Run, exchange: &Exchange, cases: &Cases) {
                 "numbers up to 9007199254740991, not {}",
                 big.map(ToString::to_string).unwrap_or_default()
             ),
-            "send such numbers as text, and document that in the type's description: many parsers round them",
+            "send such numbers as strings, and document that in the type's description: many parsers round \
+             them",
         )
     });
 }

@@ -59,7 +59,8 @@ pub(super) fn names(run: &Run, cases: &Cases) {
             Finding::shown(
                 format!("tool `{}`", tool.name),
                 tool.name.clone(),
-                "a name that matches ^(.+_)?mcp_aql(?:_([a-z0-9_]+))?$, its prefix shorter than 20",
+                "a name that matches ^(.+_)?mcp_aql(?:_([a-z0-9_]+))?$, with a prefix of less than 20 \
+                 characters",
                 "name tools `mcp_aql_create` and so on, or `mcp_aql`, with a short prefix if any",
             )
         });

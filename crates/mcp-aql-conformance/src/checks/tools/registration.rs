@@ -61,7 +61,7 @@ pub(super) async fn own_only(run: &Run, cases: &Cases) {
                 Finding::of(
                     &exchange,
                     &operation.name,
-                    "any reply except that the operation is unknown to this tool",
+                    "any reply other than a failure because this tool does not know the operation",
                 "list only operations that can be called: neither operations of other adapters nor disabled ones",
                 )
             });

@@ -33,7 +33,7 @@ pub(super) fn input_documented(run: &Run, cases: &Cases) {
             Finding::shown(
                 &operation.name,
                 operation.details_as_sent().get("parameters").cloned().unwrap_or_default(),
-                "a required parameter `input` of type object, besides the identifier",
+                "a required parameter `input` of type object, in addition to the identifier",
                 "accept all changed fields inside `input`, and document that in the details",
             )
         });
@@ -92,7 +92,7 @@ pub(super) async fn flat_refused(run: &Run, cases: &Cases) {
                 &subject.update.name,
                 subject.update.details_as_sent().get("parameters").cloned().unwrap_or_default(),
                 "a parameter `input` with the changed fields",
-                "accept all changed fields inside `input`, and the identifier beside it",
+                "accept all changed fields inside `input`, and the identifier next to it",
             ));
             continue;
         }
@@ -112,7 +112,7 @@ pub(super) async fn flat_refused(run: &Run, cases: &Cases) {
                 Finding::of(
                     &exchange,
                     subject.field(name),
-                    format!("a failure and `{name}` unchanged, because it is beside `input`"),
+                    format!("a failure and `{name}` unchanged, because it is outside `input`"),
                     "change only fields inside `input`, and reject others as unknown parameters",
                 )
             });

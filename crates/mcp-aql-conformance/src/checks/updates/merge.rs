@@ -102,8 +102,8 @@ async fn are_stored(
                 &exchange,
                 subject.field(name),
                 format!("`{name}` with the new value {value} after the update"),
-                "store the values in `input` unchanged; if the adapter is meant to trim a text or to change its \
-                 case or its spaces, say so in the description of the field",
+                "store the values in `input` unchanged; if the adapter is meant to trim a string or to \
+                 change its case or its spaces, say so in the description of the field",
             )
         });
     }

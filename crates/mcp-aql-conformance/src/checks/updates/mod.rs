@@ -34,7 +34,7 @@ pub(super) const CHECKS: &[Check] = checks![
         "Values inside `input` are validated like those of parameters";
     Should 2 "updates.flat_explained" => Changes(repair::flat_explained),
         ["REQ-ERR-05", "REQ-UPD-01", "REQ-UPD-02"],
-        "The failure of an UPDATE with fields beside `input` names `input`";
+        "The failure of an UPDATE with fields outside `input` names `input`";
     Should 2 "updates.field_explained" => Changes(repair::field_explained),
         ["REQ-ERR-05", "REQ-UPD-04", "REQ-UPD-05"],
         "The failure of a wrong field inside `input` names the field and what is expected";

@@ -29,7 +29,8 @@ pub(super) async fn flat_explained(run: &Run, cases: &Cases) {
                     &exchange,
                     subject.field(name),
                     format!("`input` in the message or in the details, because `{name}` belongs inside it"),
-                    "say that changed fields are sent inside `input`: models often send them beside the identifier",
+                    "say that changed fields belong inside `input`: models often send them next to the \
+                     identifier",
                 )
             });
         }

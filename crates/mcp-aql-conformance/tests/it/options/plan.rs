@@ -58,10 +58,10 @@ fn plan_calls_only_introspection() {
         "In single mode\n",
         "  Called: 3 operations\n",
         "  Only requests that must be rejected: 1 operation\n    DELETE   delete_bed\n",
-        "DELETE operations were not allowed: --allow delete",
+        "DELETE operations were not allowed: use --allow delete",
         "  Not called: 1 operation\n    EXECUTE  water_all\n",
         "  Not called: 2 operations\n    DELETE   delete_bed\n",
-        "with create_bed: at most 40 items in total, which it cannot remove",
+        "with create_bed: at most 40 items in total, and cannot remove them",
         "The run creates at most 80 items in all modes together",
         "10 s for a request, 300 s for the run\n  64 concurrent requests\n",
     ] {
@@ -78,7 +78,7 @@ fn plan_names_the_use_of_every_operation() {
     let (_, safe) = plan(&[], &["garden"]);
     assert_eq!((&safe["maxCreated"], &safe["allowed"]), (&json!(0), &json!([])));
     for (operation, planned_use, reason) in [
-        ("introspect", "called", "the run reads the adapter with it"),
+        ("introspect", "called", "the run uses it to read the adapter"),
         ("list_beds", "called", "it only reads"),
         // A request to the tool of another endpoint that lacks the parameters is rejected for two reasons.
         ("create_bed", "onlyRejected", "--allow create"),

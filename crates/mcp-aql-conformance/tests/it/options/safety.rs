@@ -40,7 +40,8 @@ fn unknown_names_in_the_configuration_end_the_run() {
         let settings = format!("allow = ['create', 'delete']\n{settings}");
         // `allow` must come before the tables.
         let config = write(folder.path(), &settings);
-        let why = format!("it has no operation `delete_bet`, which `{place}` of the configuration");
+        let why =
+            format!("it has no operation `delete_bet`: correct `{place}` in the configuration");
         for mode in [&["--mode", "semantic"][..], &["--mode", "single"], &[]] {
             let arguments = [&["--config", &config], mode].concat();
             let (ended, received) = tested(&arguments, &["garden"]);
@@ -64,7 +65,7 @@ fn operations_with_two_categories_need_both() {
     let (safe, received) = tested(&mode, &faults);
     assert_eq!(successes(&received, "get_weather"), 0);
     let said = safe.to_string();
-    assert!(said.contains("DELETE operations were not allowed: --allow delete"), "{said}");
+    assert!(said.contains("DELETE operations were not allowed: use --allow delete"), "{said}");
     let (_, received) = tested(&[&mode[..], &["--allow", "delete"]].concat(), &faults);
     assert_eq!(successes(&received, "get_weather"), 0);
     let (_, received) = tested(&[&mode[..], &["--allow", "delete,execute"]].concat(), &faults);
