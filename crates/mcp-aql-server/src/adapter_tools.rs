@@ -2,23 +2,21 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use mcp_aql_core::internal::caller::Principal;
-use mcp_aql_core::internal::execution::EndScope;
-use mcp_aql_core::internal::observe::CallTracer;
 use mcp_aql_core::internal::operation::CallScope;
 use mcp_aql_core::internal::request::Arguments;
 use mcp_aql_core::internal::router::Endpoint;
-use mcp_aql_core::internal::util::{erased, lock};
+use mcp_aql_core::internal::util::lock;
 use mcp_aql_core::transport::Extensions;
-use mcp_aql_core::{Adapter, BoxFuture, EndpointMode, OperationError, Session};
+use mcp_aql_core::{Adapter, EndpointMode, OperationError};
 use mcp_aql_protocol::{EndpointPermissions, SemanticCategory, SizeLimits};
 use serde_json::{Map, Value, json};
 
 use super::rpc_error::RpcError;
 use super::service::{
-    ServerDescription, ToolAnswer, ToolDefinition, ToolHints, ToolService, ToolWork,
+    CallProperties, CalledOperation, ServerSettings, ToolAnswer, ToolDefinition, ToolHints,
+    ToolService, ToolWork,
 };
 use super::task_source::TaskSource;
 use super::tool_description::ToolTexts;
@@ -127,27 +125,26 @@ fn categories(adapter: &Adapter, endpoint: Endpoint) -> Vec<SemanticCategory> {
 }
 
 impl ToolService for AdapterTools {
-    fn description(&self) -> ServerDescription {
-        ServerDescription {
-            name: self.adapter.name().to_owned(),
-            version: self.adapter.version().to_owned(),
-            instructions: self.instructions.clone(),
+    fn settings(&self) -> ServerSettings {
+        let adapter = &self.adapter;
+        let entries = adapter.registry().entries.iter();
+        let scopes: BTreeSet<_> = entries.filter_map(|entry| entry.operation.scope()).collect();
+        let instructions = self.instructions.clone();
+        ServerSettings {
+            scopes: scopes.into_iter().map(str::to_owned).collect(),
+            has_structured_content: adapter.settings().structured_content,
+            drain_timeout: adapter.drain_timeout(),
+            ..ServerSettings::new(
+                adapter.name(),
+                adapter.version(),
+                instructions,
+                *adapter.limits(),
+            )
         }
     }
 
     fn tools(&self) -> Vec<ToolDefinition> {
         self.tools.iter().map(|(_, tool)| tool.clone()).collect()
-    }
-
-    fn scopes(&self) -> Vec<String> {
-        let entries = self.adapter.registry().entries.iter();
-        let scopes: BTreeSet<_> = entries.filter_map(|entry| entry.operation.scope()).collect();
-        scopes.into_iter().map(str::to_owned).collect()
-    }
-
-    fn missing_scope(&self, arguments: &Arguments<'_>, extensions: &Extensions) -> Option<String> {
-        let entry = self.adapter.registry().get(arguments.operation()?)?;
-        entry.operation.missing_scope(extensions.get::<Principal>()?).map(str::to_owned)
     }
 
     fn tools_for(&self, extensions: &Extensions) -> Option<Vec<ToolDefinition>> {
@@ -174,45 +171,28 @@ impl ToolService for AdapterTools {
         Some(tools)
     }
 
-    fn limits(&self) -> &SizeLimits {
-        self.adapter.limits()
-    }
-
-    fn has_structured_content(&self) -> bool {
-        self.adapter.settings().structured_content
-    }
-
-    /// Returns `true` if this is a call of a single READ operation.
-    fn is_read(&self, arguments: &Arguments<'_>) -> bool {
-        let entry = arguments.operation().and_then(|name| self.adapter.registry().get(name));
-        entry.is_some_and(|entry| entry.operation.spec.category == SemanticCategory::Read)
-    }
-
-    /// Returns `true` if the called operation may need a confirmation. Calls with several operations always may.
-    fn may_need_confirmation(&self, arguments: &Arguments<'_>) -> bool {
-        let entry = arguments.operation().and_then(|name| self.adapter.registry().get(name));
-        entry.is_none_or(|entry| entry.operation.permission.may_ask())
-    }
-
-    fn operation(&self, number: usize) -> Option<(&'static str, SemanticCategory)> {
-        let spec = &self.adapter.registry().entries.get(number)?.operation.spec;
-        Some((spec.name, spec.category))
-    }
-
-    fn drain_timeout(&self) -> Duration {
-        self.adapter.drain_timeout()
-    }
-
-    fn background_work(&self) -> BoxFuture<'_, ()> {
-        erased(self.adapter.executions_ended())
-    }
-
-    fn log_cut_off(&self) {
-        self.adapter.log_cut_off_executions();
+    fn adapter(&self) -> Option<&Adapter> {
+        Some(&self.adapter)
     }
 
     fn tasks(&self) -> Option<&dyn TaskSource> {
         self.has_executions.then_some(self)
+    }
+
+    /// Returns the properties of a call. A call of several operations is no READ and may need a confirmation.
+    fn properties(&self, arguments: &Arguments<'_>, extensions: &Extensions) -> CallProperties {
+        let entry = arguments.operation().and_then(|name| self.adapter.registry().get(name));
+        let Some(entry) = entry else {
+            return CallProperties { may_need_confirmation: true, ..CallProperties::default() };
+        };
+        let operation = &entry.operation;
+        let caller = extensions.get::<Principal>();
+        let missing_scope = caller.and_then(|caller| operation.missing_scope(caller));
+        CallProperties {
+            is_read: operation.spec.category == SemanticCategory::Read,
+            may_need_confirmation: operation.permission.may_ask(),
+            missing_scope: missing_scope.map(str::to_owned),
+        }
     }
 
     fn call(
@@ -224,11 +204,16 @@ impl ToolService for AdapterTools {
     ) -> ToolWork {
         let endpoint = self.tools.get(tool).map_or(Endpoint::Unified, |(endpoint, _)| *endpoint);
         // Structured content contains the reply as JSON, so the reply must not be written as a JSON string.
-        let arguments = match self.has_structured_content() {
+        let arguments = match self.adapter.settings().structured_content {
             true => arguments.for_plain_reply(),
             false => arguments,
         };
         let (operation, reply) = self.adapter.handle(endpoint, arguments, scope).into_parts();
+        let entry = operation.and_then(|number| self.adapter.registry().entries.get(number));
+        let operation = operation.zip(entry).map(|(number, entry)| {
+            let spec = &entry.operation.spec;
+            CalledOperation { number, name: spec.name, category: spec.category }
+        });
         ToolWork::replying(operation, reply)
     }
 
@@ -249,37 +234,6 @@ impl ToolService for AdapterTools {
 
     fn malformed_call(&self, _call: &MalformedCall) -> RpcError {
         RpcError::new(-32602, BAD_CALL)
-    }
-
-    fn tracer(&self) -> Option<&dyn CallTracer> {
-        self.adapter.tracer()
-    }
-
-    fn session_opened(&self, session: &Session) {
-        if let Some(recorder) = self.adapter.recorder() {
-            recorder.session_opened(session);
-        }
-    }
-
-    fn is_store_usable(&self) -> BoxFuture<'static, bool> {
-        let adapter = self.adapter.clone();
-        erased(async move { adapter.check_store().await.is_ok() })
-    }
-
-    fn has_work_of(&self, session: &Session) -> bool {
-        self.adapter.runs_executions_of(session)
-    }
-
-    fn begin(&self) {
-        self.adapter.begin_to_serve();
-    }
-
-    fn end_sessions(&self) -> BoxFuture<'_, ()> {
-        erased(self.adapter.end_executions_of(EndScope::EndedSessions))
-    }
-
-    fn end_all(&self) -> BoxFuture<'_, ()> {
-        erased(self.adapter.end_executions_of(EndScope::EndedAndSessionless))
     }
 }
 

@@ -47,7 +47,7 @@ pub use http::{HttpOptions, ServeHttp, bind, serve_connections, serve_tools_list
 pub use mcp_tools::McpTools;
 pub use rpc_error::RpcError;
 pub use service::{
-    ServerDescription, ToolAnswer, ToolDefinition, ToolHints, ToolService, ToolWork,
+    CallProperties, ServerSettings, ToolAnswer, ToolDefinition, ToolHints, ToolService, ToolWork,
 };
 pub use stdio::{ServeStdio, serve_tools_stdio};
 pub use stream::{ServeStream, serve_tools};

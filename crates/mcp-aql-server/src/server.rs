@@ -10,7 +10,7 @@ use mcp_aql_core::internal::operation::{CallScope, Cancellation};
 use mcp_aql_core::internal::request::Arguments;
 use mcp_aql_core::internal::response::Reply;
 use mcp_aql_core::internal::util::erased;
-use mcp_aql_core::{OperationError, Session};
+use mcp_aql_core::{Adapter, OperationError, Session};
 use mcp_aql_protocol::SizeLimits;
 use tokio_util::sync::CancellationToken;
 
@@ -23,9 +23,7 @@ use super::principal_sessions::PrincipalSessions;
 use super::progress::{Notifier, progress};
 use super::request_meta::RequestMeta;
 use super::rpc_error::RpcError;
-use super::service::{
-    ServerDescription, ToolAnswer, ToolDefinition, ToolService, ToolWork, panicked,
-};
+use super::service::{ServerSettings, ToolAnswer, ToolDefinition, ToolService, ToolWork, panicked};
 use super::tool_table::ToolTable;
 use super::wire::{Fault, respond_with, tool_result, write_error};
 
@@ -33,7 +31,7 @@ use super::wire::{Fault, respond_with, tool_result, write_error};
 pub(super) struct ServerState {
     service: Arc<dyn ToolService>,
     tools: ToolTable,
-    description: ServerDescription,
+    settings: ServerSettings,
     /// The sessions of principals without their own connections.
     principals: PrincipalSessions,
     drain: Arc<Drain>,
@@ -42,20 +40,15 @@ pub(super) struct ServerState {
 impl ServerState {
     /// Creates the state of a server for a service with these tools.
     pub(super) fn new(service: Arc<dyn ToolService>, tools: &[ToolDefinition]) -> Arc<Self> {
-        let description = service.description();
+        let settings = service.settings();
         let tools = ToolTable::new(tools, service.tasks());
         let (principals, drain) = (PrincipalSessions::default(), Arc::default());
-        Arc::new(Self { service, tools, description, principals, drain })
+        Arc::new(Self { service, tools, settings, principals, drain })
     }
 
-    pub(super) fn description(&self) -> &ServerDescription {
-        &self.description
-    }
-
-    /// Returns `true` if clients can follow executions as tasks.
-    #[cfg(feature = "http")]
-    pub(super) fn has_tasks(&self) -> bool {
-        self.service.tasks().is_some()
+    /// Returns the description and the settings of the server.
+    pub(super) fn settings(&self) -> &ServerSettings {
+        &self.settings
     }
 
     pub(super) fn service(&self) -> &dyn ToolService {
@@ -70,13 +63,19 @@ impl ServerState {
     /// Stops the server: rejects new calls, and waits for running ones and the work that they have started, at most for
     /// the drain timeout.
     pub(super) async fn stop(&self, at_once: impl Future<Output = ()>) -> DrainEnd {
-        let (timeout, running) = (self.service.drain_timeout(), self.drain.begin());
+        let (timeout, running) = (self.settings.drain_timeout, self.drain.begin());
         tracing::info!(
             running,
             ?timeout,
             "stopping: new calls are refused, and running ones finish"
         );
-        let finished = self.drain.finished(self.service.background_work());
+        let adapter = self.service.adapter();
+        let background_work = async {
+            if let Some(adapter) = adapter {
+                adapter.executions_ended().await;
+            }
+        };
+        let finished = self.drain.finished(background_work);
         let end = tokio::select! {
             biased;
             () = finished => return DrainEnd::Finished,
@@ -84,7 +83,9 @@ impl ServerState {
             () = tokio::time::sleep(timeout) => DrainEnd::TimedOut,
         };
         self.drain.cut_off();
-        self.service.log_cut_off();
+        if let Some(adapter) = adapter {
+            adapter.log_cut_off_executions();
+        }
         end
     }
 
@@ -143,11 +144,16 @@ impl Server {
 
     /// Returns the session of the connection. Connections for a single request have none.
     pub(super) fn session(&self) -> Option<Session> {
-        self.connection.session(|session| self.service().session_opened(session))
+        self.connection.session(|session| {
+            if let Some(recorder) = self.service().adapter().and_then(Adapter::recorder) {
+                recorder.session_opened(session);
+            }
+        })
     }
 
-    pub(super) fn description(&self) -> &ServerDescription {
-        self.shared.description()
+    /// Returns the description and the settings of the server.
+    pub(super) fn settings(&self) -> &ServerSettings {
+        self.shared.settings()
     }
 
     /// Returns the table of tools.
@@ -171,7 +177,7 @@ impl Server {
     }
 
     pub(super) fn limits(&self) -> &SizeLimits {
-        self.service().limits()
+        &self.settings().limits
     }
 
     /// Creates the size budget for the replies to a batch. It equals the size limit of a single reply.
@@ -284,7 +290,7 @@ impl Server {
         };
         let (session, client_request_id) = (scope.session.clone(), scope.client_request_id.clone());
         let work = self.service().call(tool, arguments, &meta.0, scope);
-        let operation = work.operation.and_then(|number| self.service().operation(number));
+        let operation = work.operation.map(|it| (it.name, it.category));
         work.counted(running.labelled(CallLabel { operation, session, client_request_id }))
     }
 
@@ -331,7 +337,7 @@ impl Server {
     pub(super) fn write_result(&self, message: &mut Vec<u8>, reply: &Reply, modern: bool) {
         match &reply.question {
             Some(question) => message.extend(input_required(question).to_string().bytes()),
-            None => tool_result(message, reply, modern, self.service().has_structured_content()),
+            None => tool_result(message, reply, modern, self.settings().has_structured_content),
         }
     }
 
@@ -363,7 +369,6 @@ mod tests {
 
     use super::super::adapter_tools::AdapterTools;
     use super::*;
-    use mcp_aql_core::Adapter;
     use mcp_aql_core::internal::response::Reply;
     use serde_json::Value;
 

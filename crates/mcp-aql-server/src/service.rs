@@ -1,18 +1,19 @@
 //! The interface between the transports and the tools that they serve. Implemented for the tools of adapters, and by
 //! other servers of this workspace.
 
-use std::future::{self, Future};
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use mcp_aql_core::internal::observe::{CallTracer, logs_calls};
+use mcp_aql_core::internal::execution::EndScope;
+use mcp_aql_core::internal::observe::logs_calls;
 use mcp_aql_core::internal::operation::CallScope;
 use mcp_aql_core::internal::request::Arguments;
 use mcp_aql_core::internal::response::Reply;
 use mcp_aql_core::transport::Extensions;
-use mcp_aql_core::{BoxFuture, OperationError, Session};
+use mcp_aql_core::{Adapter, BoxFuture, OperationError};
 use mcp_aql_protocol::{SemanticCategory, SizeLimits};
 use serde_json::{Map, Value};
 
@@ -33,27 +34,12 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 /// route calls to tools. The service runs the calls and formats the errors of its tools. You do not need this trait for
 /// the operations of an adapter.
 pub trait ToolService: Send + Sync + 'static {
-    /// Returns the name, the version and the instructions of the server.
-    fn description(&self) -> ServerDescription;
+    /// Describes the server. This method is called once.
+    fn settings(&self) -> ServerSettings;
 
     /// Returns the tools in the order of `tools/list`. This method is called once, and calls refer to a tool by its
     /// index in the list.
     fn tools(&self) -> Vec<ToolDefinition>;
-
-    /// Returns all scopes that callers may need.
-    fn scopes(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    /// Returns the scope required for a call with these arguments, if the caller lacks it. The request's extensions
-    /// contain the caller.
-    fn missing_scope(
-        &self,
-        _arguments: &Arguments<'_>,
-        _extensions: &Extensions,
-    ) -> Option<String> {
-        None
-    }
 
     /// Returns the tools visible to the caller of a request with these extensions. Returns `None` if the caller sees
     /// the same list as in [`tools`](Self::tools).
@@ -61,51 +47,20 @@ pub trait ToolService: Send + Sync + 'static {
         None
     }
 
-    /// Returns the limits on requests and replies.
-    fn limits(&self) -> &SizeLimits;
-
-    /// Returns the maximum length of a message, in bytes.
-    fn max_message_bytes(&self) -> usize {
-        longest_message(self.limits().max_request_size)
-    }
-
-    /// Returns `true` if results contain their reply as structured content, too.
-    fn has_structured_content(&self) -> bool;
-
-    /// Returns `true` if calls report progress. If not, HTTP requests without a session are answered with JSON instead
-    /// of events.
-    fn reports_progress(&self) -> bool {
-        true
-    }
-
-    /// Returns how long calls may run after the end of a stream's input before they are canceled. Calls that change
-    /// something then have [`drain_timeout`](Self::drain_timeout) to react.
-    fn end_of_input_timeout(&self) -> Duration {
-        END_OF_INPUT_TIMEOUT
-    }
-
-    /// Returns how long a stopping server waits for running calls.
-    fn drain_timeout(&self) -> Duration {
-        DRAIN_TIMEOUT
-    }
-
-    /// Returns the name and the category of the operation with this number. See [`ToolWork`].
-    fn operation(&self, _number: usize) -> Option<(&'static str, SemanticCategory)> {
+    /// Returns the adapter that the tools belong to, if there is one. Its store, tracer and executions then follow the
+    /// life cycle of the server.
+    fn adapter(&self) -> Option<&Adapter> {
         None
-    }
-
-    /// Returns `true` if a call with these arguments only reads. Such a call is canceled when its client disconnects.
-    fn is_read(&self, arguments: &Arguments<'_>) -> bool;
-
-    /// Returns `true` if the client's user may have to confirm a call with these arguments.
-    fn may_need_confirmation(&self, _arguments: &Arguments<'_>) -> bool {
-        false
     }
 
     /// Returns the source of executions if calls of the tools can start some. Clients may follow them as MCP tasks.
     fn tasks(&self) -> Option<&dyn TaskSource> {
         None
     }
+
+    /// Returns what a transport has to know about a call with these arguments before it runs. The request's extensions
+    /// contain the caller.
+    fn properties(&self, arguments: &Arguments<'_>, extensions: &Extensions) -> CallProperties;
 
     /// Reads a call of the tool with this index. The returned future runs the call. `meta` is the request's `_meta`.
     fn call(
@@ -129,66 +84,89 @@ pub trait ToolService: Send + Sync + 'static {
 
     /// Returns the error for a call with malformed parameters.
     fn malformed_call(&self, call: &MalformedCall) -> RpcError;
+}
 
-    /// Returns the tracer of the calls.
-    fn tracer(&self) -> Option<&dyn CallTracer> {
-        None
-    }
-
+impl dyn ToolService + '_ {
     /// Returns `true` if calls are traced or logged. If not, the transports do not determine the origins of calls.
-    fn records_origins(&self) -> bool {
-        self.tracer().is_some() || logs_calls()
+    pub(super) fn records_origins(&self) -> bool {
+        self.adapter().is_some_and(|adapter| adapter.tracer().is_some()) || logs_calls()
     }
 
-    /// Called when a client opens a session.
-    fn session_opened(&self, _session: &Session) {}
-
-    /// Returns `true` if the store of the tools can be read and written.
-    fn is_store_usable(&self) -> BoxFuture<'static, bool> {
-        Box::pin(std::future::ready(true))
+    /// Begins the adapter's background work when the server starts.
+    pub(super) fn begin(&self) {
+        if let Some(adapter) = self.adapter() {
+            adapter.begin_to_serve();
+        }
     }
 
-    /// Returns `true` if the session has running work, other than calls, that would stop with the session.
-    fn has_work_of(&self, _session: &Session) -> bool {
-        false
-    }
-
-    /// Called when the server starts.
-    fn begin(&self) {}
-
-    /// Waits for background work, such as executions started by calls.
-    fn background_work(&self) -> BoxFuture<'_, ()> {
-        Box::pin(future::ready(()))
-    }
-
-    /// Logs unfinished background work when the server stops waiting for it.
-    fn log_cut_off(&self) {}
-
-    /// Stops the background work of ended sessions.
-    fn end_sessions(&self) -> BoxFuture<'_, ()> {
-        Box::pin(future::ready(()))
-    }
-
-    /// Stops the background work of ended sessions, like [`end_sessions`](Self::end_sessions), and of calls without a
-    /// session.
-    fn end_all(&self) -> BoxFuture<'_, ()> {
-        Box::pin(future::ready(()))
+    /// Stops the background work of ended sessions, and with [`EndScope::EndedAndSessionless`] also that of calls
+    /// without a session.
+    pub(super) async fn end(&self, scope: EndScope) {
+        if let Some(adapter) = self.adapter() {
+            adapter.end_executions_of(scope).await;
+        }
     }
 }
 
-/// The reply to a call, or a JSON-RPC error.
-pub type ToolAnswer = Result<Reply, RpcError>;
-
-/// The description of a server in `initialize` and `server/discover`.
+/// The description and the settings of a server.
 #[derive(Debug)]
-pub struct ServerDescription {
+pub struct ServerSettings {
     /// The server's name.
     pub name: String,
     /// The server's own version.
     pub version: String,
     /// The introduction to the tools, for models.
     pub instructions: String,
+    /// All scopes that callers may need.
+    pub scopes: Vec<String>,
+    /// The limits on requests and replies.
+    pub limits: SizeLimits,
+    /// Maximum length of a message, in bytes.
+    pub max_message_bytes: usize,
+    /// If `true`, results contain their reply as structured content, too.
+    pub has_structured_content: bool,
+    /// If `true`, calls report progress. If not, HTTP requests without a session are answered with JSON instead of
+    /// events.
+    pub reports_progress: bool,
+    /// How long calls may run after the end of a stream's input before they are canceled. Calls that change something
+    /// then have [`drain_timeout`](Self::drain_timeout) to react.
+    pub end_of_input_timeout: Duration,
+    /// How long a stopping server waits for running calls.
+    pub drain_timeout: Duration,
 }
+
+impl ServerSettings {
+    /// Creates the settings of a server with these limits, and defaults for everything else.
+    pub fn new(name: &str, version: &str, instructions: String, limits: SizeLimits) -> Self {
+        Self {
+            name: name.to_owned(),
+            version: version.to_owned(),
+            instructions,
+            scopes: Vec::new(),
+            limits,
+            // A client may escape non-ASCII characters. This can triple the size of a message.
+            max_message_bytes: limits.max_request_size.saturating_mul(3).saturating_add(64 << 10),
+            has_structured_content: false,
+            reports_progress: true,
+            end_of_input_timeout: END_OF_INPUT_TIMEOUT,
+            drain_timeout: DRAIN_TIMEOUT,
+        }
+    }
+}
+
+/// What a transport has to know about a call before it runs.
+#[derive(Debug, Default)]
+pub struct CallProperties {
+    /// If `true`, the call only reads. Such a call is canceled when its client disconnects.
+    pub is_read: bool,
+    /// If `true`, the client's user may have to confirm the call.
+    pub may_need_confirmation: bool,
+    /// The scope required for the call, if the caller lacks it.
+    pub missing_scope: Option<String>,
+}
+
+/// The reply to a call, or a JSON-RPC error.
+pub type ToolAnswer = Result<Reply, RpcError>;
 
 /// A tool as listed to clients.
 #[derive(Debug, Clone)]
@@ -224,11 +202,20 @@ pub struct ToolHints {
 
 /// The future of a call. It converts a panic into an error, because the client would otherwise wait forever.
 pub struct ToolWork {
-    /// The number of the operation, if the call has exactly one operation and it is known.
-    pub(super) operation: Option<usize>,
+    /// The operation, if the call has exactly one operation and it is known.
+    pub(super) operation: Option<CalledOperation>,
     answer: FutureAnswer,
     /// Ends together with the answer.
     running: Option<RunningCall>,
+}
+
+/// The operation of a call.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CalledOperation {
+    /// The number of the operation among those of the service.
+    pub(super) number: usize,
+    pub(super) name: &'static str,
+    pub(super) category: SemanticCategory,
 }
 
 enum FutureAnswer {
@@ -238,7 +225,10 @@ enum FutureAnswer {
 
 impl ToolWork {
     /// Creates the work of a call that always has a reply, never a JSON-RPC error.
-    pub(super) fn replying(operation: Option<usize>, reply: BoxFuture<'static, Reply>) -> Self {
+    pub(super) fn replying(
+        operation: Option<CalledOperation>,
+        reply: BoxFuture<'static, Reply>,
+    ) -> Self {
         Self { operation, answer: FutureAnswer::Reply(reply), running: None }
     }
 
@@ -274,10 +264,4 @@ impl Future for ToolWork {
 pub(super) fn panicked() -> RpcError {
     tracing::error!("a tool call panicked outside of its operation");
     RpcError::new(-32603, "Internal error")
-}
-
-/// Returns the maximum length of a message, in bytes.
-fn longest_message(max_request_size: usize) -> usize {
-    // A client may escape non-ASCII characters. This can triple the size of a message.
-    max_request_size.saturating_mul(3).saturating_add(64 << 10)
 }

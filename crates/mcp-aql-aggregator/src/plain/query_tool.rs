@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use mcp_aql::transport::{CallScope, Reply};
+use mcp_aql::transport::{CallScope, Extensions, Reply};
 use mcp_aql::{BoxFuture, OperationError, SizeLimits};
 use mcp_aql_server::{
-    MalformedCall, RpcError, ServerDescription, ToolAnswer, ToolDefinition, ToolHints, ToolService,
-    ToolWork,
+    CallProperties, MalformedCall, RpcError, ServerSettings, ToolAnswer, ToolDefinition, ToolHints,
+    ToolService, ToolWork,
 };
 use serde_json::{Map, Value, json};
 
@@ -76,11 +76,14 @@ async fn answer(
 }
 
 impl ToolService for QueryTool {
-    fn description(&self) -> ServerDescription {
-        ServerDescription {
-            name: "mcp-aql-aggregator".to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            instructions: INSTRUCTIONS.to_owned(),
+    fn settings(&self) -> ServerSettings {
+        let (name, version) = ("mcp-aql-aggregator", env!("CARGO_PKG_VERSION"));
+        ServerSettings {
+            max_message_bytes: MAX_MESSAGE_BYTES,
+            has_structured_content: true,
+            reports_progress: false,
+            end_of_input_timeout: END_OF_INPUT_TIMEOUT,
+            ..ServerSettings::new(name, version, INSTRUCTIONS.to_owned(), self.limits)
         }
     }
 
@@ -108,28 +111,8 @@ impl ToolService for QueryTool {
         }]
     }
 
-    fn limits(&self) -> &SizeLimits {
-        &self.limits
-    }
-
-    fn max_message_bytes(&self) -> usize {
-        MAX_MESSAGE_BYTES
-    }
-
-    fn has_structured_content(&self) -> bool {
-        true
-    }
-
-    fn reports_progress(&self) -> bool {
-        false
-    }
-
-    fn end_of_input_timeout(&self) -> Duration {
-        END_OF_INPUT_TIMEOUT
-    }
-
-    fn is_read(&self, _arguments: &Arguments<'_>) -> bool {
-        true
+    fn properties(&self, _arguments: &Arguments<'_>, _extensions: &Extensions) -> CallProperties {
+        CallProperties { is_read: true, ..CallProperties::default() }
     }
 
     fn call(

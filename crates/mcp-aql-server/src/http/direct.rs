@@ -44,6 +44,7 @@ use crate::elicitation;
 use crate::mcp_version::{MCP_VERSIONS, NEWEST, WITH_BATCHES, has_handshake};
 use crate::request_meta::RequestMeta;
 use crate::server::{Server, ServerState};
+use crate::service::CallProperties;
 use crate::wire::{Message, canonical_id, decode};
 
 /// Header with the id of a session.
@@ -180,9 +181,10 @@ impl DirectCalls {
         if is_task || meta.progress_token(&arguments).is_some() {
             return None;
         }
-        let missing = self.server.service().missing_scope(&arguments, extensions);
+        let CallProperties { is_read, may_need_confirmation, missing_scope: missing } =
+            self.server.service().properties(&arguments, extensions);
         // A call rejected because of its scope does not change anything either.
-        let reads = missing.is_some() || self.server.service().is_read(&arguments);
+        let reads = missing.is_some() || is_read;
         let challenge = extensions.get::<Challenge>().cloned().zip(missing);
         let (id, room) = (call.id.into(), room.cloned());
         let work = match form {
@@ -199,8 +201,7 @@ impl DirectCalls {
             PlainForm::Of(session) => {
                 let connection = session.connection()?;
                 // Only rmcp can send a question to the client.
-                let asks = connection.takes_questions()
-                    && self.server.service().may_need_confirmation(&arguments);
+                let asks = connection.takes_questions() && may_need_confirmation;
                 let fits = reads && !asks && meta.protocol_version().is_none();
                 let (running, cancellation) = fits.then(|| begin_call(session, &id)).flatten()?;
                 let extensions = take_extensions(extensions);

@@ -76,7 +76,13 @@ impl Readiness {
         if let Some(current) = check.as_ref().filter(is_current) {
             return current.is_usable.clone();
         }
-        let task = tokio::spawn(self.server.service().is_store_usable());
+        let adapter = self.server.service().adapter().cloned();
+        let task = tokio::spawn(erased(async move {
+            match adapter {
+                Some(adapter) => adapter.check_store().await.is_ok(),
+                None => true,
+            }
+        }));
         let is_usable = erased(async { task.await.unwrap_or(false) }).shared();
         *check = Some(StoreCheck { begun: Instant::now(), is_usable: is_usable.clone() });
         is_usable

@@ -41,6 +41,7 @@ use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use futures_util::FutureExt as _;
+use mcp_aql_core::internal::execution::EndScope;
 use mcp_aql_core::internal::util::erased;
 use mcp_aql_core::{Adapter, Result};
 use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
@@ -60,7 +61,7 @@ use self::sessions::Sessions;
 use crate::adapter_tools::AdapterTools;
 use crate::drain::Shutdown;
 use crate::server::ServerState;
-use crate::service::ToolService;
+use crate::service::{ServerSettings, ToolService};
 use crate::stop::on_signal;
 
 impl HttpOptions {
@@ -109,16 +110,16 @@ impl HttpOptions {
         Ok(())
     }
 
-    fn config(&self, service: &dyn ToolService) -> StreamableHttpServerConfig {
+    fn config(&self, settings: &ServerSettings) -> StreamableHttpServerConfig {
         StreamableHttpServerConfig::default()
             .with_allowed_hosts(self.allowed_hosts())
             .with_allowed_origins(self.allowed_origins())
             .enforce_origin_validation()
             .with_legacy_session_mode(self.sessions)
-            .with_json_response(!service.reports_progress())
+            .with_json_response(!settings.reports_progress)
             // rmcp's priming events have no request, and `Sessions` sends its own.
             .with_sse_retry(None)
-            .with_max_request_body_bytes(service.max_message_bytes())
+            .with_max_request_body_bytes(settings.max_message_bytes)
             .with_cancellation_token(self.shutdown.clone())
     }
 }
@@ -179,7 +180,7 @@ impl ServeHttp for Adapter {
     fn router(&self, options: &HttpOptions) -> axum::Router {
         let options = options.clone().configured_or_closed(self);
         let service = AdapterTools::new(self);
-        let sessions = Arc::new(Sessions::new(&options, Arc::clone(&service) as _));
+        let sessions = Arc::new(Sessions::new(&options, Some(self)));
         served(service, &options, sessions).0
     }
 
@@ -276,7 +277,7 @@ async fn serve(
     let shutdown = options.shutdown.clone();
     // Also end the sessions if this future is dropped.
     let _end = shutdown.clone().drop_guard();
-    let sessions = Arc::new(Sessions::new(&options, Arc::clone(&service)));
+    let sessions = Arc::new(Sessions::new(&options, service.adapter()));
     let (router, shared) = served(Arc::clone(&service), &options, Arc::clone(&sessions));
     let departure = Departure::default();
     let probes = health::routes(Arc::clone(&shared), departure.announced.clone());
@@ -310,13 +311,13 @@ async fn serve(
         // A client that waits for an execution keeps its connection open, too (REQ-LIF-10).
         sessions.end();
         shared.end_sessions();
-        service.end_all().await;
+        service.end(EndScope::EndedAndSessionless).await;
     };
     tokio::join!(connections, stopped);
     // The last requests may have opened sessions.
     sessions.end();
     shared.end_sessions();
-    service.end_all().await;
+    service.end(EndScope::EndedAndSessionless).await;
     shared.drain().report();
     Ok(())
 }
@@ -327,18 +328,19 @@ fn served(
     options: &HttpOptions,
     sessions: Arc<Sessions>,
 ) -> (axum::Router, Arc<ServerState>) {
-    let longest = service.max_message_bytes();
+    let tools = service.tools();
+    let shared = ServerState::new(service, &tools);
+    let settings = shared.settings();
+    let longest = settings.max_message_bytes;
     let resource = options.authenticator.clone().map(|Shared(authenticator)| Resource {
         authenticator,
         url: options.resource.as_deref().map(Arc::from),
-        name: service.description().name.into(),
-        scopes: service.scopes().into(),
+        name: settings.name.as_str().into(),
+        scopes: settings.scopes.as_slice().into(),
         hosts: options.allowed_hosts().into(),
         scope_challenges: options.scope_challenges,
     });
-    let config = options.config(&*service);
-    let tools = service.tools();
-    let shared = ServerState::new(service, &tools);
+    let config = options.config(settings);
     let hosts = config.allowed_hosts.clone();
     let stop = options.shutdown.clone();
     let direct =

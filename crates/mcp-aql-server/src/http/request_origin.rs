@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use axum::extract::{ConnectInfo, Request};
+use mcp_aql_core::Adapter;
 use mcp_aql_core::internal::caller::{CallOrigin, TraceContext, TransportKind};
 use mcp_aql_core::transport::Extensions;
 
@@ -21,7 +22,8 @@ pub(super) fn of_request(service: &dyn ToolService, request: &Request) -> Option
     origin.transport = Some(TransportKind::Http);
     origin.protocol_version = header("mcp-protocol-version").and_then(known_version);
     origin.headers = TraceContext::read(header);
-    origin.active = service.tracer().and_then(|tracer| tracer.active());
+    let tracer = service.adapter().and_then(Adapter::tracer);
+    origin.active = tracer.and_then(|tracer| tracer.active());
     Some(origin)
 }
 

@@ -41,7 +41,7 @@ use crate::mcp_version::{NEWEST, has_handshake};
 use crate::request_meta::RequestMeta;
 use crate::rpc_error::RpcError;
 use crate::server::{Server, ServerState};
-use crate::service::{ServerDescription, ToolDefinition, ToolHints, panicked};
+use crate::service::{ServerSettings, ToolDefinition, ToolHints, panicked};
 use crate::tasks::TaskCall;
 use crate::wire::{Fault, MalformedCall, Message, Refusal, decode};
 
@@ -54,9 +54,9 @@ pub(super) struct RmcpState {
 
 impl RmcpState {
     pub(super) fn new(shared: Arc<ServerState>, tools: Vec<ToolDefinition>) -> Arc<Self> {
-        let ServerDescription { name, version, instructions } = shared.description();
+        let ServerSettings { name, version, instructions, .. } = shared.settings();
         let mut capabilities = ServerCapabilities::builder().enable_tools().build();
-        if shared.has_tasks() {
+        if shared.service().tasks().is_some() {
             let tasks = (TASKS_EXTENSION_ID.to_owned(), JsonObject::new());
             capabilities.extensions = Some(std::iter::once(tasks).collect());
         }
@@ -317,7 +317,7 @@ fn response(server: &Server, reply: Reply) -> Result<CallToolResponse, RpcError>
     if let Some(question) = &reply.question {
         return task_answers::call_response(input_required(question).to_string().as_bytes());
     }
-    let structured = match server.service().has_structured_content() {
+    let structured = match server.settings().has_structured_content {
         true => serde_json::from_str(&reply.text).ok(),
         false => None,
     };

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::ready;
 use futures_util::{Stream, StreamExt as _};
+use mcp_aql_core::Adapter;
 use mcp_aql_core::internal::caller::Principal;
 use mcp_aql_core::internal::operation::Cancellation;
 use rmcp::model::{
@@ -29,7 +30,6 @@ use super::session_events::{cancelled_request, identify, in_use, new_events, sta
 use super::session_usage::{by_idleness, counted};
 use super::task_routing;
 use crate::connection::Connection;
-use crate::service::ToolService;
 
 /// Time limit for closing an evicted session.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -37,7 +37,8 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// rmcp's sessions, with limits on their number.
 pub(super) struct Sessions {
     inner: Arc<LocalSessionManager>,
-    service: Arc<dyn ToolService>,
+    /// The adapter of the tools. A session with running executions is not evicted.
+    adapter: Option<Adapter>,
     most: usize,
     /// Maximum number of sessions of one principal.
     most_of_principal: usize,
@@ -72,7 +73,7 @@ pub(super) enum SessionError {
 }
 
 impl Sessions {
-    pub(super) fn new(options: &HttpOptions, service: Arc<dyn ToolService>) -> Self {
+    pub(super) fn new(options: &HttpOptions, adapter: Option<&Adapter>) -> Self {
         let mut inner = LocalSessionManager::default();
         let keep_alive_interval = options.session_timeout / 8;
         // The last keep-alive may be one interval old. Without the addition, this would shorten a session's lifetime.
@@ -83,7 +84,7 @@ impl Sessions {
         inner.session_config.completed_cache_ttl = Duration::ZERO;
         Self {
             inner: Arc::new(inner),
-            service,
+            adapter: adapter.cloned(),
             most: options.max_sessions,
             most_of_principal: options.max_sessions_per_principal,
             opening: tokio::sync::Mutex::default(),
@@ -121,7 +122,8 @@ impl Sessions {
         let evicted = idle.into_iter().find(|(rank, session)| {
             let connection = session.connection();
             let opened = connection.as_deref().and_then(Connection::opened);
-            !opened.is_some_and(|opened| self.service.has_work_of(opened))
+            let adapter = self.adapter.as_ref();
+            !adapter.zip(opened).is_some_and(|(adapter, opened)| adapter.runs_executions_of(opened))
                 && session.usage.evict(rank)
         });
         let Some((_, session)) = evicted else { return false };

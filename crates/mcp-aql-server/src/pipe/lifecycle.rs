@@ -14,7 +14,7 @@ use crate::connection::Connection;
 use crate::mcp_version::{MCP_VERSIONS, WITH_TASKS, has_handshake, negotiate};
 use crate::request_meta::{RequestMeta, client_label};
 use crate::rpc_error::RpcError;
-use crate::service::ServerDescription;
+use crate::service::ServerSettings;
 use crate::task_source::{TASKS_EXTENSION, TaskSource, tasks_capability};
 
 /// MCP's error code for unsupported versions.
@@ -85,8 +85,8 @@ struct ServerInfo<'a> {
 }
 
 impl<'a> ServerInfo<'a> {
-    fn new(description: &'a ServerDescription) -> Self {
-        Self { name: &description.name, version: &description.version }
+    fn new(settings: &'a ServerSettings) -> Self {
+        Self { name: &settings.name, version: &settings.version }
     }
 }
 
@@ -131,7 +131,7 @@ impl Lifecycle {
         &mut self,
         params: Option<&RawValue>,
         connection: &Connection,
-        description: &ServerDescription,
+        settings: &ServerSettings,
         tasks: Option<&dyn TaskSource>,
     ) -> Result<String, RpcError> {
         let params = serde_json::from_str::<InitializeParams<'_>>(params.map_or("", RawValue::get));
@@ -154,8 +154,8 @@ impl Lifecycle {
         let result = InitializeResult {
             protocol_version,
             capabilities: capabilities(tasks),
-            server_info: ServerInfo::new(description),
-            instructions: &description.instructions,
+            server_info: ServerInfo::new(settings),
+            instructions: &settings.instructions,
         };
         // Serializing strings cannot fail.
         Ok(serde_json::to_string(&result).unwrap_or_default())
@@ -163,16 +163,16 @@ impl Lifecycle {
 }
 
 /// Returns the result of `server/discover` as JSON.
-pub(super) fn discover(description: &ServerDescription, tasks: Option<&dyn TaskSource>) -> String {
+pub(super) fn discover(settings: &ServerSettings, tasks: Option<&dyn TaskSource>) -> String {
     let extensions = tasks.map(|_| ("extensions", json!({ TASKS_EXTENSION: {} })));
     let result = DiscoverResult {
         result_type: "complete",
         supported_versions: MCP_VERSIONS,
         capabilities: capabilities(extensions),
-        instructions: &description.instructions,
+        instructions: &settings.instructions,
         ttl_ms: 0,
         cache_scope: "private",
-        meta: DiscoverMeta { server_info: ServerInfo::new(description) },
+        meta: DiscoverMeta { server_info: ServerInfo::new(settings) },
     };
     // Serializing strings cannot fail.
     serde_json::to_string(&result).unwrap_or_default()
@@ -203,9 +203,9 @@ mod tests {
         RequestMeta(meta.as_object().cloned().unwrap())
     }
 
-    fn description() -> ServerDescription {
+    fn description() -> ServerSettings {
         let [name, version, instructions] = ["tasks", "1", "Begin."].map(str::to_owned);
-        ServerDescription { name, version, instructions }
+        ServerSettings { name, version, instructions }
     }
 
     fn initialized() -> Lifecycle {

@@ -75,7 +75,7 @@ impl MessageReader {
         mut input: Input,
         mut writer: Pin<&mut impl FusedFuture<Output = ()>>,
     ) {
-        let mut lines = Lines::new(self.server.service().max_message_bytes());
+        let mut lines = Lines::new(self.server.settings().max_message_bytes);
         let mut wait = MessageWait::new();
         loop {
             self.returned = None;
@@ -228,17 +228,16 @@ impl MessageReader {
     ) -> Result<Cow<'a, str>, RpcError> {
         let method = &*request.method;
         if method == "initialize" {
-            let (connection, description) = (server.connection(), server.description());
+            let (connection, settings) = (server.connection(), server.settings());
             let tasks = server.service().tasks();
-            let result =
-                self.lifecycle.initialize(request.params, connection, description, tasks)?;
+            let result = self.lifecycle.initialize(request.params, connection, settings, tasks)?;
             return Ok(result.into());
         }
         let (_, admitted) = self.admit_request(request)?;
         match method {
             "ping" if admitted.legacy => Ok("{}".into()),
             "server/discover" if !admitted.legacy => {
-                Ok(discover(server.description(), server.service().tasks()).into())
+                Ok(discover(server.settings(), server.service().tasks()).into())
             }
             "tools/list" => server.listed(admitted.modern, answers.room()).map(Cow::Borrowed),
             _ => Err(RpcError::new(-32601, method.to_owned())),

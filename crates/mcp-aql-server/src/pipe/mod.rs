@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::FusedFuture as _;
+use mcp_aql_core::internal::execution::EndScope;
 use mcp_aql_core::internal::util::{erased, spawn};
 use mcp_aql_core::{BoxFuture, Result};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -106,7 +107,7 @@ async fn serve(
     }
     // Cancel the session's executions, agents and tokens, and record that in the store and the audit log before the
     // process exits (REQ-LIF-10, REQ-SES-02, REQ-TOK-16).
-    service.end_sessions().await;
+    service.end(EndScope::EndedSessions).await;
     state.drain().report();
     Ok(())
 }
@@ -149,8 +150,8 @@ async fn finish_after_input(
     connection: &Connection,
     at_once: impl Future<Output = ()>,
 ) -> DrainEnd {
-    let service = state.service();
-    if tokio::time::timeout(service.end_of_input_timeout(), outbox.idle()).await.is_ok() {
+    let settings = state.settings();
+    if tokio::time::timeout(settings.end_of_input_timeout, outbox.idle()).await.is_ok() {
         return DrainEnd::Finished;
     }
     connection.end();
@@ -158,7 +159,7 @@ async fn finish_after_input(
         biased;
         () = state.drain().changes_done() => return DrainEnd::Finished,
         () = at_once => DrainEnd::AtOnce,
-        () = tokio::time::sleep(service.drain_timeout()) => DrainEnd::TimedOut,
+        () = tokio::time::sleep(settings.drain_timeout) => DrainEnd::TimedOut,
     };
     state.drain().cut_off();
     end
