@@ -3,21 +3,18 @@
 //! As the author of an adapter, use this crate through the crate `mcp-aql`. It is the only crate that uses rmcp, and
 //! its API contains no type of rmcp, so changes of rmcp do not affect you.
 
-mod adapter_tasks;
-mod adapter_tools;
+mod adapter;
 #[cfg(feature = "http")]
 pub mod auth;
 mod batch_budget;
 mod calls;
 mod connection;
-mod discovery;
 mod drain;
 mod elicitation;
 #[cfg(feature = "http")]
 mod http;
 mod mcp_tools;
 mod mcp_version;
-mod operation_names;
 mod origin;
 mod pipe;
 mod principal_sessions;
@@ -26,7 +23,6 @@ mod request_meta;
 mod rpc_error;
 mod server;
 mod service;
-mod signatures;
 #[cfg_attr(not(target_os = "linux"), path = "without_standard_pipes.rs")]
 mod standard_pipes;
 mod stdio;
@@ -35,10 +31,7 @@ mod stream;
 mod task_source;
 mod tasks;
 pub mod testing;
-mod token_estimate;
-mod tool_description;
 mod tool_table;
-mod tool_template;
 mod wire;
 
 pub use drain::Shutdown;

@@ -10,13 +10,13 @@ use mcp_aql_core::internal::request::Arguments;
 use mcp_aql_core::transport::Extensions;
 use serde_json::{Map, Value};
 
-use super::adapter_tools::AdapterTools;
 use super::connection::Connection;
 use super::request_meta::RequestMeta;
 use super::rpc_error::RpcError;
 use super::server::{Server, ServerState};
 use super::service::ToolService;
 use super::tool_table::ToolTable;
+use crate::adapter::AdapterTools;
 
 /// The tools of an adapter for an MCP server of your own, which also has prompts, resources or other tools.
 ///

@@ -367,8 +367,8 @@ pub(super) fn no_room() -> RpcError {
 mod tests {
     use std::pin::pin;
 
-    use super::super::adapter_tools::AdapterTools;
     use super::*;
+    use crate::adapter::AdapterTools;
     use mcp_aql_core::internal::response::Reply;
     use serde_json::Value;
 

@@ -58,7 +58,7 @@ pub use self::options::HttpOptions;
 use self::options::Shared;
 use self::rmcp_server::{RmcpService, RmcpState};
 use self::sessions::Sessions;
-use crate::adapter_tools::AdapterTools;
+use crate::adapter::AdapterTools;
 use crate::drain::Shutdown;
 use crate::server::ServerState;
 use crate::service::{ServerSettings, ToolService};

@@ -16,7 +16,7 @@ use super::discovery::{
 };
 use super::operation_names::{VerbGroups, listed};
 use super::signatures::{Budget, Signatures};
-use super::tool_template::Template;
+use super::template::Template;
 
 /// Maximum numbers of operations named in a description. The first limit within the default budget is used: all
 /// operations, or else a few examples, because a search finds the others.

@@ -1,5 +1,13 @@
 //! Provides the tools of an adapter to the transports.
 
+mod description;
+mod discovery;
+mod operation_names;
+mod signatures;
+mod tasks;
+mod template;
+mod token_estimate;
+
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
@@ -13,14 +21,14 @@ use mcp_aql_core::{Adapter, EndpointMode, OperationError};
 use mcp_aql_protocol::{EndpointPermissions, SemanticCategory, SizeLimits};
 use serde_json::{Map, Value, json};
 
-use super::rpc_error::RpcError;
-use super::service::{
+use self::description::ToolTexts;
+use crate::rpc_error::RpcError;
+use crate::service::{
     CallProperties, CalledOperation, ServerSettings, ToolAnswer, ToolDefinition, ToolHints,
     ToolService, ToolWork,
 };
-use super::task_source::TaskSource;
-use super::tool_description::ToolTexts;
-use super::wire::{BAD_CALL, MalformedCall};
+use crate::task_source::TaskSource;
+use crate::wire::{BAD_CALL, MalformedCall};
 
 /// Maximum number of characters that Claude Code accepts from a tool.
 const MAX_RESULT_CHARS: usize = 500_000;
@@ -30,7 +38,7 @@ const MAX_VIEWS: usize = 64;
 
 /// The tools of an adapter, each with its endpoint.
 pub(super) struct AdapterTools {
-    pub(super) adapter: Adapter,
+    adapter: Adapter,
     tools: Vec<(Endpoint, ToolDefinition)>,
     /// The instructions for models.
     instructions: String,
@@ -52,7 +60,7 @@ impl AdapterTools {
     }
 
     /// Returns the endpoint of the tool with this name.
-    pub(super) fn endpoint(&self, tool: &str) -> Option<Endpoint> {
+    fn endpoint(&self, tool: &str) -> Option<Endpoint> {
         self.tools.iter().find(|(_, it)| it.name == tool).map(|(endpoint, _)| *endpoint)
     }
 }
