@@ -6,43 +6,27 @@
 mod adapter;
 #[cfg(feature = "http")]
 pub mod auth;
-mod batch_budget;
-mod calls;
-mod connection;
-mod drain;
-mod elicitation;
 #[cfg(feature = "http")]
 mod http;
+mod mcp;
 mod mcp_tools;
-mod mcp_version;
-mod origin;
 mod pipe;
-mod principal_sessions;
-mod progress;
-mod request_meta;
-mod rpc_error;
-mod server;
-mod service;
 #[cfg_attr(not(target_os = "linux"), path = "without_standard_pipes.rs")]
 mod standard_pipes;
 mod stdio;
 pub mod stop;
 mod stream;
-mod task_source;
-mod tasks;
 pub mod testing;
-mod tool_table;
-mod wire;
 
-pub use drain::Shutdown;
+pub use crate::mcp::answer::RpcError;
+pub use crate::mcp::drain::Shutdown;
+pub use crate::mcp::malformed_call::MalformedCall;
+pub use crate::mcp::service::{
+    CallProperties, ServerSettings, ToolAnswer, ToolDefinition, ToolHints, ToolService, ToolWork,
+};
+pub use crate::mcp::task_source::TaskSource;
 #[cfg(feature = "http")]
 pub use http::{HttpOptions, ServeHttp, bind, serve_connections, serve_tools_listener};
 pub use mcp_tools::McpTools;
-pub use rpc_error::RpcError;
-pub use service::{
-    CallProperties, ServerSettings, ToolAnswer, ToolDefinition, ToolHints, ToolService, ToolWork,
-};
 pub use stdio::{ServeStdio, serve_tools_stdio};
 pub use stream::{ServeStream, serve_tools};
-pub use task_source::TaskSource;
-pub use wire::MalformedCall;

@@ -10,13 +10,13 @@ use mcp_aql_core::internal::request::Arguments;
 use mcp_aql_core::transport::Extensions;
 use serde_json::{Map, Value};
 
-use super::connection::Connection;
-use super::request_meta::RequestMeta;
-use super::rpc_error::RpcError;
-use super::server::{Server, ServerState};
-use super::service::ToolService;
-use super::tool_table::ToolTable;
 use crate::adapter::AdapterTools;
+use crate::mcp::answer::RpcError;
+use crate::mcp::connection::Connection;
+use crate::mcp::request_meta::RequestMeta;
+use crate::mcp::server::{Server, ServerState};
+use crate::mcp::service::ToolService;
+use crate::mcp::tool_table::ToolTable;
 
 /// The tools of an adapter for an MCP server of your own, which also has prompts, resources or other tools.
 ///

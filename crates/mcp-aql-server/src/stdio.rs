@@ -7,11 +7,11 @@ use mcp_aql_core::internal::util::erased;
 use mcp_aql_core::{Adapter, Result};
 use tokio::io::AsyncWriteExt as _;
 
-use super::drain::Shutdown;
 use super::pipe::{Input, Writer, serve_halves};
-use super::service::ToolService;
 use super::standard_pipes::standard_pipes;
 use crate::adapter::AdapterTools;
+use crate::mcp::drain::Shutdown;
+use crate::mcp::service::ToolService;
 use crate::stop::on_signal;
 
 /// Size of a read from standard input, in bytes.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use mcp_aql_core::{Adapter, Result};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::drain::Shutdown;
 use super::pipe::{Input, serve_halves};
-use super::service::ToolService;
 use crate::adapter::AdapterTools;
+use crate::mcp::drain::Shutdown;
+use crate::mcp::service::ToolService;
 
 /// Serves an adapter over any stream.
 pub trait ServeStream {

@@ -22,13 +22,14 @@ use mcp_aql_protocol::{EndpointPermissions, SemanticCategory, SizeLimits};
 use serde_json::{Map, Value, json};
 
 use self::description::ToolTexts;
-use crate::rpc_error::RpcError;
-use crate::service::{
+use crate::mcp::answer::RpcError;
+use crate::mcp::malformed_call::MalformedCall;
+use crate::mcp::message::BAD_CALL;
+use crate::mcp::service::{
     CallProperties, CalledOperation, ServerSettings, ToolAnswer, ToolDefinition, ToolHints,
     ToolService, ToolWork,
 };
-use crate::task_source::TaskSource;
-use crate::wire::{BAD_CALL, MalformedCall};
+use crate::mcp::task_source::TaskSource;
 
 /// Maximum number of characters that Claude Code accepts from a tool.
 const MAX_RESULT_CHARS: usize = 500_000;

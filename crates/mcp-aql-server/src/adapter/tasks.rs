@@ -10,7 +10,7 @@ use mcp_aql_core::internal::util::erased;
 use serde_json::{Map, Value};
 
 use super::AdapterTools;
-use crate::task_source::{CANCEL_EXECUTION, TaskSource};
+use crate::mcp::task_source::{CANCEL_EXECUTION, TaskSource};
 
 /// Returns `true` if calls of an operation start or retry an execution.
 fn starts_execution(operation: &RegisteredOperation) -> bool {

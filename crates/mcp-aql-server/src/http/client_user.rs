@@ -14,8 +14,8 @@ use rmcp::model::{
 use rmcp::service::{Peer, PeerRequestOptions, RequestContext};
 
 use super::accept::Accepted;
-use crate::connection::Connection;
-use crate::elicitation::{WITHDRAWN, form};
+use crate::mcp::connection::Connection;
+use crate::mcp::elicitation::{WITHDRAWN, form};
 
 /// The user of a session's client.
 pub(super) struct RmcpUser(Peer<RoleServer>);

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use mcp_aql_core::internal::caller::Principal;
 
-use crate::connection::Connection;
+use crate::mcp::connection::Connection;
 
 tokio::task_local! {
     /// The results of the current request that rmcp's interface cannot return.

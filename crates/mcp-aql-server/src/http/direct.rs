@@ -38,14 +38,15 @@ use super::options::ENDPOINT_PATH;
 use super::original_message::OriginalMessage;
 use super::request_origin::add_call;
 use super::sessions::Sessions;
-use crate::batch_budget::BatchBudget;
-use crate::connection::Connection;
-use crate::elicitation;
-use crate::mcp_version::{MCP_VERSIONS, NEWEST, WITH_BATCHES, has_handshake};
-use crate::request_meta::RequestMeta;
-use crate::server::{Server, ServerState};
-use crate::service::CallProperties;
-use crate::wire::{Message, canonical_id, decode};
+use crate::mcp::batch_budget::BatchBudget;
+use crate::mcp::connection::Connection;
+use crate::mcp::elicitation;
+use crate::mcp::message::{Message, decode};
+use crate::mcp::recover_id::canonical_id;
+use crate::mcp::request_meta::RequestMeta;
+use crate::mcp::server::{Server, ServerState};
+use crate::mcp::service::CallProperties;
+use crate::mcp::version::{MCP_VERSIONS, NEWEST, WITH_BATCHES, has_handshake};
 
 /// Header with the id of a session.
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");

@@ -16,7 +16,7 @@ use serde_json::json;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::server::ServerState;
+use crate::mcp::server::ServerState;
 
 /// Liveness path. Answered with 200 while the process runs.
 const LIVE_PATH: &str = "/livez";

@@ -12,7 +12,7 @@ use axum::body::Bytes;
 use memchr::memmem;
 use rmcp::model::RequestId;
 
-use crate::wire::{Message, decode};
+use crate::mcp::message::{Message, decode};
 
 /// Prefix of the replacement strings. It is random, so ids chosen by clients never start with it.
 static MARK: LazyLock<String> = LazyLock::new(|| uuid::Uuid::new_v4().to_string());

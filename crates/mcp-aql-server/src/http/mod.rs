@@ -53,15 +53,14 @@ use self::body::{BodyBudget, BodyGuard};
 use self::departure::Departure;
 use self::direct::DirectCalls;
 pub use self::listener::serve as serve_connections;
-use self::options::ENDPOINT_PATH;
 pub use self::options::HttpOptions;
-use self::options::Shared;
+use self::options::{ENDPOINT_PATH, Shared};
 use self::rmcp_server::{RmcpService, RmcpState};
 use self::sessions::Sessions;
 use crate::adapter::AdapterTools;
-use crate::drain::Shutdown;
-use crate::server::ServerState;
-use crate::service::{ServerSettings, ToolService};
+use crate::mcp::drain::Shutdown;
+use crate::mcp::server::ServerState;
+use crate::mcp::service::{ServerSettings, ToolService};
 use crate::stop::on_signal;
 
 impl HttpOptions {

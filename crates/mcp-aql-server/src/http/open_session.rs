@@ -11,8 +11,8 @@ use rmcp::transport::streamable_http_server::session::{ServerSseMessage, Session
 
 use super::replay::{EventStreams, FinishedReplies, ReplyRecord};
 use super::session_usage::{InUse, SessionUsage, counted};
-use crate::calls::Calls;
-use crate::connection::Connection;
+use crate::mcp::cancel::Calls;
+use crate::mcp::connection::Connection;
 
 /// An open session. This type serves the calls that bypass rmcp.
 pub(super) struct OpenSession {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 
-use crate::batch_budget::BatchBudget;
-use crate::rpc_error::RpcError;
-use crate::wire::{Fault, Message, Refusal};
+use crate::mcp::answer::RpcError;
+use crate::mcp::batch_budget::BatchBudget;
+use crate::mcp::message::{Fault, Message, Refusal};
 
 /// The original bytes of a message. They are needed because rmcp's parsed form loses repeated members and digits of
 /// numbers.

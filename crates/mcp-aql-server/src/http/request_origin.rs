@@ -7,8 +7,8 @@ use mcp_aql_core::Adapter;
 use mcp_aql_core::internal::caller::{CallOrigin, TraceContext, TransportKind};
 use mcp_aql_core::transport::Extensions;
 
-use crate::origin::{describe_call, known_version};
-use crate::service::ToolService;
+use crate::mcp::origin::{describe_call, known_version};
+use crate::mcp::service::ToolService;
 
 /// Returns the origin of the calls in an HTTP request. Returns `None` if calls are neither traced nor logged.
 pub(super) fn of_request(service: &dyn ToolService, request: &Request) -> Option<CallOrigin> {

@@ -16,9 +16,9 @@ use rmcp::service::{Peer, RequestContext};
 use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
 
-use crate::origin::describe_call;
-use crate::progress::{Notifier, ProgressParams, TASK_STATUS_NOTIFICATION};
-use crate::rpc_error::RpcError;
+use crate::mcp::answer::RpcError;
+use crate::mcp::origin::describe_call;
+use crate::mcp::progress::{Notifier, ProgressParams, TASK_STATUS_NOTIFICATION};
 
 pub(super) fn error_data(error: RpcError) -> ErrorData {
     ErrorData::new(ErrorCode(error.code), error.message, error.data)

@@ -35,15 +35,16 @@ use super::original_message::OriginalMessage;
 use super::rmcp_context::{PeerNotifier, error_data, http_extensions, or_cancelled, take_origin};
 use super::sessions::Sessions;
 use super::task_answers;
-use crate::connection::Connection;
-use crate::elicitation::{Responses, input_required, repeating};
-use crate::mcp_version::{NEWEST, has_handshake};
-use crate::request_meta::RequestMeta;
-use crate::rpc_error::RpcError;
-use crate::server::{Server, ServerState};
-use crate::service::{ServerSettings, ToolDefinition, ToolHints, panicked};
-use crate::tasks::TaskCall;
-use crate::wire::{Fault, MalformedCall, Message, Refusal, decode};
+use crate::mcp::answer::RpcError;
+use crate::mcp::connection::Connection;
+use crate::mcp::elicitation::{Responses, input_required, repeating};
+use crate::mcp::malformed_call::MalformedCall;
+use crate::mcp::message::{Fault, Message, Refusal, decode};
+use crate::mcp::request_meta::RequestMeta;
+use crate::mcp::server::{Server, ServerState};
+use crate::mcp::service::{ServerSettings, ToolDefinition, ToolHints, panicked};
+use crate::mcp::tasks::TaskCall;
+use crate::mcp::version::{NEWEST, has_handshake};
 
 /// The state shared by rmcp's handlers of all connections.
 pub(super) struct RmcpState {

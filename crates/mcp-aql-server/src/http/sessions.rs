@@ -22,14 +22,13 @@ use rmcp::transport::streamable_http_server::session::{
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::current_request::{self, SessionProblem, notice};
-use super::long_id;
 use super::open_session::{OpenSession, SessionCall};
 use super::options::HttpOptions;
 use super::replay::{EventId, FinishedReplies, Replay, StreamId};
 use super::session_events::{cancelled_request, identify, in_use, new_events, standalone_events};
 use super::session_usage::{by_idleness, counted};
-use super::task_routing;
-use crate::connection::Connection;
+use super::{long_id, task_routing};
+use crate::mcp::connection::Connection;
 
 /// Time limit for closing an evicted session.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);

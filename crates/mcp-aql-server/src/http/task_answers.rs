@@ -20,14 +20,14 @@ use super::client_user::RmcpUser;
 use super::original_message::OriginalMessage;
 use super::rmcp_context::{PeerNotifier, error_data, http_extensions, or_cancelled, take_origin};
 use super::task_routing::WithTasks;
-use crate::mcp_version::NEWEST;
-use crate::request_meta::{PROTOCOL_VERSION, RequestMeta};
-use crate::rpc_error::RpcError;
-use crate::server::Server;
-use crate::service::panicked;
-use crate::tasks::{TaskCall, TaskProtocol, is_task_method};
-use crate::tool_table::ToolTable;
-use crate::wire::{Message, decode};
+use crate::mcp::answer::RpcError;
+use crate::mcp::message::{Message, decode};
+use crate::mcp::request_meta::{PROTOCOL_VERSION, RequestMeta};
+use crate::mcp::server::Server;
+use crate::mcp::service::panicked;
+use crate::mcp::tasks::{TaskCall, TaskProtocol, is_task_method};
+use crate::mcp::tool_table::ToolTable;
+use crate::mcp::version::NEWEST;
 
 /// Answers a request in a session with the tasks of MCP 2025-11-25, or a request about tasks with parameters that rmcp
 /// could not parse. Returns `None` for all other requests.

@@ -8,9 +8,9 @@ use rmcp::model::{
 use serde_json::Value;
 
 use super::original_message::OriginalMessage;
-use crate::connection::Connection;
-use crate::tasks::is_task_method;
-use crate::wire::{Message, decode};
+use crate::mcp::connection::Connection;
+use crate::mcp::message::{Message, decode};
+use crate::mcp::tasks::is_task_method;
 
 /// Marks a request of a session with the tasks of MCP 2025-11-25.
 #[derive(Clone)]

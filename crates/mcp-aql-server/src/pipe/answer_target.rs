@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use mcp_aql_core::internal::util::lock;
 
-use crate::batch_budget::BatchBudget;
-use crate::wire::{Outbox, PendingAnswer};
+use super::outbox::{Outbox, PendingAnswer};
+use crate::mcp::batch_budget::BatchBudget;
 
 /// The destination of the answer to a message.
 #[derive(Debug, Clone)]

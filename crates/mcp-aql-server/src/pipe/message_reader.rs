@@ -1,6 +1,5 @@
 //! Reads the messages of a stream, answers requests, and starts tool calls.
 
-use std::borrow::Cow;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,19 +12,19 @@ use serde_json::value::RawValue;
 use super::Input;
 use super::answer_target::{AnswerTarget, BatchAnswers};
 use super::brief_operations::BriefOperations;
-use super::lifecycle::{Admitted, Lifecycle, discover};
+use super::lines::{Line, Lines};
 use super::message_wait::{MessageWait, beside};
+use super::outbox::Outbox;
 use super::questions::ClientUser;
-use crate::calls::Calls;
-use crate::request_meta::RequestMeta;
-use crate::rpc_error::RpcError;
-use crate::server::Server;
-use crate::tasks::is_task_method;
-use crate::wire::{
-    Fault, LONG_BATCH, Line, Lines, MAX_BATCH_MESSAGES, MalformedCall, Message, OtherRequest,
-    Outbox, Refusal, ToolCall, batch_ids, canonical_id, decode, fail_with, respond_with, too_long,
-    write_error,
+use crate::mcp::answer::{RpcError, fail_with, respond_with, write_error};
+use crate::mcp::cancel::Calls;
+use crate::mcp::lifecycle::Lifecycle;
+use crate::mcp::message::{
+    Fault, LONG_BATCH, MAX_BATCH_MESSAGES, Message, Refusal, batch_ids, decode, too_long,
 };
+use crate::mcp::recover_id::canonical_id;
+use crate::mcp::server::Server;
+use crate::mcp::tasks::is_task_method;
 
 impl Drop for MessageReader {
     fn drop(&mut self) {
@@ -161,7 +160,7 @@ impl MessageReader {
 
     fn take_one(&mut self, message: Message<'_>, answers: &AnswerTarget) {
         match message {
-            Message::Call(call) => match self.admit_call(&call) {
+            Message::Call(call) => match self.lifecycle.admit_call(&self.server, &call) {
                 Ok((meta, modern)) => match self.task_protocol(&call, &meta, modern, answers) {
                     Some(protocol) => self.call_with_tasks(protocol, &call, meta, answers),
                     None => self.call(call, meta, modern, answers),
@@ -173,7 +172,7 @@ impl MessageReader {
             }
             Message::Request(request) => {
                 let server = Arc::clone(&self.server);
-                match self.result(&server, &request, answers) {
+                match self.lifecycle.answer(&server, &request, answers.room()) {
                     Ok(result) => self.push(answers, |line| {
                         respond_with(line, request.id, |line| line.extend(result.bytes()));
                     }),
@@ -193,55 +192,6 @@ impl MessageReader {
     /// Returns the target for answers sent as separate lines.
     fn line(&self) -> AnswerTarget {
         AnswerTarget::Line(self.outbox.clone())
-    }
-
-    /// Returns a call's `_meta`. The second value is `true` if the call follows MCP 2026-07-28.
-    fn admit_call(&self, call: &ToolCall<'_>) -> Result<(RequestMeta, bool), RpcError> {
-        let meta = RequestMeta::read(call.meta).map_err(|error| match call.meta {
-            Some(meta) if !meta.starts_with('{') => {
-                let reason = "Must be an object".to_owned();
-                let malformed = MalformedCall { field: "_meta", reason };
-                self.server.service().malformed_call(&malformed)
-            }
-            _ => error,
-        })?;
-        let admitted = self.lifecycle.admit("tools/call", &meta)?;
-        Ok((meta, admitted.modern))
-    }
-
-    /// Returns the `_meta` of a request other than a call, and the format of its answer.
-    pub(super) fn admit_request(
-        &self,
-        request: &OtherRequest<'_>,
-    ) -> Result<(RequestMeta, Admitted), RpcError> {
-        let meta = RequestMeta::read(request.meta()?)?;
-        let admitted = self.lifecycle.admit(&request.method, &meta)?;
-        Ok((meta, admitted))
-    }
-
-    /// Returns the result of a request other than a call, as JSON.
-    fn result<'a>(
-        &mut self,
-        server: &'a Server,
-        request: &OtherRequest<'_>,
-        answers: &AnswerTarget,
-    ) -> Result<Cow<'a, str>, RpcError> {
-        let method = &*request.method;
-        if method == "initialize" {
-            let (connection, settings) = (server.connection(), server.settings());
-            let tasks = server.service().tasks();
-            let result = self.lifecycle.initialize(request.params, connection, settings, tasks)?;
-            return Ok(result.into());
-        }
-        let (_, admitted) = self.admit_request(request)?;
-        match method {
-            "ping" if admitted.legacy => Ok("{}".into()),
-            "server/discover" if !admitted.legacy => {
-                Ok(discover(server.settings(), server.service().tasks()).into())
-            }
-            "tools/list" => server.listed(admitted.modern, answers.room()).map(Cow::Borrowed),
-            _ => Err(RpcError::new(-32601, method.to_owned())),
-        }
     }
 
     fn refuse(&self, refusal: Refusal, answers: &AnswerTarget) {

@@ -6,9 +6,10 @@
 
 mod answer_target;
 mod brief_operations;
-mod lifecycle;
+mod lines;
 mod message_reader;
 mod message_wait;
+mod outbox;
 mod questions;
 mod task_requests;
 mod tool_calls;
@@ -28,11 +29,11 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use self::message_reader::MessageReader;
-use crate::connection::Connection;
-use crate::drain::{DrainEnd, Shutdown};
-use crate::server::{Server, ServerState};
-use crate::service::ToolService;
-use crate::wire::Outbox;
+use self::outbox::Outbox;
+use crate::mcp::connection::Connection;
+use crate::mcp::drain::{DrainEnd, Shutdown};
+use crate::mcp::server::{Server, ServerState};
+use crate::mcp::service::ToolService;
 
 /// How long canceled calls and unfinished writes may continue before they are dropped.
 const WRITE_GRACE_PERIOD: Duration = Duration::from_secs(5);

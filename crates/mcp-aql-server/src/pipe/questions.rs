@@ -11,8 +11,8 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use crate::elicitation::{WITHDRAWN, answer, form};
-use crate::wire::Outbox;
+use super::outbox::Outbox;
+use crate::mcp::elicitation::{WITHDRAWN, answer, form};
 
 /// Asks the client's user with `elicitation/create`, for example:
 ///

@@ -10,12 +10,12 @@ use serde_json::value::RawValue;
 
 use super::answer_target::AnswerTarget;
 use super::message_reader::MessageReader;
-use crate::request_meta::RequestMeta;
-use crate::rpc_error::RpcError;
-use crate::server::no_room;
-use crate::service::panicked;
-use crate::tasks::{TaskCall, TaskProtocol, TaskRequest};
-use crate::wire::{OtherRequest, ToolCall, respond_with, write_error};
+use crate::mcp::answer::{RpcError, respond_with, write_error};
+use crate::mcp::message::{OtherRequest, ToolCall};
+use crate::mcp::request_meta::RequestMeta;
+use crate::mcp::server::no_room;
+use crate::mcp::service::panicked;
+use crate::mcp::tasks::{TaskCall, TaskProtocol, TaskRequest};
 
 impl MessageReader {
     /// Returns the task protocol for a call that may run as a task. Calls in a JSON-RPC batch never do.
@@ -80,7 +80,7 @@ impl MessageReader {
     }
 
     fn read_task_request(&self, request: &OtherRequest<'_>) -> Result<TaskRequest, RpcError> {
-        let (meta, admitted) = self.admit_request(request)?;
+        let (meta, admitted) = self.lifecycle.admit_request(request)?;
         if !admitted.modern && !admitted.legacy {
             return Err(RpcError::new(-32601, request.method.to_string()));
         }

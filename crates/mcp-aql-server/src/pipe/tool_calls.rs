@@ -8,6 +8,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
+use mcp_aql_core::internal::caller::{CallOrigin, TransportKind};
 use mcp_aql_core::internal::operation::{CallScope, Cancellation};
 use mcp_aql_core::internal::request::Arguments;
 use mcp_aql_core::internal::util::erased;
@@ -16,11 +17,13 @@ use mcp_aql_core::transport::Elicitation;
 use super::answer_target::AnswerTarget;
 use super::brief_operations::OperationPace;
 use super::message_reader::MessageReader;
-use crate::elicitation;
-use crate::request_meta::RequestMeta;
-use crate::rpc_error::RpcError;
-use crate::service::ToolWork;
-use crate::wire::{ToolCall, canonical_id};
+use crate::mcp::answer::RpcError;
+use crate::mcp::elicitation;
+use crate::mcp::message::ToolCall;
+use crate::mcp::origin::describe_call;
+use crate::mcp::recover_id::canonical_id;
+use crate::mcp::request_meta::RequestMeta;
+use crate::mcp::service::ToolWork;
 
 /// A running call.
 struct ToolCallTask {
@@ -101,8 +104,19 @@ impl MessageReader {
             true => elicitation::of_call(call, meta)?,
             false => self.waiting_user(),
         };
-        let scope = self.server.piped((call.id, &call.name), cancellation, self.lifecycle.version);
-        Ok((tool, CallScope { elicitation, ..scope }))
+        let scope = CallScope { elicitation, ..cancellation.clone().into() };
+        Ok((tool, CallScope { origin: self.origin(call), ..scope }))
+    }
+
+    /// Returns the origin of a call. Returns `None` if calls are neither traced nor logged.
+    fn origin(&self, call: &ToolCall<'_>) -> Option<Arc<CallOrigin>> {
+        self.server.service().records_origins().then(|| {
+            let mut origin = CallOrigin::default();
+            origin.transport = Some(TransportKind::Pipe);
+            origin.protocol_version = self.lifecycle.version;
+            describe_call(&mut origin, call.id, &call.name);
+            Arc::new(origin)
+        })
     }
 
     /// Returns the user of a client initialized with `initialize`, if the client can show questions.

@@ -15,7 +15,7 @@ use mcp_aql_core::BoxFuture;
 use mcp_aql_core::internal::util::erased;
 use tokio::sync::oneshot;
 
-use crate::drain::Shutdown;
+use crate::mcp::drain::Shutdown;
 
 /// Waits for Ctrl-C, and for SIGTERM on Unix.
 ///

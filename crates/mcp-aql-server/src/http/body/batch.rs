@@ -16,8 +16,9 @@ use super::super::original_message::OriginalMessage;
 use super::refusal::json;
 use super::rmcp_request::forward_to_rmcp;
 use super::{BodyGuard, is_modern, session_not_found};
-use crate::batch_budget::BatchBudget;
-use crate::wire::{LONG_BATCH, MAX_BATCH_MESSAGES, fail_with};
+use crate::mcp::answer::fail_with;
+use crate::mcp::batch_budget::BatchBudget;
+use crate::mcp::message::{LONG_BATCH, MAX_BATCH_MESSAGES};
 
 impl BodyGuard {
     /// Answers a JSON-RPC batch as if each message had arrived in a separate request. The response is an array of

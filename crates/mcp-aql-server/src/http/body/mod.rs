@@ -41,9 +41,9 @@ use super::direct::{DirectCalls, SESSION_ID};
 use super::original_message::OriginalMessage;
 use super::request_origin::of_request;
 use super::rmcp_server::RmcpService;
-use crate::drain::{OpenReply, RETRY_AFTER_SECONDS};
-use crate::server::Server;
-use crate::wire::{Message, decode};
+use crate::mcp::drain::{OpenReply, RETRY_AFTER_SECONDS};
+use crate::mcp::message::{Message, decode};
+use crate::mcp::server::Server;
 
 /// Checks, answers and rejects the requests to an endpoint.
 #[derive(Clone)]

@@ -12,8 +12,10 @@ use tokio::time::Instant;
 
 use super::BodyGuard;
 use super::record::BodyRecord;
-use crate::drain::RETRY_AFTER_SECONDS;
-use crate::wire::{Fault, IdScanner, Message, Refusal, ToolCall, decode, fail_with, too_long};
+use crate::mcp::answer::fail_with;
+use crate::mcp::drain::RETRY_AFTER_SECONDS;
+use crate::mcp::message::{Fault, Message, Refusal, ToolCall, decode, too_long};
+use crate::mcp::recover_id::IdScanner;
 
 /// Maximum number of bytes of an overlong body to read, as a multiple of the maximum body length. The bytes are
 /// discarded and only searched for the request's id.

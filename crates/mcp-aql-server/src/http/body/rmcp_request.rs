@@ -15,7 +15,7 @@ use super::super::current_request::{SessionProblem, observe_session};
 use super::super::long_id::{self, splice};
 use super::super::original_message::OriginalMessage;
 use super::super::rmcp_server::RmcpService;
-use crate::wire::{Message, ToolCall, decode};
+use crate::mcp::message::{Message, ToolCall, decode};
 
 /// Rewrites a request that rmcp cannot parse. Returns `None` if nothing has to be rewritten. The second value is `true`
 /// if the id was replaced.

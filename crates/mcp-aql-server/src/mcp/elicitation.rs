@@ -7,9 +7,9 @@ use mcp_aql_core::internal::caller::{RepeatedCall, UserQuestion};
 use mcp_aql_core::transport::{Elicitation, UserAnswer};
 use serde_json::{Map, Value, json};
 
-use crate::request_meta::RequestMeta;
-use crate::rpc_error::RpcError;
-use crate::wire::ToolCall;
+use super::answer::RpcError;
+use super::message::ToolCall;
+use super::request_meta::RequestMeta;
 
 /// The first version in which servers send `elicitation/create`.
 const FIRST_VERSION: &str = "2025-06-18";
@@ -17,7 +17,7 @@ const FIRST_VERSION: &str = "2025-06-18";
 const QUESTION: &str = "confirmation";
 
 /// The reason sent to the client when the server withdraws a question.
-pub(super) const WITHDRAWN: &str = "no answer is needed any more";
+pub(crate) const WITHDRAWN: &str = "no answer is needed any more";
 
 /// Returns `true` if a client with these capabilities shows forms to its user. An empty `elicitation` capability also
 /// means forms.
@@ -28,18 +28,18 @@ fn shows_forms(capabilities: &Map<String, Value>) -> bool {
 
 /// Returns `true` if the server may send questions to a client with this version and these capabilities in
 /// `initialize`.
-pub(super) fn takes_questions(version: &str, capabilities: &Map<String, Value>) -> bool {
+pub(crate) fn takes_questions(version: &str, capabilities: &Map<String, Value>) -> bool {
     version >= FIRST_VERSION && shows_forms(capabilities)
 }
 
 /// Responses to requests for input, by the name of the request.
-pub(super) type Responses = BTreeMap<String, Value>;
+pub(crate) type Responses = BTreeMap<String, Value>;
 
 /// Returns how to ask the user of a call since MCP 2026-07-28, including the answer if the call repeats an earlier one.
 ///
 /// # Errors
 /// Returns an error if `inputResponses` or `requestState` has the wrong type.
-pub(super) fn of_call(
+pub(crate) fn of_call(
     call: &ToolCall<'_>,
     meta: &RequestMeta,
 ) -> Result<Option<Elicitation>, RpcError> {
@@ -54,7 +54,7 @@ pub(super) fn of_call(
 
 /// Returns how to ask the user of a call with these responses and this state. Returns `None` if the client cannot show
 /// forms.
-pub(super) fn repeating(
+pub(crate) fn repeating(
     meta: &RequestMeta,
     responses: Option<&Responses>,
     state: Option<String>,
@@ -66,7 +66,7 @@ pub(super) fn repeating(
 }
 
 /// Parses the result of `elicitation/create`.
-pub(super) fn answer(result: &Value) -> Option<UserAnswer> {
+pub(crate) fn answer(result: &Value) -> Option<UserAnswer> {
     match result.get("action")?.as_str()? {
         "accept" => Some(UserAnswer::Accepted),
         "decline" => Some(UserAnswer::Declined),
@@ -76,7 +76,7 @@ pub(super) fn answer(result: &Value) -> Option<UserAnswer> {
 }
 
 /// Returns the parameters of `elicitation/create`. The form has no fields, because the user only accepts or declines.
-pub(super) fn form(message: &str) -> Value {
+pub(crate) fn form(message: &str) -> Value {
     json!({
         "mode": "form",
         "message": message,
@@ -102,7 +102,7 @@ pub(super) fn form(message: &str) -> Value {
 ///   "requestState": "…"
 /// }
 /// ```
-pub(super) fn input_required(question: &UserQuestion) -> Value {
+pub(crate) fn input_required(question: &UserQuestion) -> Value {
     json!({
         "resultType": "input_required",
         "inputRequests": {
@@ -115,7 +115,7 @@ pub(super) fn input_required(question: &UserQuestion) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::{Message, decode};
+    use crate::mcp::message::{Message, decode};
 
     #[test]
     fn only_clients_that_show_forms_are_asked() {

@@ -12,7 +12,7 @@ use mcp_aql_protocol::{ErrorCode, SemanticCategory};
 use tokio::sync::Notify;
 
 /// Number of seconds after which a client may repeat a call rejected during the drain.
-pub(super) const RETRY_AFTER_SECONDS: u64 = 10;
+pub(crate) const RETRY_AFTER_SECONDS: u64 = 10;
 
 /// Determines when a server stops. Any future without an output value converts into it.
 ///
@@ -33,11 +33,11 @@ pub(super) const RETRY_AFTER_SECONDS: u64 = 10;
 /// ```
 pub struct Shutdown {
     /// Completes when the server should stop.
-    pub(super) begins: BoxFuture<'static, ()>,
+    pub(crate) begins: BoxFuture<'static, ()>,
     /// Completes when the server should no longer wait for running calls. Polled once `begins` has completed.
-    pub(super) at_once: BoxFuture<'static, ()>,
+    pub(crate) at_once: BoxFuture<'static, ()>,
     /// Called once the store is checked and the server accepts clients.
-    pub(super) serving: Box<dyn FnOnce() + Send>,
+    pub(crate) serving: Box<dyn FnOnce() + Send>,
 }
 
 impl Shutdown {
@@ -69,7 +69,7 @@ impl Shutdown {
     }
 
     /// Returns a shutdown that never happens.
-    pub(super) fn never() -> Self {
+    pub(crate) fn never() -> Self {
         Self::when(pending())
     }
 }
@@ -88,7 +88,7 @@ impl fmt::Debug for Shutdown {
 
 /// The reason why the wait for running calls ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum DrainEnd {
+pub(crate) enum DrainEnd {
     /// All calls have finished, and all replies were sent.
     Finished,
     /// The drain timeout has expired.
@@ -99,7 +99,7 @@ pub(super) enum DrainEnd {
 
 /// Counts the running calls of a server, and rejects new calls while the server stops.
 #[derive(Debug, Default)]
-pub(super) struct Drain {
+pub(crate) struct Drain {
     /// Number of running calls and unsent replies.
     open: AtomicUsize,
     /// Number of running calls with a possible effect on state.
@@ -120,7 +120,7 @@ pub(super) struct Drain {
 
 impl Drain {
     /// Returns `true` if the server is stopping and rejects new calls.
-    pub(super) fn is_draining(&self) -> bool {
+    pub(crate) fn is_draining(&self) -> bool {
         self.is_draining.load(SeqCst)
     }
 
@@ -128,7 +128,7 @@ impl Drain {
     ///
     /// # Errors
     /// Returns an error if the server is stopping.
-    pub(super) fn start(self: &Arc<Self>) -> Result<RunningCall, OperationError> {
+    pub(crate) fn start(self: &Arc<Self>) -> Result<RunningCall, OperationError> {
         // Increment before the check: either the drain counts the call, or the call sees the drain.
         self.open.fetch_add(1, SeqCst);
         if self.is_draining() {
@@ -142,20 +142,20 @@ impl Drain {
 
     /// Keeps the drain from ending until the reply is sent. Drop the returned value together with the reply.
     #[cfg(feature = "http")]
-    pub(super) fn hold(self: &Arc<Self>) -> OpenReply {
+    pub(crate) fn hold(self: &Arc<Self>) -> OpenReply {
         self.open.fetch_add(1, SeqCst);
         OpenReply(Arc::clone(self))
     }
 
     /// Rejects all calls from now on. Returns the number of running calls and unsent replies.
-    pub(super) fn begin(&self) -> usize {
+    pub(crate) fn begin(&self) -> usize {
         self.is_draining.store(true, SeqCst);
         self.open.load(SeqCst)
     }
 
     /// Waits until no call runs and all replies are sent, and then for background work. The order matters, because a
     /// running call can still start background work.
-    pub(super) async fn finished(&self, background_work: impl Future<Output = ()>) {
+    pub(crate) async fn finished(&self, background_work: impl Future<Output = ()>) {
         self.idle().await;
         background_work.await;
     }
@@ -165,7 +165,7 @@ impl Drain {
     }
 
     /// Waits until no running call can change something.
-    pub(super) async fn changes_done(&self) {
+    pub(crate) async fn changes_done(&self) {
         self.until(|drain| drain.changes.load(SeqCst) == 0).await;
     }
 
@@ -183,12 +183,12 @@ impl Drain {
     }
 
     /// Stops waiting for running calls. Each of them is logged when it ends or is dropped.
-    pub(super) fn cut_off(&self) {
+    pub(crate) fn cut_off(&self) {
         self.is_cut_off.store(true, SeqCst);
     }
 
     /// Logs how many of the calls have finished, were rejected, or were cut off.
-    pub(super) fn report(&self) {
+    pub(crate) fn report(&self) {
         let count = |counter: &AtomicUsize| counter.load(SeqCst);
         let (finished, refused) = (count(&self.finished), count(&self.refused));
         let (cut_off, running) = (count(&self.cut_off), count(&self.open));
@@ -216,7 +216,7 @@ impl Drain {
 }
 
 /// Returns the error for a call that arrives while the server is stopping.
-pub(super) fn shutting_down() -> OperationError {
+pub(crate) fn shutting_down() -> OperationError {
     let message = format!(
         "Internal error: 'the server is shutting down, and this call did not start'. Send it again in \
          {RETRY_AFTER_SECONDS} seconds"
@@ -229,11 +229,11 @@ pub(super) fn shutting_down() -> OperationError {
 
 /// Describes a running call in the log.
 #[derive(Debug, Default)]
-pub(super) struct CallLabel {
+pub(crate) struct CallLabel {
     /// The name and the category of the operation. `None` for a batch or an unknown operation.
-    pub(super) operation: Option<(&'static str, SemanticCategory)>,
-    pub(super) session: Option<Session>,
-    pub(super) client_request_id: Option<String>,
+    pub(crate) operation: Option<(&'static str, SemanticCategory)>,
+    pub(crate) session: Option<Session>,
+    pub(crate) client_request_id: Option<String>,
 }
 
 impl CallLabel {
@@ -244,7 +244,7 @@ impl CallLabel {
 
 /// A running call. Dropping this value ends the call.
 #[derive(Debug)]
-pub(super) struct RunningCall {
+pub(crate) struct RunningCall {
     drain: Arc<Drain>,
     label: CallLabel,
     has_ended: bool,
@@ -252,7 +252,7 @@ pub(super) struct RunningCall {
 
 impl RunningCall {
     /// Adds the description of the call, once its arguments are read.
-    pub(super) fn labelled(mut self, label: CallLabel) -> Self {
+    pub(crate) fn labelled(mut self, label: CallLabel) -> Self {
         if !label.may_change() {
             self.drain.lower(&self.drain.changes);
         }
@@ -261,7 +261,7 @@ impl RunningCall {
     }
 
     /// Records that the call has an answer.
-    pub(super) fn end(mut self, has_failed: bool) {
+    pub(crate) fn end(mut self, has_failed: bool) {
         self.has_ended = true;
         self.drain.finished.fetch_add(usize::from(self.drain.is_draining()), SeqCst);
         if self.drain.is_cut_off.load(SeqCst) {
@@ -299,7 +299,7 @@ impl Drop for RunningCall {
 /// An unsent reply. Drop it once the reply was sent or the client disconnected.
 #[cfg(feature = "http")]
 #[derive(Debug)]
-pub(super) struct OpenReply(Arc<Drain>);
+pub(crate) struct OpenReply(Arc<Drain>);
 
 #[cfg(feature = "http")]
 impl Drop for OpenReply {

@@ -4,14 +4,12 @@ use std::time::Duration;
 
 use mcp_aql_core::BoxFuture;
 use mcp_aql_core::internal::operation::ProgressSink;
-use mcp_aql_core::internal::util::erased;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::request_meta::ProgressToken;
-use super::wire::Outbox;
 
 /// Minimum interval between notifications. More frequent ones would only add load.
 const NOTIFICATION_INTERVAL: Duration = Duration::from_millis(50);
@@ -20,7 +18,7 @@ const NOTIFICATION_INTERVAL: Duration = Duration::from_millis(50);
 ///
 /// An operation only stores its latest report here, and [`ProgressSender`] sends it. Therefore a slow client does not
 /// block an operation that reports often.
-pub(super) struct Progress(watch::Sender<Option<Report>>);
+pub(crate) struct Progress(watch::Sender<Option<Report>>);
 
 #[derive(Clone)]
 struct Report {
@@ -36,19 +34,19 @@ struct Report {
 /// ```
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ProgressParams {
-    pub(super) progress_token: ProgressToken,
-    pub(super) progress: f64,
+pub(crate) struct ProgressParams {
+    pub(crate) progress_token: ProgressToken,
+    pub(crate) progress: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) total: Option<f64>,
+    pub(crate) total: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) message: Option<String>,
+    pub(crate) message: Option<String>,
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub(super) meta: Option<Map<String, Value>>,
+    pub(crate) meta: Option<Map<String, Value>>,
 }
 
 /// Sends notifications to the client. A disconnected client is not an error.
-pub(super) trait Notifier: Send + Sync {
+pub(crate) trait Notifier: Send + Sync {
     /// Sends the progress of a call.
     fn notify(&self, params: ProgressParams) -> BoxFuture<'_, ()>;
 
@@ -56,34 +54,11 @@ pub(super) trait Notifier: Send + Sync {
     fn notify_task(&self, task: Value) -> BoxFuture<'_, ()>;
 }
 
-impl Notifier for Outbox {
-    fn notify(&self, params: ProgressParams) -> BoxFuture<'_, ()> {
-        erased(push_notification(self, "notifications/progress", params))
-    }
-
-    fn notify_task(&self, task: Value) -> BoxFuture<'_, ()> {
-        erased(push_notification(self, TASK_STATUS_NOTIFICATION, task))
-    }
-}
-
 /// Method of notifications about tasks in MCP 2025-11-25.
-pub(super) const TASK_STATUS_NOTIFICATION: &str = "notifications/tasks/status";
-
-async fn push_notification(outbox: &Outbox, method: &str, params: impl Serialize) {
-    outbox.room().await;
-    let pushed = outbox.push(|line| {
-        line.extend(format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":"#).bytes());
-        // Serializing numbers and strings cannot fail, and neither can writing to a `Vec`.
-        let _ = serde_json::to_writer(&mut *line, &params);
-        line.push(b'}');
-    });
-    if let Err(error) = pushed {
-        tracing::debug!(%error, "a notification could not be sent");
-    }
-}
+pub(crate) const TASK_STATUS_NOTIFICATION: &str = "notifications/tasks/status";
 
 /// Sends the reports stored in [`Progress`].
-pub(super) struct ProgressSender<'a> {
+pub(crate) struct ProgressSender<'a> {
     reports: watch::Receiver<Option<Report>>,
     notifier: &'a dyn Notifier,
     token: ProgressToken,
@@ -91,7 +66,7 @@ pub(super) struct ProgressSender<'a> {
     meta: Option<Map<String, Value>>,
 }
 
-pub(super) fn progress(
+pub(crate) fn progress(
     notifier: &dyn Notifier,
     token: ProgressToken,
 ) -> (Progress, ProgressSender<'_>) {
@@ -130,12 +105,12 @@ impl ProgressSink for Progress {
 
 impl ProgressSender<'_> {
     /// Adds a `_meta` to the notifications.
-    pub(super) fn with_meta(self, meta: Map<String, Value>) -> Self {
+    pub(crate) fn with_meta(self, meta: Map<String, Value>) -> Self {
         Self { meta: Some(meta), ..self }
     }
 
     /// Sends reports until the operation has finished. The last report is sent before the result.
-    pub(super) async fn run(mut self, done: &CancellationToken) {
+    pub(crate) async fn run(mut self, done: &CancellationToken) {
         while !done.is_cancelled() {
             tokio::select! {
                 changed = self.reports.changed() => {

@@ -2,27 +2,27 @@
 
 /// The supported versions, from the oldest to the newest. If you add one, rmcp must know it as well: a test compares
 /// both lists.
-pub(super) const MCP_VERSIONS: [&str; 5] =
+pub(crate) const MCP_VERSIONS: [&str; 5] =
     ["2024-11-05", "2025-03-26", "2025-06-18", NEWEST_WITH_HANDSHAKE, NEWEST];
 /// The newest version. Its requests contain in `_meta` what earlier versions negotiate with `initialize`.
-pub(super) const NEWEST: &str = "2026-07-28";
+pub(crate) const NEWEST: &str = "2026-07-28";
 /// The newest version with `initialize`.
-pub(super) const NEWEST_WITH_HANDSHAKE: &str = "2025-11-25";
+pub(crate) const NEWEST_WITH_HANDSHAKE: &str = "2025-11-25";
 /// The only version with tasks that need no extension.
-pub(super) const WITH_TASKS: &str = NEWEST_WITH_HANDSHAKE;
+pub(crate) const WITH_TASKS: &str = NEWEST_WITH_HANDSHAKE;
 /// The first version in which an event without a message may start a stream. Clients of earlier ones report an error.
-pub(super) const WITH_EMPTY_EVENTS: &str = NEWEST_WITH_HANDSHAKE;
+pub(crate) const WITH_EMPTY_EVENTS: &str = NEWEST_WITH_HANDSHAKE;
 /// The only version with JSON-RPC batches.
-pub(super) const WITH_BATCHES: &str = "2025-03-26";
+pub(crate) const WITH_BATCHES: &str = "2025-03-26";
 
 /// Returns `true` if connections of a version start with `initialize`. Versions are dates, so they can be compared as
 /// strings.
-pub(super) fn has_handshake(version: &str) -> bool {
+pub(crate) fn has_handshake(version: &str) -> bool {
     version < NEWEST
 }
 
 /// Returns the version to use for a client that requests this one in `initialize`.
-pub(super) fn negotiate(requested: &str) -> &'static str {
+pub(crate) fn negotiate(requested: &str) -> &'static str {
     let supported = MCP_VERSIONS.into_iter().find(|version| *version == requested);
     supported.filter(|version| has_handshake(version)).unwrap_or(NEWEST_WITH_HANDSHAKE)
 }

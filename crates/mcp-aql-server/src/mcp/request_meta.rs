@@ -4,11 +4,11 @@ use mcp_aql_core::internal::caller::TraceContext;
 use mcp_aql_core::internal::request::{Arguments, read_value};
 use serde_json::{Map, Value};
 
-use crate::rpc_error::RpcError;
-use crate::task_source::TASKS_EXTENSION;
+use super::answer::RpcError;
+use super::task_source::TASKS_EXTENSION;
 
 /// Member with the MCP version of the request, since MCP 2026-07-28.
-pub(super) const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+pub(crate) const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 /// Member with the client's capabilities, since MCP 2026-07-28.
 const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
@@ -16,7 +16,7 @@ const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 
 /// Returns a label for a client with this `clientInfo`: its name and version, for example `claude 1.2.0`.
-pub(super) fn client_label(info: &Map<String, Value>) -> String {
+pub(crate) fn client_label(info: &Map<String, Value>) -> String {
     let part = |name: &str| info.get(name).and_then(Value::as_str).unwrap_or_default().trim();
     format!("{} {}", part("name"), part("version")).trim().to_owned()
 }
@@ -31,12 +31,12 @@ pub(super) fn client_label(info: &Map<String, Value>) -> String {
 /// }
 /// ```
 #[derive(Debug, Default)]
-pub(super) struct RequestMeta(pub(super) Map<String, Value>);
+pub(crate) struct RequestMeta(pub(crate) Map<String, Value>);
 
 impl RequestMeta {
     /// Parses a request's `_meta`. Returns an error if it is not an object, or if a member is repeated or cannot be
     /// represented without loss.
-    pub(super) fn read(json: Option<&str>) -> Result<Self, RpcError> {
+    pub(crate) fn read(json: Option<&str>) -> Result<Self, RpcError> {
         let Some(json) = json else { return Ok(Self::default()) };
         let Ok((Value::Object(members), losses)) = read_value(json, Some("_meta")) else {
             return Err(RpcError::new(-32602, "Invalid request: '_meta' must be an object"));
@@ -50,12 +50,12 @@ impl RequestMeta {
     }
 
     /// Returns the MCP version of the request.
-    pub(super) fn protocol_version(&self) -> Option<&str> {
+    pub(crate) fn protocol_version(&self) -> Option<&str> {
         self.0.get(PROTOCOL_VERSION)?.as_str()
     }
 
     /// Returns the names of missing or malformed members among those required by MCP 2026-07-28.
-    pub(super) fn missing_members(&self) -> Vec<&'static str> {
+    pub(crate) fn missing_members(&self) -> Vec<&'static str> {
         let required = [
             (PROTOCOL_VERSION, self.protocol_version().is_some()),
             (CLIENT_CAPABILITIES, self.capabilities().is_some()),
@@ -64,30 +64,30 @@ impl RequestMeta {
     }
 
     /// Returns the capabilities of the client, since MCP 2026-07-28.
-    pub(super) fn capabilities(&self) -> Option<&Map<String, Value>> {
+    pub(crate) fn capabilities(&self) -> Option<&Map<String, Value>> {
         self.0.get(CLIENT_CAPABILITIES)?.as_object()
     }
 
     /// Returns the label of the client if the request contains its name and version.
-    pub(super) fn client(&self) -> Option<String> {
+    pub(crate) fn client(&self) -> Option<String> {
         self.0.get(CLIENT_INFO)?.as_object().map(client_label)
     }
 
     /// Returns `true` if the client declares the extension for tasks.
-    pub(super) fn declares_tasks(&self) -> bool {
+    pub(crate) fn declares_tasks(&self) -> bool {
         let extensions = self.capabilities().and_then(|it| it.get("extensions"));
         extensions.and_then(|it| it.get(TASKS_EXTENSION)).is_some_and(Value::is_object)
     }
 
     /// Returns the progress token of the request's `_meta`, or else of the `_meta` in the arguments
     /// (REQ-MCP-14, choice C-63).
-    pub(super) fn progress_token(&self, arguments: &Arguments<'_>) -> Option<ProgressToken> {
+    pub(crate) fn progress_token(&self, arguments: &Arguments<'_>) -> Option<ProgressToken> {
         let token = |meta: &Map<String, Value>| ProgressToken::new(meta.get("progressToken")?);
         token(&self.0).or_else(|| token(arguments.metadata("_meta")?.as_object()?))
     }
 
     /// Returns the trace context of the request (SEP-414).
-    pub(super) fn trace_context(&self) -> TraceContext {
+    pub(crate) fn trace_context(&self) -> TraceContext {
         TraceContext::read(|name| self.0.get(name)?.as_str())
     }
 
@@ -95,7 +95,7 @@ impl RequestMeta {
     ///
     /// The id is the first of: `requestId` in the request's `_meta`, `requestId` in the `_meta` of the arguments, and
     /// `_request_id` next to `operation`.
-    pub(super) fn client_request_id(&self, arguments: &Arguments<'_>) -> Option<String> {
+    pub(crate) fn client_request_id(&self, arguments: &Arguments<'_>) -> Option<String> {
         let inner = arguments.metadata("_meta");
         let value = self
             .0
@@ -114,7 +114,7 @@ impl RequestMeta {
 /// Identifies the request in its progress notifications. The client chooses this string or integer.
 #[derive(Debug, Clone, serde::Serialize)]
 #[serde(transparent)]
-pub(super) struct ProgressToken(Value);
+pub(crate) struct ProgressToken(Value);
 
 impl ProgressToken {
     fn new(value: &Value) -> Option<Self> {

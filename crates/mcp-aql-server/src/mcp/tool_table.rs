@@ -7,7 +7,7 @@ use super::service::{ToolDefinition, ToolHints};
 use super::task_source::TaskSource;
 
 /// The tools of a server. Built once and shared by all connections.
-pub(super) struct ToolTable {
+pub(crate) struct ToolTable {
     names: Vec<String>,
     listed: ToolLists,
 }
@@ -132,23 +132,23 @@ impl<'a> ToolEntry<'a> {
 }
 
 impl ToolTable {
-    pub(super) fn new(definitions: &[ToolDefinition], tasks: Option<&dyn TaskSource>) -> Self {
+    pub(crate) fn new(definitions: &[ToolDefinition], tasks: Option<&dyn TaskSource>) -> Self {
         let names = definitions.iter().map(|tool| tool.name.clone()).collect();
         Self { names, listed: ToolLists::new(definitions, tasks) }
     }
 
     /// Returns the answer to `tools/list` for a client with the tasks of MCP 2025-11-25.
-    pub(super) fn listed_with_tasks(&self) -> &str {
+    pub(crate) fn listed_with_tasks(&self) -> &str {
         &self.listed.with_tasks
     }
 
     /// Returns the answer to `tools/list` as JSON. `modern` selects the form of MCP 2026-07-28 and later.
-    pub(super) fn listed(&self, modern: bool) -> &str {
+    pub(crate) fn listed(&self, modern: bool) -> &str {
         if modern { &self.listed.modern } else { &self.listed.legacy }
     }
 
     /// Returns the index of the tool with this name.
-    pub(super) fn index(&self, name: &str) -> Option<usize> {
+    pub(crate) fn index(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|known| known == name)
     }
 }

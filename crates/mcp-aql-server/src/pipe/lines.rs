@@ -5,7 +5,7 @@ use std::io;
 use memchr::memchr;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-use super::recover_id::{IdScanner, RecoveredId};
+use crate::mcp::recover_id::{IdScanner, RecoveredId};
 
 /// Size of a read, in bytes.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -14,7 +14,7 @@ const AT_ONCE_BYTES: usize = 4 << 10;
 
 /// Splits a stream into lines. Read more from the stream once [`next`](Self::next) returns `None`.
 #[derive(Debug)]
-pub(crate) struct Lines {
+pub(super) struct Lines {
     longest: usize,
     buffer: Vec<u8>,
     /// Start of the unread part of the buffer.
@@ -27,7 +27,7 @@ pub(crate) struct Lines {
 
 /// A line, or the reason why it is missing.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Line<'a> {
+pub(super) enum Line<'a> {
     /// A line without its terminator. The last line of the input may have none.
     Whole(&'a [u8]),
     /// A line that exceeded the limit and was discarded.
@@ -36,12 +36,12 @@ pub(crate) enum Line<'a> {
 
 impl Lines {
     /// Creates a splitter for lines of at most `longest` bytes.
-    pub(crate) fn new(longest: usize) -> Self {
+    pub(super) fn new(longest: usize) -> Self {
         Self { longest, buffer: Vec::new(), start: 0, searched: 0, overlong: None }
     }
 
     /// Returns the next complete line in the buffer.
-    pub(crate) fn next(&mut self) -> Option<Line<'_>> {
+    pub(super) fn next(&mut self) -> Option<Line<'_>> {
         let Some(end) = self.find_end() else {
             let length = self.buffer.len() - self.start;
             self.searched = length;
@@ -70,7 +70,7 @@ impl Lines {
     }
 
     /// Returns the last line at the end of the input. It needs no terminator.
-    pub(crate) fn last(&mut self) -> Option<Line<'_>> {
+    pub(super) fn last(&mut self) -> Option<Line<'_>> {
         if let Some(overlong) = self.overlong.take() {
             return Some(Line::TooLong(overlong.finish()));
         }
@@ -80,7 +80,7 @@ impl Lines {
     }
 
     /// Reads more input. Returns `false` at the end of the input.
-    pub(crate) async fn read_from(
+    pub(super) async fn read_from(
         &mut self,
         stream: &mut (impl AsyncRead + Unpin),
     ) -> io::Result<bool> {
@@ -89,7 +89,7 @@ impl Lines {
     }
 
     /// Reads more input without waiting. Returns `None` if none has arrived, and `false` at the end of the input.
-    pub(crate) fn read_at_once(&mut self, stream: &mut impl io::Read) -> io::Result<Option<bool>> {
+    pub(super) fn read_at_once(&mut self, stream: &mut impl io::Read) -> io::Result<Option<bool>> {
         self.make_space();
         let length = self.buffer.len();
         self.buffer.resize(length + AT_ONCE_BYTES, 0);

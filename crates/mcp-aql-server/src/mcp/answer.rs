@@ -1,9 +1,35 @@
-//! Writes JSON-RPC answers.
+//! The errors of JSON-RPC, and answers as JSON.
+
+use std::borrow::Cow;
 
 use mcp_aql_core::internal::response::Reply;
 use mcp_aql_core::internal::vocab::quote;
+use serde_json::Value;
 
-use super::super::rpc_error::RpcError;
+/// A JSON-RPC error.
+#[derive(Debug, Clone)]
+pub struct RpcError {
+    /// The error code, for example `-32602`.
+    pub code: i32,
+    /// The error message.
+    pub message: Cow<'static, str>,
+    /// Additional data in a format defined by the server.
+    pub data: Option<Value>,
+}
+
+impl RpcError {
+    /// Creates an error without data.
+    pub fn new(code: i32, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { code, message: message.into(), data: None }
+    }
+
+    /// Adds data to the error. The client receives it, so you must not add secrets.
+    #[must_use]
+    pub fn with_data(mut self, data: Value) -> Self {
+        self.data = Some(data);
+        self
+    }
+}
 
 /// Writes a response. `id` is the JSON of the request's id, in its original spelling.
 pub(crate) fn respond_with(line: &mut Vec<u8>, id: &str, write: impl FnOnce(&mut Vec<u8>)) {

@@ -11,7 +11,7 @@ use mcp_aql_core::internal::util::lock;
 ///
 /// Each request also has a unique number, because a client may use one id for several requests at the same time.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
+pub(crate) struct Calls {
     running: Mutex<BTreeMap<Arc<str>, SameIdCalls>>,
     next: AtomicI64,
 }
@@ -35,7 +35,7 @@ impl Calls {
         lock(&self.running)
     }
 
-    pub(super) fn begin(&self, id: &Arc<str>, cancellation: Cancellation) -> i64 {
+    pub(crate) fn begin(&self, id: &Arc<str>, cancellation: Cancellation) -> i64 {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let one = CancellableCall { number, cancellation };
         let mut running = self.running();
@@ -49,7 +49,7 @@ impl Calls {
     }
 
     /// Removes a request. Returns `true` if the client has not canceled it and still expects its answer.
-    pub(super) fn end(&self, id: &str, number: i64) -> bool {
+    pub(crate) fn end(&self, id: &str, number: i64) -> bool {
         let mut running = self.running();
         let Some(SameIdCalls { one, others }) = running.get_mut(id) else { return false };
         if one.number != number {
@@ -66,7 +66,7 @@ impl Calls {
     }
 
     /// Cancels all requests with this id and returns their numbers.
-    pub(super) fn cancel(&self, id: &str) -> Vec<i64> {
+    pub(crate) fn cancel(&self, id: &str) -> Vec<i64> {
         let Some(SameIdCalls { one, others }) = self.running().remove(id) else {
             return Vec::new();
         };

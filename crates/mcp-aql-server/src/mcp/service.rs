@@ -17,10 +17,10 @@ use mcp_aql_core::{Adapter, BoxFuture, OperationError};
 use mcp_aql_protocol::{SemanticCategory, SizeLimits};
 use serde_json::{Map, Value};
 
+use super::answer::RpcError;
 use super::drain::RunningCall;
-use super::rpc_error::RpcError;
+use super::malformed_call::MalformedCall;
 use super::task_source::TaskSource;
-use super::wire::MalformedCall;
 
 /// How long calls may run after the end of the input. This is long enough to answer piped requests, and short enough to
 /// detect a client that crashed.
@@ -88,12 +88,12 @@ pub trait ToolService: Send + Sync + 'static {
 
 impl dyn ToolService + '_ {
     /// Returns `true` if calls are traced or logged. If not, the transports do not determine the origins of calls.
-    pub(super) fn records_origins(&self) -> bool {
+    pub(crate) fn records_origins(&self) -> bool {
         self.adapter().is_some_and(|adapter| adapter.tracer().is_some()) || logs_calls()
     }
 
     /// Begins the adapter's background work when the server starts.
-    pub(super) fn begin(&self) {
+    pub(crate) fn begin(&self) {
         if let Some(adapter) = self.adapter() {
             adapter.begin_to_serve();
         }
@@ -101,7 +101,7 @@ impl dyn ToolService + '_ {
 
     /// Stops the background work of ended sessions, and with [`EndScope::EndedAndSessionless`] also that of calls
     /// without a session.
-    pub(super) async fn end(&self, scope: EndScope) {
+    pub(crate) async fn end(&self, scope: EndScope) {
         if let Some(adapter) = self.adapter() {
             adapter.end_executions_of(scope).await;
         }
@@ -203,7 +203,7 @@ pub struct ToolHints {
 /// The future of a call. It converts a panic into an error, because the client would otherwise wait forever.
 pub struct ToolWork {
     /// The operation, if the call has exactly one operation and it is known.
-    pub(super) operation: Option<CalledOperation>,
+    pub(crate) operation: Option<CalledOperation>,
     answer: FutureAnswer,
     /// Ends together with the answer.
     running: Option<RunningCall>,
@@ -211,11 +211,11 @@ pub struct ToolWork {
 
 /// The operation of a call.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct CalledOperation {
+pub(crate) struct CalledOperation {
     /// The number of the operation among those of the service.
-    pub(super) number: usize,
-    pub(super) name: &'static str,
-    pub(super) category: SemanticCategory,
+    pub(crate) number: usize,
+    pub(crate) name: &'static str,
+    pub(crate) category: SemanticCategory,
 }
 
 enum FutureAnswer {
@@ -225,7 +225,7 @@ enum FutureAnswer {
 
 impl ToolWork {
     /// Creates the work of a call that always has a reply, never a JSON-RPC error.
-    pub(super) fn replying(
+    pub(crate) fn replying(
         operation: Option<CalledOperation>,
         reply: BoxFuture<'static, Reply>,
     ) -> Self {
@@ -233,7 +233,7 @@ impl ToolWork {
     }
 
     /// Marks the work as a running call of the server until it has an answer.
-    pub(super) fn counted(self, running: RunningCall) -> Self {
+    pub(crate) fn counted(self, running: RunningCall) -> Self {
         Self { running: Some(running), ..self }
     }
 }
@@ -261,7 +261,7 @@ impl Future for ToolWork {
 }
 
 /// Returns the error for a panic in the framework's own code. Panics of operations are caught earlier.
-pub(super) fn panicked() -> RpcError {
+pub(crate) fn panicked() -> RpcError {
     tracing::error!("a tool call panicked outside of its operation");
     RpcError::new(-32603, "Internal error")
 }

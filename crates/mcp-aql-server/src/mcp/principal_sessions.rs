@@ -12,11 +12,11 @@ const MAX_UNUSED: usize = 10_000;
 
 /// One session for each principal. It keeps the executions and confirmations of different callers apart.
 #[derive(Debug, Default)]
-pub(super) struct PrincipalSessions(Mutex<HashMap<Box<str>, Session>>);
+pub(crate) struct PrincipalSessions(Mutex<HashMap<Box<str>, Session>>);
 
 impl PrincipalSessions {
     /// Returns the session of a principal. Creates one if the principal has none, or if the last one has ended.
-    pub(super) fn of(&self, principal: &Principal) -> Session {
+    pub(crate) fn of(&self, principal: &Principal) -> Session {
         let identity = principal.identity();
         let mut sessions = lock(&self.0);
         if let Some(session) = sessions.get(&*identity).filter(|it| !it.has_ended()) {
@@ -32,7 +32,7 @@ impl PrincipalSessions {
 
     /// Ends all sessions.
     #[cfg(feature = "http")]
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         let sessions = std::mem::take(&mut *lock(&self.0));
         sessions.values().for_each(Session::end);
     }

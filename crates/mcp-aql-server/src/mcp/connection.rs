@@ -7,15 +7,15 @@ use mcp_aql_core::Session;
 use serde_json::{Map, Value};
 
 use super::elicitation::takes_questions;
-use super::mcp_version::{WITH_BATCHES, WITH_EMPTY_EVENTS, WITH_TASKS};
 use super::task_source::{TaskSource, tasks_capability};
+use super::version::{WITH_BATCHES, WITH_EMPTY_EVENTS, WITH_TASKS};
 
 /// A client's connection and its session (REQ-SES-01, REQ-SES-02).
 ///
 /// The default value is a handler for HTTP. It serves a single request until a client is initialized through it. From
 /// then on it represents a connection. The client's headers do not affect this (REQ-SES-05).
 #[derive(Debug, Default)]
-pub(super) struct Connection {
+pub(crate) struct Connection {
     session: OnceLock<Session>,
     /// The session id of MCP over HTTP, sent in `Mcp-Session-Id`.
     mcp_session_id: OnceLock<Box<str>>,
@@ -35,19 +35,19 @@ pub(super) struct Connection {
 
 impl Connection {
     /// Creates a connection that serves more than one request, such as standard input and output.
-    pub(super) fn lasting() -> Self {
+    pub(crate) fn lasting() -> Self {
         let connection = Self::default();
         connection.initialized();
         connection
     }
 
     /// Marks the connection as initialized.
-    pub(super) fn initialized(&self) {
+    pub(crate) fn initialized(&self) {
         self.lasting.store(true, Ordering::Release);
     }
 
     /// Records the result of `initialize`: the version of MCP, the client's capabilities, and the server's tasks.
-    pub(super) fn negotiated(
+    pub(crate) fn negotiated(
         &self,
         version: &str,
         capabilities: &Map<String, Value>,
@@ -62,7 +62,7 @@ impl Connection {
     }
 
     /// Records the client's `clientInfo`.
-    pub(super) fn introduced(&self, client: String) {
+    pub(crate) fn introduced(&self, client: String) {
         let client = self.client.get_or_init(|| client);
         if let Some(session) = self.session.get() {
             session.introduce(client);
@@ -70,29 +70,29 @@ impl Connection {
     }
 
     /// Returns `true` if the server may send questions to the client.
-    pub(super) fn takes_questions(&self) -> bool {
+    pub(crate) fn takes_questions(&self) -> bool {
         self.questions.load(Ordering::Acquire)
     }
 
     /// Returns the capability `tasks` of MCP 2025-11-25, if the client can use it.
-    pub(super) fn tasks(&self) -> Option<&Value> {
+    pub(crate) fn tasks(&self) -> Option<&Value> {
         self.tasks.get()
     }
 
     /// Returns `true` if the client may send JSON-RPC batches.
-    pub(super) fn takes_batches(&self) -> bool {
+    pub(crate) fn takes_batches(&self) -> bool {
         self.batches.load(Ordering::Acquire)
     }
 
     /// Returns `true` if an event without a message may start a stream.
     #[cfg(feature = "http")]
-    pub(super) fn takes_empty_events(&self) -> bool {
+    pub(crate) fn takes_empty_events(&self) -> bool {
         self.empty_events.load(Ordering::Acquire)
     }
 
     /// Returns the session of the connection. It is opened on first use and not in `initialize`, because the newest MCP
     /// has no such request. `opened` is called with a newly opened session.
-    pub(super) fn session(&self, opened: impl FnOnce(&Session)) -> Option<Session> {
+    pub(crate) fn session(&self, opened: impl FnOnce(&Session)) -> Option<Session> {
         if !self.lasting.load(Ordering::Acquire) {
             return None;
         }
@@ -110,17 +110,17 @@ impl Connection {
 
     /// Records the MCP id of the session before the session is opened.
     #[cfg(feature = "http")]
-    pub(super) fn set_mcp_session_id(&self, id: &str) {
+    pub(crate) fn set_mcp_session_id(&self, id: &str) {
         self.mcp_session_id.get_or_init(|| id.into());
     }
 
     /// Returns the session if it was opened.
-    pub(super) fn opened(&self) -> Option<&Session> {
+    pub(crate) fn opened(&self) -> Option<&Session> {
         self.session.get()
     }
 
     /// Ends the session.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         if let Some(session) = self.opened() {
             session.end();
         }

@@ -10,7 +10,7 @@ use mcp_aql_protocol::ErrorCode;
 /// The remaining size budget for the replies to one batch. It starts at the size limit of a single reply, because all
 /// replies are buffered until the last one is complete.
 #[derive(Debug, Clone)]
-pub(super) struct BatchBudget(Arc<BudgetState>);
+pub(crate) struct BatchBudget(Arc<BudgetState>);
 
 #[derive(Debug)]
 struct BudgetState {
@@ -22,12 +22,12 @@ struct BudgetState {
 
 impl BatchBudget {
     /// Creates a budget of this many bytes.
-    pub(super) fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         Self(Arc::new(BudgetState { limit, left: limit.into(), is_full: false.into() }))
     }
 
     /// Reserves the bytes of a reply. Returns `false` if they exceed the remaining budget.
-    pub(super) fn reserve(&self, bytes: usize) -> bool {
+    pub(crate) fn reserve(&self, bytes: usize) -> bool {
         let less = |left: usize| left.checked_sub(bytes);
         let reserved = self.0.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok();
         if !reserved {
@@ -37,13 +37,13 @@ impl BatchBudget {
     }
 
     /// Returns `true` if a reply exceeded the budget. No further call starts in this case.
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.0.is_full.load(Ordering::Relaxed)
     }
 
     /// Returns the error for a call whose reply exceeds the budget (REQ-ENC-09, REQ-ENC-13). `bytes` is the size of the
     /// reply, or 0 if the call did not run.
-    pub(super) fn error(&self, bytes: usize) -> OperationError {
+    pub(crate) fn error(&self, bytes: usize) -> OperationError {
         let limit = self.0.limit;
         let used = limit.saturating_sub(self.0.left.load(Ordering::Relaxed));
         let needed = used.saturating_add(bytes).max(limit);
@@ -57,4 +57,4 @@ impl BatchBudget {
 }
 
 /// Advice for clients whose batch is too large.
-pub(super) const FEWER_CALLS_ADVICE: &str = "send fewer calls in one batch";
+pub(crate) const FEWER_CALLS_ADVICE: &str = "send fewer calls in one batch";

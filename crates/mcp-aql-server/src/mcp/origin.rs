@@ -1,34 +1,15 @@
 //! The origins of calls. Only adapters that trace or log their calls need them.
 
-use std::sync::Arc;
+use mcp_aql_core::internal::caller::CallOrigin;
 
-use mcp_aql_core::internal::caller::{CallOrigin, TransportKind};
-
-use super::mcp_version::MCP_VERSIONS;
 use super::request_meta::RequestMeta;
-use super::service::ToolService;
+use super::version::MCP_VERSIONS;
 
 /// Maximum number of characters of a request id in spans and log lines.
 const MAX_ID_CHARS: usize = 64;
 
-/// Returns the origin of a call over a stream. Returns `None` if calls are neither traced nor logged.
-pub(super) fn of_message(
-    service: &dyn ToolService,
-    (id, tool): (&str, &str),
-    version: Option<&'static str>,
-) -> Option<Arc<CallOrigin>> {
-    if !service.records_origins() {
-        return None;
-    }
-    let mut origin = CallOrigin::default();
-    origin.transport = Some(TransportKind::Pipe);
-    origin.protocol_version = version;
-    describe_call(&mut origin, id, tool);
-    Some(Arc::new(origin))
-}
-
 /// Adds the request id, given as JSON, and the name of the tool.
-pub(super) fn describe_call(origin: &mut CallOrigin, id: &str, tool: &str) {
+pub(crate) fn describe_call(origin: &mut CallOrigin, id: &str, tool: &str) {
     let text = match serde_json::from_str(id) {
         Ok(serde_json::Value::String(text)) => text,
         _ => id.to_owned(),
@@ -39,7 +20,7 @@ pub(super) fn describe_call(origin: &mut CallOrigin, id: &str, tool: &str) {
 }
 
 /// Adds the trace context and the MCP version from the request's `_meta`.
-pub(super) fn add_meta(origin: &mut CallOrigin, meta: &RequestMeta) {
+pub(crate) fn add_meta(origin: &mut CallOrigin, meta: &RequestMeta) {
     origin.meta = meta.trace_context();
     if let Some(version) = meta.protocol_version().and_then(known_version) {
         origin.protocol_version = Some(version);
@@ -48,7 +29,7 @@ pub(super) fn add_meta(origin: &mut CallOrigin, meta: &RequestMeta) {
 
 /// Returns the version if the server supports it. Unknown strings are never added to spans, because clients choose
 /// them.
-pub(super) fn known_version(version: &str) -> Option<&'static str> {
+pub(crate) fn known_version(version: &str) -> Option<&'static str> {
     MCP_VERSIONS.into_iter().find(|known| *known == version)
 }
 

@@ -8,14 +8,14 @@ use mcp_aql_core::internal::response::Reply;
 use serde_json::{Map, Value, json};
 
 /// The MCP 2026-07-28 extension for tasks, in the capabilities of clients and servers.
-pub(super) const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
+pub(crate) const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 /// Operation that returns an execution.
-pub(super) const GET_EXECUTION: &str = "get_execution";
+pub(crate) const GET_EXECUTION: &str = "get_execution";
 /// Operation that lists executions.
-pub(super) const LIST_EXECUTIONS: &str = "list_executions";
+pub(crate) const LIST_EXECUTIONS: &str = "list_executions";
 /// Operation that cancels an execution.
-pub(super) const CANCEL_EXECUTION: &str = "cancel_execution";
+pub(crate) const CANCEL_EXECUTION: &str = "cancel_execution";
 
 /// The executions started by a server's tools.
 ///
@@ -52,7 +52,7 @@ pub trait TaskSource: Send + Sync {
 /// ```json
 /// { "list": {}, "cancel": {}, "requests": { "tools": { "call": {} } } }
 /// ```
-pub(super) fn tasks_capability(source: &dyn TaskSource) -> Value {
+pub(crate) fn tasks_capability(source: &dyn TaskSource) -> Value {
     let requests = json!({ "tools": { "call": {} } });
     match source.can_cancel() {
         true => json!({ "list": {}, "cancel": {}, "requests": requests }),

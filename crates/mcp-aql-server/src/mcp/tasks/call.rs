@@ -14,10 +14,10 @@ use super::TaskProtocol;
 use super::error::{invalid_params, not_a_task, refusal};
 use super::follow::Follower;
 use super::task::{Task, UtilityTask};
-use crate::progress::Notifier;
-use crate::request_meta::RequestMeta;
-use crate::rpc_error::RpcError;
-use crate::server::Server;
+use crate::mcp::answer::RpcError;
+use crate::mcp::progress::Notifier;
+use crate::mcp::request_meta::RequestMeta;
+use crate::mcp::server::Server;
 
 /// A tool call that may run as a task.
 pub(crate) struct TaskCall<'a> {

@@ -5,8 +5,8 @@ use mcp_aql_protocol::ErrorCode;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::rpc_error::RpcError;
-use crate::task_source::TASKS_EXTENSION;
+use crate::mcp::answer::RpcError;
+use crate::mcp::task_source::TASKS_EXTENSION;
 
 /// JSON-RPC code for malformed parameters and unknown tasks.
 const INVALID_PARAMS: i32 = -32602;

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use super::super::rpc_error::RpcError;
+use super::answer::RpcError;
 use super::malformed_call::MalformedCall;
 use super::recover_id::{IdScanner, RecoveredId, is_id};
 

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use mcp_aql_core::internal::caller::Principal;
-use mcp_aql_core::internal::operation::{CallScope, Cancellation};
+use mcp_aql_core::internal::operation::CallScope;
 use mcp_aql_core::internal::request::Arguments;
 use mcp_aql_core::internal::response::Reply;
 use mcp_aql_core::internal::util::erased;
@@ -14,21 +14,21 @@ use mcp_aql_core::{Adapter, OperationError, Session};
 use mcp_aql_protocol::SizeLimits;
 use tokio_util::sync::CancellationToken;
 
+use super::answer::{RpcError, respond_with, tool_result, write_error};
 use super::batch_budget::{BatchBudget, FEWER_CALLS_ADVICE};
 use super::connection::Connection;
 use super::drain::{CallLabel, Drain, DrainEnd};
 use super::elicitation::input_required;
+use super::message::Fault;
 use super::origin;
 use super::principal_sessions::PrincipalSessions;
 use super::progress::{Notifier, progress};
 use super::request_meta::RequestMeta;
-use super::rpc_error::RpcError;
 use super::service::{ServerSettings, ToolAnswer, ToolDefinition, ToolService, ToolWork, panicked};
 use super::tool_table::ToolTable;
-use super::wire::{Fault, respond_with, tool_result, write_error};
 
 /// State shared by all connections of a server.
-pub(super) struct ServerState {
+pub(crate) struct ServerState {
     service: Arc<dyn ToolService>,
     tools: ToolTable,
     settings: ServerSettings,
@@ -39,7 +39,7 @@ pub(super) struct ServerState {
 
 impl ServerState {
     /// Creates the state of a server for a service with these tools.
-    pub(super) fn new(service: Arc<dyn ToolService>, tools: &[ToolDefinition]) -> Arc<Self> {
+    pub(crate) fn new(service: Arc<dyn ToolService>, tools: &[ToolDefinition]) -> Arc<Self> {
         let settings = service.settings();
         let tools = ToolTable::new(tools, service.tasks());
         let (principals, drain) = (PrincipalSessions::default(), Arc::default());
@@ -47,22 +47,22 @@ impl ServerState {
     }
 
     /// Returns the description and the settings of the server.
-    pub(super) fn settings(&self) -> &ServerSettings {
+    pub(crate) fn settings(&self) -> &ServerSettings {
         &self.settings
     }
 
-    pub(super) fn service(&self) -> &dyn ToolService {
+    pub(crate) fn service(&self) -> &dyn ToolService {
         &*self.service
     }
 
     /// Returns the counter of running calls.
-    pub(super) fn drain(&self) -> &Arc<Drain> {
+    pub(crate) fn drain(&self) -> &Arc<Drain> {
         &self.drain
     }
 
     /// Stops the server: rejects new calls, and waits for running ones and the work that they have started, at most for
     /// the drain timeout.
-    pub(super) async fn stop(&self, at_once: impl Future<Output = ()>) -> DrainEnd {
+    pub(crate) async fn stop(&self, at_once: impl Future<Output = ()>) -> DrainEnd {
         let (timeout, running) = (self.settings.drain_timeout, self.drain.begin());
         tracing::info!(
             running,
@@ -91,24 +91,24 @@ impl ServerState {
 
     /// Ends the sessions of principals.
     #[cfg(feature = "http")]
-    pub(super) fn end_sessions(&self) {
+    pub(crate) fn end_sessions(&self) {
         self.principals.end();
     }
 }
 
 /// The MCP server of one connection or of one stateless request.
-pub(super) struct Server {
+pub(crate) struct Server {
     shared: Arc<ServerState>,
     connection: Arc<Connection>,
 }
 
 impl Server {
-    pub(super) fn new(shared: Arc<ServerState>, connection: Arc<Connection>) -> Self {
+    pub(crate) fn new(shared: Arc<ServerState>, connection: Arc<Connection>) -> Self {
         Self { shared, connection }
     }
 
     /// Returns the server of another connection with the same state.
-    pub(super) fn with_connection(&self, connection: Connection) -> Self {
+    pub(crate) fn with_connection(&self, connection: Connection) -> Self {
         Self::new(Arc::clone(&self.shared), Arc::new(connection))
     }
 
@@ -127,7 +127,7 @@ impl Server {
     }
 
     /// Returns the answer to a message from this caller that could not be decoded.
-    pub(super) fn refuse_message(&self, fault: Fault, caller: Option<&Principal>) -> ToolAnswer {
+    pub(crate) fn refuse_message(&self, fault: Fault, caller: Option<&Principal>) -> ToolAnswer {
         match fault {
             Fault::Call(error) => self.refuse(error, caller),
             Fault::Parameters(call) => Err(self.service().malformed_call(&call)),
@@ -138,12 +138,12 @@ impl Server {
         }
     }
 
-    pub(super) fn connection(&self) -> &Connection {
+    pub(crate) fn connection(&self) -> &Connection {
         &self.connection
     }
 
     /// Returns the session of the connection. Connections for a single request have none.
-    pub(super) fn session(&self) -> Option<Session> {
+    pub(crate) fn session(&self) -> Option<Session> {
         self.connection.session(|session| {
             if let Some(recorder) = self.service().adapter().and_then(Adapter::recorder) {
                 recorder.session_opened(session);
@@ -152,42 +152,42 @@ impl Server {
     }
 
     /// Returns the description and the settings of the server.
-    pub(super) fn settings(&self) -> &ServerSettings {
+    pub(crate) fn settings(&self) -> &ServerSettings {
         self.shared.settings()
     }
 
     /// Returns the table of tools.
-    pub(super) fn tools(&self) -> &ToolTable {
+    pub(crate) fn tools(&self) -> &ToolTable {
         &self.shared.tools
     }
 
     /// Returns the counter of running calls of all connections.
     #[cfg(feature = "http")]
-    pub(super) fn drain(&self) -> &Arc<Drain> {
+    pub(crate) fn drain(&self) -> &Arc<Drain> {
         self.shared.drain()
     }
 
     /// Returns `true` if the client may send JSON-RPC batches.
-    pub(super) fn takes_batches(&self) -> bool {
+    pub(crate) fn takes_batches(&self) -> bool {
         self.connection.takes_batches()
     }
 
-    pub(super) fn service(&self) -> &dyn ToolService {
+    pub(crate) fn service(&self) -> &dyn ToolService {
         self.shared.service()
     }
 
-    pub(super) fn limits(&self) -> &SizeLimits {
+    pub(crate) fn limits(&self) -> &SizeLimits {
         &self.settings().limits
     }
 
     /// Creates the size budget for the replies to a batch. It equals the size limit of a single reply.
-    pub(super) fn batch_budget(&self) -> BatchBudget {
+    pub(crate) fn batch_budget(&self) -> BatchBudget {
         BatchBudget::new(self.limits().max_response_size)
     }
 
     /// Runs a call within the size budget of its batch. If the budget is exhausted, the call does not start. A reply
     /// that exceeds the remaining budget is replaced with an error.
-    pub(super) async fn within(
+    pub(crate) async fn within(
         &self,
         room: Option<&BatchBudget>,
         caller: Option<&Principal>,
@@ -212,7 +212,7 @@ impl Server {
     }
 
     /// Returns the answer to `tools/list` as JSON. `modern` selects the form of MCP 2026-07-28 and later.
-    pub(super) fn listed(
+    pub(crate) fn listed(
         &self,
         modern: bool,
         room: Option<&BatchBudget>,
@@ -231,7 +231,7 @@ impl Server {
     ///
     /// Arguments that could not be decoded become a failed reply. The transport must set the cancellation and the
     /// extensions of the scope.
-    pub(super) async fn reply(
+    pub(crate) async fn reply(
         &self,
         tool: usize,
         arguments: Result<Arguments<'_>, OperationError>,
@@ -261,7 +261,7 @@ impl Server {
     }
 
     /// Reads a tool call. The returned future runs it like [`reply`](Self::reply), but without progress.
-    pub(super) fn call(
+    pub(crate) fn call(
         &self,
         tool: usize,
         arguments: Arguments<'_>,
@@ -294,18 +294,6 @@ impl Server {
         work.counted(running.labelled(CallLabel { operation, session, client_request_id }))
     }
 
-    /// Creates the scope of a call over a stream. `call` contains the id of the request and the name of the tool;
-    /// `version` is the negotiated version of MCP.
-    pub(super) fn piped(
-        &self,
-        call: (&str, &str),
-        cancellation: &Cancellation,
-        version: Option<&'static str>,
-    ) -> CallScope {
-        let origin = origin::of_message(self.service(), call, version);
-        CallScope { origin, ..cancellation.clone().into() }
-    }
-
     /// Completes the scope of a call with its session, the trace context in `_meta`, and the client's request id.
     fn scope(
         &self,
@@ -328,13 +316,13 @@ impl Server {
     }
 
     /// Completes the scope of a request with its session.
-    pub(super) fn with_session(&self, scope: CallScope) -> CallScope {
+    pub(crate) fn with_session(&self, scope: CallScope) -> CallScope {
         let of_principal = || scope.principal().map(|it| self.shared.principals.of(it));
         CallScope { session: self.session().or_else(of_principal), ..scope }
     }
 
     /// Writes the result of a call, or the question to the user if the call has one.
-    pub(super) fn write_result(&self, message: &mut Vec<u8>, reply: &Reply, modern: bool) {
+    pub(crate) fn write_result(&self, message: &mut Vec<u8>, reply: &Reply, modern: bool) {
         match &reply.question {
             Some(question) => message.extend(input_required(question).to_string().bytes()),
             None => tool_result(message, reply, modern, self.settings().has_structured_content),
@@ -342,7 +330,7 @@ impl Server {
     }
 
     /// Writes a JSON-RPC message with this answer.
-    pub(super) fn write_answer(
+    pub(crate) fn write_answer(
         &self,
         message: &mut Vec<u8>,
         id: &str,
@@ -359,7 +347,7 @@ impl Server {
 }
 
 /// Returns the error for an answer, other than to a call, that exceeds the remaining budget of its batch.
-pub(super) fn no_room() -> RpcError {
+pub(crate) fn no_room() -> RpcError {
     RpcError::new(-32000, format!("The answers to this batch are too large: {FEWER_CALLS_ADVICE}"))
 }
 

@@ -17,8 +17,8 @@ mod request;
 mod task;
 mod task_id;
 
-pub(super) use self::call::TaskCall;
-pub(super) use self::request::{TaskRequest, is_task_method};
+pub(crate) use self::call::TaskCall;
+pub(crate) use self::request::{TaskRequest, is_task_method};
 
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ use super::server::Server;
 
 /// The protocol for tasks used by a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TaskProtocol {
+pub(crate) enum TaskProtocol {
     /// The tasks of MCP 2025-11-25.
     Utility,
     /// The extension of MCP 2026-07-28.
@@ -37,7 +37,7 @@ pub(super) enum TaskProtocol {
 impl Server {
     /// Returns the protocol for a call that may run as a task, or `None` if it may not. `task` is the member with which
     /// a client of MCP 2025-11-25 requests a task. `operation` is the called operation, if it is already known.
-    pub(super) fn task_protocol(
+    pub(crate) fn task_protocol(
         &self,
         task: Option<&str>,
         meta: &RequestMeta,

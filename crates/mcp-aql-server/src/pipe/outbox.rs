@@ -7,10 +7,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
 
+use mcp_aql_core::BoxFuture;
+use mcp_aql_core::internal::util::{erased, lock};
+use serde::Serialize;
+use serde_json::Value;
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::Notify;
 
-use mcp_aql_core::internal::util::lock;
+use crate::mcp::progress::{Notifier, ProgressParams, TASK_STATUS_NOTIFICATION};
 
 /// Queue size at which no further input is read, in bytes. If a client does not read its answers, further calls have to
 /// wait, so the answers do not accumulate.
@@ -22,7 +26,7 @@ const MAX_SPARE_BYTES: usize = 256 << 10;
 
 /// The queue of lines to write. Clones share the same queue.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Outbox(Arc<OutboxState>);
+pub(super) struct Outbox(Arc<OutboxState>);
 
 #[derive(Debug, Default)]
 struct OutboxState {
@@ -48,7 +52,7 @@ struct QueuedLines {
 
 /// Counts a call as unanswered until it is dropped.
 #[derive(Debug)]
-pub(crate) struct PendingAnswer(Arc<OutboxState>);
+pub(super) struct PendingAnswer(Arc<OutboxState>);
 
 impl Drop for PendingAnswer {
     fn drop(&mut self) {
@@ -64,29 +68,29 @@ impl Outbox {
     }
 
     /// Counts a new call as unanswered.
-    pub(crate) fn expect_one(&self) -> PendingAnswer {
+    pub(super) fn expect_one(&self) -> PendingAnswer {
         self.0.running.fetch_add(1, Ordering::AcqRel);
         PendingAnswer(Arc::clone(&self.0))
     }
 
     /// Returns `true` if all lines were written.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         let waiting = self.waiting();
         waiting.lines.is_empty() && !waiting.writing
     }
 
     /// Returns `true` if the queued lines should be written before more messages are read.
-    pub(crate) fn is_long(&self) -> bool {
+    pub(super) fn is_long(&self) -> bool {
         self.waiting().lines.len() > MAX_UNWRITTEN_BYTES
     }
 
     /// Returns the number of unanswered calls.
-    pub(crate) fn running(&self) -> usize {
+    pub(super) fn running(&self) -> usize {
         self.0.running.load(Ordering::Acquire)
     }
 
     /// Waits until all calls are answered.
-    pub(crate) async fn idle(&self) {
+    pub(super) async fn idle(&self) {
         loop {
             let idle = self.0.idle.notified();
             if self.running() == 0 {
@@ -97,12 +101,12 @@ impl Outbox {
     }
 
     /// Appends a line. `write` must not write the line terminator.
-    pub(crate) fn push(&self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+    pub(super) fn push(&self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
         self.push_last(None, write)
     }
 
     /// Appends the answer of a call and ends the call, so that the writer does not wait for further answers.
-    pub(crate) fn push_last(
+    pub(super) fn push_last(
         &self,
         call: Option<PendingAnswer>,
         write: impl FnOnce(&mut Vec<u8>),
@@ -117,7 +121,7 @@ impl Outbox {
 
     /// Appends a line from the task that polls [`write_to`](Self::write_to), without waking it. Waking a running task
     /// would start another thread of the runtime.
-    pub(crate) fn push_in_writer_task(&self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+    pub(super) fn push_in_writer_task(&self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
         self.append(write).map(drop)
     }
 
@@ -151,7 +155,7 @@ impl Outbox {
     }
 
     /// Waits until the queue has capacity for further answers.
-    pub(crate) async fn room(&self) {
+    pub(super) async fn room(&self) {
         loop {
             let emptied = self.0.emptied.notified();
             {
@@ -165,14 +169,14 @@ impl Outbox {
     }
 
     /// Closes the queue. Lines already queued are still written.
-    pub(crate) fn close(&self) {
+    pub(super) fn close(&self) {
         self.waiting().closed = true;
         self.0.filled.notify_one();
         self.0.emptied.notify_waiters();
     }
 
     /// Writes queued lines until the queue is closed and empty, or until the client stops reading.
-    pub(crate) async fn write_to<W: AsyncWrite + Unpin>(&self, mut writer: W) -> io::Result<()> {
+    pub(super) async fn write_to<W: AsyncWrite + Unpin>(&self, mut writer: W) -> io::Result<()> {
         let mut lines = Vec::new();
         loop {
             self.filled().await;
@@ -206,6 +210,29 @@ impl Outbox {
                 return writer.shutdown().await;
             }
         }
+    }
+}
+
+impl Notifier for Outbox {
+    fn notify(&self, params: ProgressParams) -> BoxFuture<'_, ()> {
+        erased(push_notification(self, "notifications/progress", params))
+    }
+
+    fn notify_task(&self, task: Value) -> BoxFuture<'_, ()> {
+        erased(push_notification(self, TASK_STATUS_NOTIFICATION, task))
+    }
+}
+
+async fn push_notification(outbox: &Outbox, method: &str, params: impl Serialize) {
+    outbox.room().await;
+    let pushed = outbox.push(|line| {
+        line.extend(format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":"#).bytes());
+        // Serializing numbers and strings cannot fail, and neither can writing to a `Vec`.
+        let _ = serde_json::to_writer(&mut *line, &params);
+        line.push(b'}');
+    });
+    if let Err(error) = pushed {
+        tracing::debug!(%error, "a notification could not be sent");
     }
 }
 

@@ -18,10 +18,10 @@ use super::error::{
 use super::task::{ExecutionState, Task, TaskStatus, UtilityTask};
 use super::task_id::TaskId;
 use super::{TaskProtocol, related_task};
-use crate::request_meta::RequestMeta;
-use crate::rpc_error::RpcError;
-use crate::server::Server;
-use crate::task_source::{CANCEL_EXECUTION, GET_EXECUTION, LIST_EXECUTIONS, TaskSource};
+use crate::mcp::answer::RpcError;
+use crate::mcp::request_meta::RequestMeta;
+use crate::mcp::server::Server;
+use crate::mcp::task_source::{CANCEL_EXECUTION, GET_EXECUTION, LIST_EXECUTIONS, TaskSource};
 
 /// Number of tasks on a page of `tasks/list`.
 const PAGE_SIZE: u64 = 50;

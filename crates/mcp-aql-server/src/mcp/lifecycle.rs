@@ -1,4 +1,4 @@
-//! The lifecycle of a connection over a stream.
+//! The lifecycle of a connection over a stream, and the answers to requests that are neither calls nor about tasks.
 //!
 //! Before MCP 2026-07-28, the version is negotiated once with `initialize`. Since then, each request contains its
 //! version in `_meta`. Both kinds of clients are supported, and a client that has sent `initialize` may also send
@@ -10,32 +10,36 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::connection::Connection;
-use crate::mcp_version::{MCP_VERSIONS, WITH_TASKS, has_handshake, negotiate};
-use crate::request_meta::{RequestMeta, client_label};
-use crate::rpc_error::RpcError;
-use crate::service::ServerSettings;
-use crate::task_source::{TASKS_EXTENSION, TaskSource, tasks_capability};
+use super::answer::RpcError;
+use super::batch_budget::BatchBudget;
+use super::connection::Connection;
+use super::malformed_call::MalformedCall;
+use super::message::{OtherRequest, ToolCall};
+use super::request_meta::{RequestMeta, client_label};
+use super::server::Server;
+use super::service::ServerSettings;
+use super::task_source::{TASKS_EXTENSION, TaskSource, tasks_capability};
+use super::version::{MCP_VERSIONS, WITH_TASKS, has_handshake, negotiate};
 
 /// MCP's error code for unsupported versions.
 const UNSUPPORTED_VERSION: i32 = -32022;
 
 /// The lifecycle of one connection.
 #[derive(Debug, Default)]
-pub(super) struct Lifecycle {
+pub(crate) struct Lifecycle {
     /// If `true`, the client has sent `initialize`, and its requests need not contain a version.
-    pub(super) has_handshake: bool,
+    pub(crate) has_handshake: bool,
     /// The version negotiated by `initialize`.
-    pub(super) version: Option<&'static str>,
+    pub(crate) version: Option<&'static str>,
 }
 
 /// An admitted request.
 #[derive(Debug, PartialEq)]
-pub(super) struct Admitted {
+pub(crate) struct Admitted {
     /// If `true`, the answer has the format of MCP 2026-07-28.
-    pub(super) modern: bool,
+    pub(crate) modern: bool,
     /// If `true`, the request can use the methods of versions that start with `initialize`.
-    pub(super) legacy: bool,
+    pub(crate) legacy: bool,
 }
 
 /// The parameters of `initialize`.
@@ -91,11 +95,72 @@ impl<'a> ServerInfo<'a> {
 }
 
 impl Lifecycle {
+    /// Returns a call's `_meta`. The second value is `true` if the call follows MCP 2026-07-28.
+    ///
+    /// # Errors
+    /// Returns an error if `_meta` is malformed, or if the version is missing or not supported.
+    pub(crate) fn admit_call(
+        &self,
+        server: &Server,
+        call: &ToolCall<'_>,
+    ) -> Result<(RequestMeta, bool), RpcError> {
+        let meta = RequestMeta::read(call.meta).map_err(|error| match call.meta {
+            Some(meta) if !meta.starts_with('{') => {
+                let reason = "Must be an object".to_owned();
+                server.service().malformed_call(&MalformedCall { field: "_meta", reason })
+            }
+            _ => error,
+        })?;
+        let admitted = self.admit("tools/call", &meta)?;
+        Ok((meta, admitted.modern))
+    }
+
+    /// Returns the `_meta` of a request other than a call, and the format of its answer.
+    ///
+    /// # Errors
+    /// Returns an error if `_meta` is malformed, or if the version is missing or not supported.
+    pub(crate) fn admit_request(
+        &self,
+        request: &OtherRequest<'_>,
+    ) -> Result<(RequestMeta, Admitted), RpcError> {
+        let meta = RequestMeta::read(request.meta()?)?;
+        let admitted = self.admit(&request.method, &meta)?;
+        Ok((meta, admitted))
+    }
+
+    /// Answers a request that is neither a call nor about tasks. Returns the result as JSON. `room` is the size budget
+    /// of the request's batch, if it belongs to one.
+    ///
+    /// # Errors
+    /// Returns an error if the request is malformed, or if its method is unknown in its version of MCP.
+    pub(crate) fn answer<'a>(
+        &mut self,
+        server: &'a Server,
+        request: &OtherRequest<'_>,
+        room: Option<&BatchBudget>,
+    ) -> Result<Cow<'a, str>, RpcError> {
+        let method = &*request.method;
+        if method == "initialize" {
+            let (connection, settings) = (server.connection(), server.settings());
+            let tasks = server.service().tasks();
+            return Ok(self.initialize(request.params, connection, settings, tasks)?.into());
+        }
+        let (_, admitted) = self.admit_request(request)?;
+        match method {
+            "ping" if admitted.legacy => Ok("{}".into()),
+            "server/discover" if !admitted.legacy => {
+                Ok(discover(server.settings(), server.service().tasks()).into())
+            }
+            "tools/list" => server.listed(admitted.modern, room).map(Cow::Borrowed),
+            _ => Err(RpcError::new(-32601, method.to_owned())),
+        }
+    }
+
     /// Checks the `_meta` of a request other than `initialize`.
     ///
     /// # Errors
     /// Returns an error if a required version is missing, or if the version is not supported.
-    pub(super) fn admit(&self, method: &str, meta: &RequestMeta) -> Result<Admitted, RpcError> {
+    fn admit(&self, method: &str, meta: &RequestMeta) -> Result<Admitted, RpcError> {
         let version = meta.protocol_version();
         let supported = version.is_none_or(|version| MCP_VERSIONS.contains(&version));
         if self.has_handshake && !supported {
@@ -127,7 +192,7 @@ impl Lifecycle {
     ///
     /// # Errors
     /// Returns an error if a required parameter is missing.
-    pub(super) fn initialize(
+    fn initialize(
         &mut self,
         params: Option<&RawValue>,
         connection: &Connection,
@@ -163,7 +228,7 @@ impl Lifecycle {
 }
 
 /// Returns the result of `server/discover` as JSON.
-pub(super) fn discover(settings: &ServerSettings, tasks: Option<&dyn TaskSource>) -> String {
+fn discover(settings: &ServerSettings, tasks: Option<&dyn TaskSource>) -> String {
     let extensions = tasks.map(|_| ("extensions", json!({ TASKS_EXTENSION: {} })));
     let result = DiscoverResult {
         result_type: "complete",
@@ -193,7 +258,7 @@ fn unsupported(version: Option<&str>) -> RpcError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mcp_version::NEWEST;
+    use crate::mcp::version::NEWEST;
 
     fn meta(version: &str) -> RequestMeta {
         let meta = json!({
