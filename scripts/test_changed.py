@@ -67,7 +67,7 @@ class Packages(unittest.TestCase):
     def test_tests_run_after_a_change_of_what_they_depend_on(self):
         _, whole, _ = choice("tests/upstreams/src/lib.rs")
         self.assertIn("mcp-aql-aggregator", whole)
-        _, whole, _ = choice("crates/mcp-aql-server/src/pipe/mod.rs")
+        _, whole, _ = choice("crates/mcp-aql-server/src/stdio/mod.rs")
         self.assertIn("mcp-aql-telemetry", whole)
 
     def test_the_manifest_of_the_workspace_affects_every_package(self):

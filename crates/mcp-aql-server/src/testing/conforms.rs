@@ -3,7 +3,7 @@
 use mcp_aql_conformance::{MemoryTarget, Mode, Report, Runner, Settings};
 use mcp_aql_core::{Adapter, BuildError, EndpointMode};
 
-use crate::stream::ServeStream as _;
+use crate::stdio::ServeStream as _;
 
 /// Runs the conformance checks against an adapter in both endpoint modes. Panics with the report unless the adapter
 /// reaches level 2.

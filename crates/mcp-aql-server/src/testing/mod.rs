@@ -46,7 +46,7 @@ pub use mcp_aql_core::internal::util::clock::TimeSource;
 use mcp_aql_core::internal::util::{lock, spawn};
 use mcp_aql_core::{Adapter, Error, OperationResult, Result};
 
-use crate::stream::ServeStream as _;
+use crate::stdio::ServeStream as _;
 
 /// The MCP version requested by the client.
 const MCP_VERSION: &str = "2025-11-25";

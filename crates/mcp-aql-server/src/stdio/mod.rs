@@ -1,18 +1,26 @@
-//! Serves one client over a pair of streams, in all versions of MCP.
+//! MCP over standard input and output, and over any other pair of streams. One connection serves one client, in all
+//! versions of MCP.
 //!
 //! One task reads messages and writes answers. It also answers requests other than calls, and runs calls of operations
-//! known to be brief (see `brief_operations.rs`). All other tool calls run as separate tasks. Answers that are ready at
+//! known to be brief (see [`brief_operations`]). All other tool calls run as separate tasks. Answers that are ready at
 //! the same time are written together.
 
 mod answer_target;
 mod brief_operations;
 mod lines;
-mod message_reader;
 mod message_wait;
 mod outbox;
 mod questions;
+mod reader;
+#[cfg_attr(not(target_os = "linux"), path = "without_standard_pipes.rs")]
+mod standard_pipes;
+mod standard_streams;
+mod stream;
 mod task_requests;
 mod tool_calls;
+
+pub use self::standard_streams::{ServeStdio, serve_tools_stdio};
+pub use self::stream::{ServeStream, serve_tools};
 
 use std::fs::File;
 use std::pin::pin;
@@ -28,8 +36,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use self::message_reader::MessageReader;
 use self::outbox::Outbox;
+use self::reader::MessageReader;
 use crate::mcp::connection::Connection;
 use crate::mcp::drain::{DrainEnd, Shutdown};
 use crate::mcp::server::{Server, ServerState};
@@ -39,24 +47,24 @@ use crate::mcp::service::ToolService;
 const WRITE_GRACE_PERIOD: Duration = Duration::from_secs(5);
 
 /// The input half of a stream.
-pub(super) struct Input {
-    pub(super) stream: Box<dyn AsyncRead + Send + Unpin>,
+struct Input {
+    stream: Box<dyn AsyncRead + Send + Unpin>,
     /// The same stream opened for non-blocking reads, if it supports them.
-    pub(super) without_waiting: Option<File>,
+    without_waiting: Option<File>,
 }
 
 impl Input {
     /// Creates an input without non-blocking reads.
-    pub(super) fn new(stream: impl AsyncRead + Send + Unpin + 'static) -> Self {
+    fn new(stream: impl AsyncRead + Send + Unpin + 'static) -> Self {
         Self { stream: Box::new(stream), without_waiting: None }
     }
 }
 
 /// The output half of a stream.
-pub(super) type Writer = Box<dyn AsyncWrite + Send + Unpin>;
+type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
 /// Serves one client until it disconnects or the server stops.
-pub(super) fn serve_halves(
+fn serve_halves(
     service: Arc<dyn ToolService>,
     read: Input,
     write: Writer,

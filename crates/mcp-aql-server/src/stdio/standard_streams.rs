@@ -7,8 +7,8 @@ use mcp_aql_core::internal::util::erased;
 use mcp_aql_core::{Adapter, Result};
 use tokio::io::AsyncWriteExt as _;
 
-use super::pipe::{Input, Writer, serve_halves};
 use super::standard_pipes::standard_pipes;
+use super::{Input, Writer, serve_halves};
 use crate::adapter::AdapterTools;
 use crate::mcp::drain::Shutdown;
 use crate::mcp::service::ToolService;

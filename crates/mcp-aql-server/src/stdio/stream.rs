@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mcp_aql_core::{Adapter, Result};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::pipe::{Input, serve_halves};
+use super::{Input, serve_halves};
 use crate::adapter::AdapterTools;
 use crate::mcp::drain::Shutdown;
 use crate::mcp::service::ToolService;

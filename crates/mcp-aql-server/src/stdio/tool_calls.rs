@@ -16,7 +16,7 @@ use mcp_aql_core::transport::Elicitation;
 
 use super::answer_target::AnswerTarget;
 use super::brief_operations::OperationPace;
-use super::message_reader::MessageReader;
+use super::reader::MessageReader;
 use crate::mcp::answer::RpcError;
 use crate::mcp::elicitation;
 use crate::mcp::message::ToolCall;

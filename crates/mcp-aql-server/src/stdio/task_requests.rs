@@ -9,7 +9,7 @@ use mcp_aql_core::internal::request::Arguments;
 use serde_json::value::RawValue;
 
 use super::answer_target::AnswerTarget;
-use super::message_reader::MessageReader;
+use super::reader::MessageReader;
 use crate::mcp::answer::{RpcError, respond_with, write_error};
 use crate::mcp::message::{OtherRequest, ToolCall};
 use crate::mcp::request_meta::RequestMeta;

@@ -5,7 +5,7 @@ use std::os::fd::AsFd as _;
 
 use tokio::net::unix::pipe::OpenOptions;
 
-use super::pipe::{Input, Writer};
+use super::{Input, Writer};
 
 /// Returns standard input and output if both are pipes.
 ///
