@@ -35,7 +35,7 @@ OF_TESTS = {"scripts/postgres.sh": "mcp-aql-tests-databases"}
 EVERYTHING = ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "clippy.toml"]
 
 ADAPTERS = ["package:mcp-aql", "package:mcp-aql-examples"]
-HTTP = ["crates/mcp-aql-server/src/http/*", "crates/mcp-aql-server/src/auth/*"]
+HTTP = ["crates/mcp-aql-server/src/http/*"]
 # The paths that need a step, in the order in which the steps run. `*` also matches `/`. `package:NAME` stands for every
 # change that affects the package. A step with an empty list is needed if a package that it builds is affected.
 STEPS = {

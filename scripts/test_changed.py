@@ -50,7 +50,7 @@ class Packages(unittest.TestCase):
     def test_a_file_that_another_package_includes_affects_both(self):
         for path, package in [
             ("examples/tasks/error.rs", "mcp-aql-tokens"),
-            ("crates/mcp-aql-server/src/auth/jwt/rsa_test_key.txt", "mcp-aql-gates-bench"),
+            ("crates/mcp-aql-server/src/http/auth/jwt/rsa_test_key.txt", "mcp-aql-gates-bench"),
             ("scripts/postgres.sh", "mcp-aql-tests-databases"),
         ]:
             self.assertIn(path, changed.files())

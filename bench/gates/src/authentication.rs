@@ -129,7 +129,7 @@ impl Issuer {
     fn new() -> Result<Self> {
         let random = SystemRandom::new();
         let text: String =
-            include_str!("../../../crates/mcp-aql-server/src/auth/jwt/rsa_test_key.txt")
+            include_str!("../../../crates/mcp-aql-server/src/http/auth/jwt/rsa_test_key.txt")
                 .split_whitespace()
                 .collect();
         let failed = |_| "a key cannot be made";

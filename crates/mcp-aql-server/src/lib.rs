@@ -5,8 +5,6 @@
 
 mod adapter;
 #[cfg(feature = "http")]
-pub mod auth;
-#[cfg(feature = "http")]
 mod http;
 mod mcp;
 mod mcp_tools;
@@ -15,7 +13,7 @@ pub mod stop;
 pub mod testing;
 
 #[cfg(feature = "http")]
-pub use http::{HttpOptions, ServeHttp, bind, serve_connections, serve_tools_listener};
+pub use http::{HttpOptions, ServeHttp, auth, bind, serve_connections, serve_tools_listener};
 pub use mcp::answer::RpcError;
 pub use mcp::drain::Shutdown;
 pub use mcp::malformed_call::MalformedCall;

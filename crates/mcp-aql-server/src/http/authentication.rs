@@ -19,8 +19,8 @@ use mcp_aql_core::internal::util::erased;
 use serde_json::{Map, Value, json};
 use tower_service::Service;
 
+use super::auth::Authenticator;
 use super::options::ENDPOINT_PATH;
-use crate::auth::Authenticator;
 
 /// Path of the metadata of a resource, followed by the path of the resource (RFC 9728 §3.1).
 const METADATA_PATH: &str = "/.well-known/oauth-protected-resource";

@@ -33,11 +33,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::authentication::Challenge;
 use super::direct_reply::{CancelOnDrop, PendingReply, respond};
-use super::open_session::{OpenSession, SessionCall};
 use super::options::ENDPOINT_PATH;
-use super::original_message::OriginalMessage;
 use super::request_origin::add_call;
-use super::sessions::Sessions;
+use super::rmcp::kept_reply::SessionReply;
+use super::rmcp::open_session::{OpenSession, SessionCall};
+use super::rmcp::original_message::OriginalMessage;
+use super::rmcp::sessions::Sessions;
 use crate::mcp::batch_budget::BatchBudget;
 use crate::mcp::connection::Connection;
 use crate::mcp::elicitation;
@@ -240,7 +241,7 @@ impl DirectCalls {
         let server = Arc::new(Server::new(Arc::clone(&self.shared), connection));
         let cancels = CancelOnDrop(cancellation.clone());
         // Do not keep replies to batches: clients that send batches do not resume streams.
-        let kept = call.room.is_none().then(|| running.reply());
+        let kept = call.room.is_none().then(|| SessionReply::of(&running));
         let sessions = Arc::clone(&self.sessions);
         let work = call.start(server, cancellation, false);
         let reply = async move {

@@ -1,12 +1,10 @@
 //! Serves tools over MCP's streamable HTTP transport.
 
-mod accept;
+pub mod auth;
 mod authentication;
 mod body;
-mod client_user;
 mod configuration;
 mod connections;
-mod current_request;
 mod departure;
 #[cfg(unix)]
 mod descriptor_limit;
@@ -15,24 +13,14 @@ mod descriptor_limit;
 mod descriptor_limit;
 mod direct;
 mod direct_reply;
+mod endpoint;
 mod exposure;
 mod headers;
 mod health;
 mod listener;
-mod long_id;
-mod lost_reply;
-mod open_session;
 mod options;
-mod original_message;
-mod replay;
 mod request_origin;
-mod rmcp_context;
-mod rmcp_server;
-mod session_events;
-mod session_usage;
-mod sessions;
-mod task_answers;
-mod task_routing;
+mod rmcp;
 
 use std::future::Future;
 use std::io::ErrorKind;
@@ -44,23 +32,23 @@ use futures_util::FutureExt as _;
 use mcp_aql_core::internal::execution::EndScope;
 use mcp_aql_core::internal::util::erased;
 use mcp_aql_core::{Adapter, Result};
-use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use self::authentication::{Authenticated, Resource};
-use self::body::{BodyBudget, BodyGuard};
+use self::body::budget::BodyBudget;
 use self::departure::Departure;
 use self::direct::DirectCalls;
+use self::endpoint::McpEndpoint;
 pub use self::listener::serve as serve_connections;
 pub use self::options::HttpOptions;
 use self::options::{ENDPOINT_PATH, Shared};
-use self::rmcp_server::{RmcpService, RmcpState};
-use self::sessions::Sessions;
+use self::rmcp::server::{Access, RmcpService, RmcpState};
+use self::rmcp::sessions::{SessionLimits, Sessions};
 use crate::adapter::AdapterTools;
 use crate::mcp::drain::Shutdown;
 use crate::mcp::server::ServerState;
-use crate::mcp::service::{ServerSettings, ToolService};
+use crate::mcp::service::ToolService;
 use crate::stop::on_signal;
 
 impl HttpOptions {
@@ -109,17 +97,13 @@ impl HttpOptions {
         Ok(())
     }
 
-    fn config(&self, settings: &ServerSettings) -> StreamableHttpServerConfig {
-        StreamableHttpServerConfig::default()
-            .with_allowed_hosts(self.allowed_hosts())
-            .with_allowed_origins(self.allowed_origins())
-            .enforce_origin_validation()
-            .with_legacy_session_mode(self.sessions)
-            .with_json_response(!settings.reports_progress)
-            // rmcp's priming events have no request, and `Sessions` sends its own.
-            .with_sse_retry(None)
-            .with_max_request_body_bytes(settings.max_message_bytes)
-            .with_cancellation_token(self.shutdown.clone())
+    fn session_limits(&self) -> SessionLimits {
+        SessionLimits {
+            timeout: self.session_timeout,
+            max_sessions: self.max_sessions,
+            max_sessions_per_principal: self.max_sessions_per_principal,
+            replies: self.replies,
+        }
     }
 }
 
@@ -179,7 +163,7 @@ impl ServeHttp for Adapter {
     fn router(&self, options: &HttpOptions) -> axum::Router {
         let options = options.clone().configured_or_closed(self);
         let service = AdapterTools::new(self);
-        let sessions = Arc::new(Sessions::new(&options, Some(self)));
+        let sessions = Arc::new(Sessions::new(options.session_limits(), Some(self)));
         served(service, &options, sessions).0
     }
 
@@ -276,7 +260,7 @@ async fn serve(
     let shutdown = options.shutdown.clone();
     // Also end the sessions if this future is dropped.
     let _end = shutdown.clone().drop_guard();
-    let sessions = Arc::new(Sessions::new(&options, service.adapter()));
+    let sessions = Arc::new(Sessions::new(options.session_limits(), service.adapter()));
     let (router, shared) = served(Arc::clone(&service), &options, Arc::clone(&sessions));
     let departure = Departure::default();
     let probes = health::routes(Arc::clone(&shared), departure.announced.clone());
@@ -339,15 +323,19 @@ fn served(
         hosts: options.allowed_hosts().into(),
         scope_challenges: options.scope_challenges,
     });
-    let config = options.config(settings);
-    let hosts = config.allowed_hosts.clone();
-    let stop = options.shutdown.clone();
+    let (hosts, stop) = (options.allowed_hosts(), options.shutdown.clone());
     let direct =
         DirectCalls::new(Arc::clone(&shared), Arc::clone(&sessions), hosts, options.sessions, stop);
     let budget = BodyBudget::new(options.max_inflight_bytes, longest);
-    let rmcp = RmcpService::new(RmcpState::new(Arc::clone(&shared), tools), sessions, config);
-    let guard = BodyGuard::new(direct, rmcp, longest, options.client_timeout, budget);
-    let endpoint = Authenticated { inner: guard, resource: resource.clone() };
+    let access = Access {
+        hosts: options.allowed_hosts(),
+        origins: options.allowed_origins(),
+        keeps_sessions: options.sessions,
+        shutdown: options.shutdown.clone(),
+    };
+    let rmcp = RmcpService::new(RmcpState::new(Arc::clone(&shared), tools), sessions, access);
+    let inner = McpEndpoint::new(direct, rmcp, longest, options.client_timeout, budget);
+    let endpoint = Authenticated { inner, resource: resource.clone() };
     let router = axum::Router::new()
         .route_service(ENDPOINT_PATH, endpoint.clone())
         .route_service(&format!("{ENDPOINT_PATH}/"), endpoint.clone())

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::replay::ReplyLimits;
+use super::rmcp::replay::ReplyLimits;
 use crate::auth::Authenticator;
 
 /// Path of the endpoint.

@@ -257,6 +257,8 @@ fn unsupported(version: Option<&str>) -> RpcError {
 
 #[cfg(test)]
 mod tests {
+    use mcp_aql_protocol::SizeLimits;
+
     use super::*;
     use crate::mcp::version::NEWEST;
 
@@ -268,9 +270,8 @@ mod tests {
         RequestMeta(meta.as_object().cloned().unwrap())
     }
 
-    fn description() -> ServerSettings {
-        let [name, version, instructions] = ["tasks", "1", "Begin."].map(str::to_owned);
-        ServerSettings { name, version, instructions }
+    fn settings() -> ServerSettings {
+        ServerSettings::new("tasks", "1", "Begin.".to_owned(), SizeLimits::default())
     }
 
     fn initialized() -> Lifecycle {
@@ -278,7 +279,7 @@ mod tests {
         let params = r#"{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{}}"#;
         let params = RawValue::from_string(params.to_owned()).unwrap();
         let connection = Connection::default();
-        let result = lifecycle.initialize(Some(&params), &connection, &description(), None);
+        let result = lifecycle.initialize(Some(&params), &connection, &settings(), None);
         let result = result.unwrap();
         assert!(result.starts_with(r#"{"protocolVersion":"2025-06-18","#), "{result}");
         lifecycle
@@ -321,7 +322,7 @@ mod tests {
             let mut lifecycle = Lifecycle::default();
             let params = params.map(|params| RawValue::from_string(params.to_owned()).unwrap());
             let connection = Connection::default();
-            let result = lifecycle.initialize(params.as_deref(), &connection, &description(), None);
+            let result = lifecycle.initialize(params.as_deref(), &connection, &settings(), None);
             let error = result.unwrap_err();
             assert_eq!(error.code, -32602);
             assert!(!lifecycle.has_handshake);

@@ -35,7 +35,7 @@ struct HeldBody {
 
 /// The share of one request. Dropping it releases the bytes.
 #[derive(Debug)]
-pub(super) struct BodyShare {
+pub(crate) struct BodyShare {
     budget: Arc<BodyBudget>,
     number: u64,
     aborted: CancellationToken,
@@ -48,7 +48,7 @@ impl BodyBudget {
     }
 
     /// Starts counting a request.
-    pub(super) fn share(self: &Arc<Self>) -> BodyShare {
+    pub(crate) fn share(self: &Arc<Self>) -> BodyShare {
         let aborted = CancellationToken::new();
         let mut held = lock(&self.held);
         let number = held.next;
@@ -61,7 +61,7 @@ impl BodyBudget {
 
 impl BodyShare {
     /// Adds bytes of the request. Returns `false` if the budget is exhausted and no other request is incomplete.
-    pub(super) fn add(&self, bytes: usize) -> bool {
+    pub(crate) fn add(&self, bytes: usize) -> bool {
         let mut held = lock(&self.budget.held);
         let held = &mut *held;
         while held.bytes.saturating_add(bytes) > self.budget.limit {
@@ -84,14 +84,14 @@ impl BodyShare {
     }
 
     /// Marks the body as complete. A complete request is no longer aborted.
-    pub(super) fn complete(&self) {
+    pub(crate) fn complete(&self) {
         if let Some(body) = lock(&self.budget.held).bodies.get_mut(&self.number) {
             body.is_complete = true;
         }
     }
 
     /// Returns the token of the request. It is canceled when the request is aborted in favor of another one.
-    pub(super) fn aborted(&self) -> &CancellationToken {
+    pub(crate) fn aborted(&self) -> &CancellationToken {
         &self.aborted
     }
 }

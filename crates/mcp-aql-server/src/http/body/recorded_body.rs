@@ -10,8 +10,8 @@ use mcp_aql_core::internal::util::lock;
 use tokio::time::{Instant, Sleep};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
+use super::BodyRecord;
 use super::budget::{BodyBudget, BodyShare};
-use super::record::BodyRecord;
 
 /// A body that records its bytes while they are read. It fails if it is not complete in time or if the budget is
 /// exhausted.
@@ -19,7 +19,7 @@ use super::record::BodyRecord;
 /// Until the body is complete or longer than `longest`, no bytes are passed to the reader. The reader would collect a
 /// copy of them, and the budget does not count copies. The bytes are copied out of hyper's buffers, because even a
 /// short slice would keep a complete buffer in memory.
-pub(super) struct RecordedBody {
+pub(crate) struct RecordedBody {
     body: Body,
     longest: usize,
     /// The bytes received but not yet passed on.
@@ -36,7 +36,7 @@ pub(super) struct RecordedBody {
 
 impl RecordedBody {
     /// Wraps a request's body so that its bytes are recorded.
-    pub(super) fn request(
+    pub(crate) fn request(
         request: Request,
         longest: usize,
         until: Instant,

@@ -14,11 +14,11 @@ use crate::mcp::tasks::is_task_method;
 
 /// Marks a request of a session with the tasks of MCP 2025-11-25.
 #[derive(Clone)]
-pub(super) struct WithTasks;
+pub(crate) struct WithTasks;
 
 /// Converts a request of a session into a custom request, if rmcp's type of its answer cannot contain the tasks of MCP
 /// 2025-11-25. rmcp passes custom requests to [`on_custom_request`](rmcp::ServerHandler::on_custom_request).
-pub(super) fn route(request: &mut ClientRequest, connection: Option<&Connection>) {
+pub(crate) fn route(request: &mut ClientRequest, connection: Option<&Connection>) {
     let has_tasks = connection.is_some_and(|connection| connection.tasks().is_some());
     let is_custom = match &*request {
         ClientRequest::GetTaskRequest(_)
@@ -51,7 +51,7 @@ fn asks_for_task(request: &ClientRequest) -> bool {
 }
 
 /// Adds the tasks of MCP 2025-11-25 to the answer to `initialize`, because rmcp's type has no member for them.
-pub(super) fn declare(
+pub(crate) fn declare(
     mut answer: ServerJsonRpcMessage,
     connection: Option<&Connection>,
 ) -> ServerJsonRpcMessage {

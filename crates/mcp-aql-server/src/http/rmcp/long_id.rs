@@ -20,7 +20,7 @@ static MARK: LazyLock<String> = LazyLock::new(|| uuid::Uuid::new_v4().to_string(
 static MARKED_MEMBER: LazyLock<String> = LazyLock::new(|| format!(r#""id":"{}"#, *MARK));
 
 /// Returns the message with a replaced id if it contains or refers to a long id.
-pub(super) fn shorten(message: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn shorten(message: &[u8]) -> Option<Vec<u8>> {
     let id = match decode(message) {
         Message::Cancelled { request } => request,
         Message::Call(call) => call.id,
@@ -33,7 +33,7 @@ pub(super) fn shorten(message: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Returns the message with `part` replaced by `new`. `part` must be a slice of the message.
-pub(super) fn splice(message: &[u8], part: &str, new: &str) -> Option<Vec<u8>> {
+pub(crate) fn splice(message: &[u8], part: &str, new: &str) -> Option<Vec<u8>> {
     let start = part.as_ptr().addr().checked_sub(message.as_ptr().addr())?;
     let rest = message.get(start + part.len()..)?;
     Some([message.get(..start)?, new.as_bytes(), rest].concat())
@@ -45,7 +45,7 @@ fn is_short_id(json: &str) -> bool {
 }
 
 /// Returns a message from rmcp with its original id.
-pub(super) fn restore(message: Bytes) -> Bytes {
+pub(crate) fn restore(message: Bytes) -> Bytes {
     let Some(at) = memmem::find(&message, MARKED_MEMBER.as_bytes()) else { return message };
     let (head, marked) = message.split_at(at);
     let rest = marked.get(MARKED_MEMBER.len()..).unwrap_or_default();
@@ -55,7 +55,7 @@ pub(super) fn restore(message: Bytes) -> Bytes {
 }
 
 /// Converts an id used by rmcp to the canonical form of the original id.
-pub(super) fn written(id: &RequestId) -> Cow<'_, str> {
+pub(crate) fn written(id: &RequestId) -> Cow<'_, str> {
     let text = match id {
         RequestId::Number(number) => return number.to_string().into(),
         RequestId::String(text) => text,
@@ -67,7 +67,7 @@ pub(super) fn written(id: &RequestId) -> Cow<'_, str> {
 }
 
 /// Converts an id in canonical form, as returned by [`written`], to the form used by rmcp.
-pub(super) fn request_id(written: &str) -> Option<RequestId> {
+pub(crate) fn request_id(written: &str) -> Option<RequestId> {
     if written.starts_with('"') {
         return Some(RequestId::String(serde_json::from_str::<String>(written).ok()?.into()));
     }

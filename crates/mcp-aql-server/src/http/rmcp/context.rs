@@ -1,4 +1,4 @@
-//! The context of a request decoded by rmcp: its extensions, cancellation and notifications.
+//! Converts the context of a request from rmcp's types: its extensions, cancellation and notifications.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -20,18 +20,18 @@ use crate::mcp::answer::RpcError;
 use crate::mcp::origin::describe_call;
 use crate::mcp::progress::{Notifier, ProgressParams, TASK_STATUS_NOTIFICATION};
 
-pub(super) fn error_data(error: RpcError) -> ErrorData {
+pub(crate) fn error_data(error: RpcError) -> ErrorData {
     ErrorData::new(ErrorCode(error.code), error.message, error.data)
 }
 
 /// Returns the extensions of the HTTP request. They include the original message.
-pub(super) fn http_extensions(extensions: &Extensions) -> mcp_aql_core::transport::Extensions {
+pub(crate) fn http_extensions(extensions: &Extensions) -> mcp_aql_core::transport::Extensions {
     extensions.get::<Parts>().map(|parts| parts.extensions.clone()).unwrap_or_default()
 }
 
 /// Takes the origin of a call out of the extensions, and adds the id and the tool. `id` must be in the client's
 /// spelling.
-pub(super) fn take_origin(
+pub(crate) fn take_origin(
     extensions: &mut mcp_aql_core::transport::Extensions,
     id: &str,
     tool: &str,
@@ -42,7 +42,7 @@ pub(super) fn take_origin(
 }
 
 /// Runs a call. Cancels it if the client cancels the request.
-pub(super) async fn or_cancelled<T>(
+pub(crate) async fn or_cancelled<T>(
     call: impl Future<Output = T>,
     context: &RequestContext<RoleServer>,
     cancellation: &Cancellation,
@@ -57,7 +57,7 @@ pub(super) async fn or_cancelled<T>(
 }
 
 /// Sends notifications through rmcp.
-pub(super) struct PeerNotifier(pub(super) Peer<RoleServer>);
+pub(crate) struct PeerNotifier(pub(crate) Peer<RoleServer>);
 
 impl Notifier for PeerNotifier {
     fn notify(&self, params: ProgressParams) -> BoxFuture<'_, ()> {

@@ -12,17 +12,17 @@ use super::EventStreams;
 
 /// The limits on kept replies.
 #[derive(Debug, Clone, Copy)]
-pub(in super::super) struct ReplyLimits {
+pub(crate) struct ReplyLimits {
     /// How long a reply is kept.
-    pub(in super::super) retention: Duration,
+    pub(crate) retention: Duration,
     /// Maximum total size of all replies, in bytes.
-    pub(in super::super) bytes: usize,
+    pub(crate) bytes: usize,
     /// Maximum total size of the replies of one session, in bytes.
-    pub(in super::super) session_bytes: usize,
+    pub(crate) session_bytes: usize,
 }
 
 /// The finished replies of all sessions.
-pub(in super::super) struct FinishedReplies {
+pub(crate) struct FinishedReplies {
     limits: ReplyLimits,
     queue: Mutex<FinishedQueue>,
     /// Notifies the task for expired replies when no reply is left, so that it ends.
@@ -49,7 +49,7 @@ struct FinishedReply {
 }
 
 impl FinishedReplies {
-    pub(in super::super) fn new(limits: ReplyLimits) -> Arc<Self> {
+    pub(crate) fn new(limits: ReplyLimits) -> Arc<Self> {
         Arc::new(Self { limits, queue: Mutex::default(), emptied: Arc::default() })
     }
 

@@ -1,4 +1,5 @@
-//! Results of an HTTP request that rmcp's interface cannot return.
+//! Results of an HTTP request that rmcp's interface cannot return. rmcp's session manager does not see the request of a
+//! new session, and all of its errors become the status 500.
 
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Weak};
@@ -24,22 +25,22 @@ struct RequestState {
 
 /// The problem with the session of a request.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct SessionProblem {
+pub(crate) struct SessionProblem {
     /// If `true`, the session could not be opened because of the limit on sessions.
-    pub(super) no_session: bool,
+    pub(crate) no_session: bool,
     /// If `true`, the session could not be opened because of the limit of its principal.
-    pub(super) no_own_session: bool,
+    pub(crate) no_own_session: bool,
     /// If `true`, the session to close does not exist.
-    pub(super) unknown_session: bool,
+    pub(crate) unknown_session: bool,
     /// If `true`, the event to resume after is not kept.
-    pub(super) unknown_event: bool,
+    pub(crate) unknown_event: bool,
     /// If `true`, the client has already received all events of the stream to resume.
-    pub(super) nothing_left: bool,
+    pub(crate) nothing_left: bool,
 }
 
 /// Serves a request, and returns the problem with its session. A session opened by the request belongs to the
 /// principal.
-pub(super) async fn observe_session<F: Future>(
+pub(crate) async fn observe_session<F: Future>(
     principal: Option<&Principal>,
     serving: F,
 ) -> (F::Output, SessionProblem) {
@@ -53,19 +54,19 @@ pub(super) async fn observe_session<F: Future>(
 }
 
 /// Records the problem with the session of the current request.
-pub(super) fn notice(noticed: SessionProblem) {
+pub(crate) fn notice(noticed: SessionProblem) {
     // Sessions may also end outside of requests.
     let _ = CURRENT_REQUEST.try_with(|served| served.noticed.set(noticed));
 }
 
 /// Returns the connection and the principal's identity for a session opened by the current request.
-pub(super) fn opener() -> (Weak<Connection>, Option<Box<str>>) {
+pub(crate) fn opener() -> (Weak<Connection>, Option<Box<str>>) {
     let opener = |served: &RequestState| (served.connection.take(), served.identity.clone());
     CURRENT_REQUEST.try_with(opener).unwrap_or_default()
 }
 
 /// Records the connection created for the current request.
-pub(super) fn made(connection: &Arc<Connection>) {
+pub(crate) fn made(connection: &Arc<Connection>) {
     // No session is opened outside of requests.
     let _ = CURRENT_REQUEST
         .try_with(|served| *served.connection.borrow_mut() = Arc::downgrade(connection));

@@ -11,10 +11,10 @@ use futures_util::TryStreamExt as _;
 use mcp_aql_core::internal::caller::Principal;
 use mcp_aql_core::internal::request::readable;
 
-use super::super::current_request::{SessionProblem, observe_session};
-use super::super::long_id::{self, splice};
-use super::super::original_message::OriginalMessage;
-use super::super::rmcp_server::RmcpService;
+use super::current_request::{SessionProblem, observe_session};
+use super::long_id::{self, splice};
+use super::original_message::OriginalMessage;
+use super::server::RmcpService;
 use crate::mcp::message::{Message, ToolCall, decode};
 
 /// Rewrites a request that rmcp cannot parse. Returns `None` if nothing has to be rewritten. The second value is `true`
@@ -43,7 +43,7 @@ fn rewrite_for_rmcp(mut head: Parts, body: &[u8]) -> Option<(Request, bool)> {
 
 /// Passes a request to rmcp. If rmcp could not parse it or mistook it for a notification, passes it again in a
 /// rewritten form.
-pub(super) async fn forward_to_rmcp(
+pub(crate) async fn forward_to_rmcp(
     request: Request,
     rmcp: &RmcpService,
     sent: impl FnOnce() -> Bytes,
@@ -66,6 +66,6 @@ pub(super) async fn forward_to_rmcp(
 }
 
 /// Restores the ids replaced for rmcp.
-pub(super) fn with_original_ids(response: Response) -> Response {
+pub(crate) fn with_original_ids(response: Response) -> Response {
     response.map(|body| Body::from_stream(body.into_data_stream().map_ok(long_id::restore)))
 }

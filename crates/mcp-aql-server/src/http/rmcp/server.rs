@@ -28,11 +28,12 @@ use rmcp::service::RequestContext;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde::de::IgnoredAny;
+use tokio_util::sync::CancellationToken;
 
 use super::client_user::RmcpUser;
+use super::context::{PeerNotifier, error_data, http_extensions, or_cancelled, take_origin};
 use super::current_request::made;
 use super::original_message::OriginalMessage;
-use super::rmcp_context::{PeerNotifier, error_data, http_extensions, or_cancelled, take_origin};
 use super::sessions::Sessions;
 use super::task_answers;
 use crate::mcp::answer::RpcError;
@@ -47,14 +48,14 @@ use crate::mcp::tasks::TaskCall;
 use crate::mcp::version::{NEWEST, has_handshake};
 
 /// The state shared by rmcp's handlers of all connections.
-pub(super) struct RmcpState {
+pub(crate) struct RmcpState {
     shared: Arc<ServerState>,
     config: ServerConfig,
     tools: Vec<Tool>,
 }
 
 impl RmcpState {
-    pub(super) fn new(shared: Arc<ServerState>, tools: Vec<ToolDefinition>) -> Arc<Self> {
+    pub(crate) fn new(shared: Arc<ServerState>, tools: Vec<ToolDefinition>) -> Arc<Self> {
         let ServerSettings { name, version, instructions, .. } = shared.settings();
         let mut capabilities = ServerCapabilities::builder().enable_tools().build();
         if shared.service().tasks().is_some() {
@@ -69,16 +70,34 @@ impl RmcpState {
     }
 }
 
+/// Who may send requests, and whether sessions are kept.
+pub(crate) struct Access {
+    /// The allowed values of `Host`.
+    pub(crate) hosts: Vec<String>,
+    /// The allowed values of `Origin`.
+    pub(crate) origins: Vec<String>,
+    pub(crate) keeps_sessions: bool,
+    /// Canceled when the sessions end.
+    pub(crate) shutdown: CancellationToken,
+}
+
 /// rmcp's implementation of streamable HTTP.
 #[derive(Clone)]
-pub(super) struct RmcpService(Arc<StreamableHttpService<Arc<RmcpServer>, Sessions>>);
+pub(crate) struct RmcpService(Arc<StreamableHttpService<Arc<RmcpServer>, Sessions>>);
 
 impl RmcpService {
-    pub(super) fn new(
-        state: Arc<RmcpState>,
-        sessions: Arc<Sessions>,
-        config: StreamableHttpServerConfig,
-    ) -> Self {
+    pub(crate) fn new(state: Arc<RmcpState>, sessions: Arc<Sessions>, access: Access) -> Self {
+        let settings = state.shared.settings();
+        let config = StreamableHttpServerConfig::default()
+            .with_allowed_hosts(access.hosts)
+            .with_allowed_origins(access.origins)
+            .enforce_origin_validation()
+            .with_legacy_session_mode(access.keeps_sessions)
+            .with_json_response(!settings.reports_progress)
+            // rmcp's priming events have no request, and `Sessions` sends its own.
+            .with_sse_retry(None)
+            .with_max_request_body_bytes(settings.max_message_bytes)
+            .with_cancellation_token(access.shutdown);
         let factory = move || {
             let connection = Arc::new(Connection::default());
             made(&connection);
@@ -89,7 +108,7 @@ impl RmcpService {
     }
 
     /// Answers a request.
-    pub(super) async fn run(&self, request: Request) -> Response {
+    pub(crate) async fn run(&self, request: Request) -> Response {
         self.0.handle(request).await.map(Body::new)
     }
 }
@@ -98,13 +117,13 @@ impl RmcpService {
 ///
 /// Only tools are supported. Prompts, resources and completions are answered with "method not found", as MCP requires
 /// for undeclared capabilities. rmcp's default would be empty lists.
-pub(super) struct RmcpServer {
+pub(crate) struct RmcpServer {
     state: Arc<RmcpState>,
     server: Arc<Server>,
 }
 
 impl RmcpServer {
-    pub(super) fn new(state: Arc<RmcpState>, connection: Arc<Connection>) -> Self {
+    pub(crate) fn new(state: Arc<RmcpState>, connection: Arc<Connection>) -> Self {
         let server = Arc::new(Server::new(Arc::clone(&state.shared), connection));
         Self { state, server }
     }

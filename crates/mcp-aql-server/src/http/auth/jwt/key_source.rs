@@ -13,7 +13,7 @@ use ring::digest::{self, SHA256_OUTPUT_LEN};
 use tokio::time::{Instant, timeout};
 
 use super::key::{Algorithm, Key};
-use crate::auth::AuthenticationError;
+use crate::http::auth::AuthenticationError;
 
 /// Maximum size of a key set, in bytes.
 const MAX_BYTES: usize = 256 << 10;

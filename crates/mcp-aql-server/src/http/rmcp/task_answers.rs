@@ -1,4 +1,4 @@
-//! Answers tool calls that may run as MCP tasks, and requests about tasks, over HTTP.
+//! Answers tool calls that may run as MCP tasks, and requests about tasks, in rmcp's types.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::client_user::RmcpUser;
+use super::context::{PeerNotifier, error_data, http_extensions, or_cancelled, take_origin};
 use super::original_message::OriginalMessage;
-use super::rmcp_context::{PeerNotifier, error_data, http_extensions, or_cancelled, take_origin};
 use super::task_routing::WithTasks;
 use crate::mcp::answer::RpcError;
 use crate::mcp::message::{Message, decode};
@@ -31,7 +31,7 @@ use crate::mcp::version::NEWEST;
 
 /// Answers a request in a session with the tasks of MCP 2025-11-25, or a request about tasks with parameters that rmcp
 /// could not parse. Returns `None` for all other requests.
-pub(super) async fn answer_custom(
+pub(crate) async fn answer_custom(
     server: &Arc<Server>,
     request: &CustomRequest,
     context: &RequestContext<RoleServer>,
@@ -96,7 +96,7 @@ async fn answer_utility(
 }
 
 /// Answers a request about tasks in the format of the extension.
-pub(super) async fn answer_extension<T: DeserializeOwned>(
+pub(crate) async fn answer_extension<T: DeserializeOwned>(
     server: &Arc<Server>,
     method: &str,
     context: &RequestContext<RoleServer>,
@@ -136,7 +136,7 @@ async fn caught<T>(answer: impl Future<Output = Result<T, RpcError>>) -> Result<
 }
 
 /// Converts the result of a call that may run as a task of the extension into rmcp's type.
-pub(super) fn call_response(result: &[u8]) -> Result<CallToolResponse, RpcError> {
+pub(crate) fn call_response(result: &[u8]) -> Result<CallToolResponse, RpcError> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct ResultType {

@@ -4,21 +4,20 @@ use axum::extract::Request;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 
-use super::super::current_request::observe_session;
-use super::super::direct::SESSION_ID;
-use super::super::direct_reply::{event_text, events};
-use super::super::long_id;
-use super::super::lost_reply::{NOT_KEPT, SESSION_ENDED, lost_reply};
-use super::super::replay::EventId;
-use super::rmcp_request::with_original_ids;
-use super::{BodyGuard, held, session_not_found};
+use super::{McpEndpoint, held, session_not_found};
+use crate::http::direct::SESSION_ID;
+use crate::http::rmcp::current_request::observe_session;
+use crate::http::rmcp::events::{event_text, events};
+use crate::http::rmcp::forward::with_original_ids;
+use crate::http::rmcp::long_id;
+use crate::http::rmcp::replay::{EventId, NOT_KEPT, SESSION_ENDED, lost_reply};
 
 /// Header with the id of the last event received by the client.
 pub(super) const LAST_EVENT_ID: &str = "last-event-id";
 /// A session id that never exists, because the ids of sessions are longer.
 const NO_SESSION: HeaderValue = HeaderValue::from_static("none");
 
-impl BodyGuard {
+impl McpEndpoint {
     /// Resumes a stream of events.
     ///
     /// If the reply is not available, the response is an event with an error for the request, even if the session has

@@ -1,4 +1,4 @@
-//! Keeps the original bytes of a message parsed by rmcp.
+//! Keeps the original bytes of a message. rmcp's parsed form loses repeated members and digits of numbers.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,17 +9,16 @@ use crate::mcp::answer::RpcError;
 use crate::mcp::batch_budget::BatchBudget;
 use crate::mcp::message::{Fault, Message, Refusal};
 
-/// The original bytes of a message. They are needed because rmcp's parsed form loses repeated members and digits of
-/// numbers.
+/// The original bytes of a message.
 #[derive(Debug, Clone)]
-pub(super) struct OriginalMessage {
-    pub(super) text: Arc<dyn OriginalText>,
+pub(crate) struct OriginalMessage {
+    pub(crate) text: Arc<dyn OriginalText>,
     /// The remaining size budget of the batch, if the message belongs to one.
-    pub(super) room: Option<BatchBudget>,
+    pub(crate) room: Option<BatchBudget>,
 }
 
 /// The bytes of a message, or the part of an HTTP body read so far.
-pub(super) trait OriginalText: fmt::Debug + Send + Sync {
+pub(crate) trait OriginalText: fmt::Debug + Send + Sync {
     /// Returns the bytes and keeps them.
     fn read(&self) -> Bytes;
 
@@ -40,24 +39,24 @@ impl OriginalText for Box<[u8]> {
 
 impl OriginalMessage {
     /// Creates a message. `room` is the size budget of its batch, if it belongs to one.
-    pub(super) fn new(text: &[u8], room: Option<&BatchBudget>) -> Self {
+    pub(crate) fn new(text: &[u8], room: Option<&BatchBudget>) -> Self {
         Self { text: Arc::new(Box::<[u8]>::from(text)), room: room.cloned() }
     }
 
     /// Returns the remaining size budget of the batch, if the message belongs to one.
-    pub(super) fn room(&self) -> Option<&BatchBudget> {
+    pub(crate) fn room(&self) -> Option<&BatchBudget> {
         self.room.as_ref()
     }
 
     /// Returns the bytes of the message and releases those of a body.
-    pub(super) fn take_text(&self) -> Vec<u8> {
+    pub(crate) fn take_text(&self) -> Vec<u8> {
         self.text.take()
     }
 }
 
 impl Message<'_> {
     /// Returns the error for a message accepted by rmcp but rejected by this server, because it repeats a member.
-    pub(super) fn refusal(&self) -> RpcError {
+    pub(crate) fn refusal(&self) -> RpcError {
         let form = &Fault::Form;
         let fault = match self {
             Self::Refused(Refusal { fault, .. }) => fault,

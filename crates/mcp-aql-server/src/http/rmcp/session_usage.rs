@@ -1,4 +1,4 @@
-//! Tracks the uses of sessions. An idle session can be evicted.
+//! Tracks the uses of sessions, to evict idle ones. rmcp does not limit the number of sessions.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +7,7 @@ use mcp_aql_core::internal::util::lock;
 use tokio::time::Instant;
 
 /// The uses of one session: running requests, and replies and streams that its client reads.
-pub(super) struct SessionUsage(Mutex<Usage>);
+pub(crate) struct SessionUsage(Mutex<Usage>);
 
 struct Usage {
     current: usize,
@@ -28,17 +28,17 @@ impl Usage {
 
 /// The rank of an idle session for eviction. The lowest rank is evicted first, and each use changes the rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct EvictionRank {
+pub(crate) struct EvictionRank {
     has_served: bool,
     used_at: Instant,
 }
 
 /// A use of a session. Dropping this value ends the use.
-pub(super) struct InUse(Arc<SessionUsage>);
+pub(crate) struct InUse(Arc<SessionUsage>);
 
 impl SessionUsage {
     /// Returns the usage of a session being opened, and the use that lasts until the session is open.
-    pub(super) fn opening() -> (Arc<Self>, InUse) {
+    pub(crate) fn opening() -> (Arc<Self>, InUse) {
         let usage =
             Usage { current: 1, has_served: false, used_at: Instant::now(), is_evicted: false };
         let usage = Arc::new(Self(Mutex::new(usage)));
@@ -46,7 +46,7 @@ impl SessionUsage {
     }
 
     /// Starts a use by a request or a stream. Returns `None` if the session was evicted.
-    pub(super) fn begin(self: &Arc<Self>) -> Option<InUse> {
+    pub(crate) fn begin(self: &Arc<Self>) -> Option<InUse> {
         let mut usage = lock(&self.0);
         if usage.is_evicted {
             return None;
@@ -57,12 +57,12 @@ impl SessionUsage {
     }
 
     /// Returns the rank of the session for eviction, if it is idle.
-    pub(super) fn eviction_rank(&self) -> Option<EvictionRank> {
+    pub(crate) fn eviction_rank(&self) -> Option<EvictionRank> {
         lock(&self.0).eviction_rank()
     }
 
     /// Evicts the session, unless it was used since it had this rank. Returns `true` if it was evicted.
-    pub(super) fn evict(&self, rank: &EvictionRank) -> bool {
+    pub(crate) fn evict(&self, rank: &EvictionRank) -> bool {
         // A call in the meantime may have started background work.
         let mut usage = lock(&self.0);
         let is_unused = usage.eviction_rank().as_ref() == Some(rank);
@@ -75,7 +75,7 @@ impl SessionUsage {
 ///
 /// If sessions without any request hold more than an eighth of the limit, they come before all others. A client that
 /// only opens sessions then evicts its own ones, and new clients do not evict each other.
-pub(super) fn by_idleness<S>(
+pub(crate) fn by_idleness<S>(
     sessions: Vec<S>,
     limit: usize,
     usage: impl Fn(&S) -> &SessionUsage,
@@ -89,7 +89,7 @@ pub(super) fn by_idleness<S>(
 }
 
 /// Counts a stream as a use of its session while the client reads it.
-pub(super) fn counted<T>(
+pub(crate) fn counted<T>(
     events: impl Stream<Item = T> + Send + Sync + 'static,
     in_use: InUse,
 ) -> impl Stream<Item = T> + Send + Sync + 'static {

@@ -15,13 +15,15 @@ use futures_util::Stream;
 use mcp_aql_core::internal::util::lock;
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 
-pub(super) use self::event_id::{EventId, StreamId};
-pub(super) use self::finished::{FinishedReplies, ReplyLimits};
+pub(crate) use self::event_id::{EventId, StreamId};
+pub(crate) use self::finished::{FinishedReplies, ReplyLimits};
 use self::log::EventLog;
-pub(super) use self::record::{RETRY_INTERVAL, ReplyRecord, is_answer};
+pub(crate) use self::record::{
+    ABANDONED, NOT_KEPT, RETRY_INTERVAL, ReplyRecord, SESSION_ENDED, is_answer, lost_reply,
+};
 
 /// The replies to the requests of one session, by the numbers of their calls.
-pub(super) struct EventStreams {
+pub(crate) struct EventStreams {
     /// The id of the session.
     session: Arc<str>,
     logs: Mutex<SessionLogs>,
@@ -40,7 +42,7 @@ struct SessionLogs {
 }
 
 /// The result of resuming the stream of a reply.
-pub(super) enum Replay<S> {
+pub(crate) enum Replay<S> {
     /// The events after the last one received by the client.
     Events(S),
     /// The client has already received all events. If none of them is an answer, the request was canceled.
@@ -51,12 +53,12 @@ pub(super) enum Replay<S> {
 
 impl EventStreams {
     /// Creates the streams of a session. Finished replies count toward the limits of `finished`.
-    pub(super) fn new(session: Arc<str>, finished: Arc<FinishedReplies>) -> Arc<Self> {
+    pub(crate) fn new(session: Arc<str>, finished: Arc<FinishedReplies>) -> Arc<Self> {
         Arc::new(Self { session, logs: Mutex::default(), finished })
     }
 
     /// Starts to record the reply to a request. `request` is its id in canonical form.
-    pub(super) fn record(self: &Arc<Self>, call: i64, request: &str) -> ReplyRecord {
+    pub(crate) fn record(self: &Arc<Self>, call: i64, request: &str) -> ReplyRecord {
         let log = Arc::new(EventLog::default());
         let mut logs = lock(&self.logs);
         if !logs.has_ended {
@@ -68,7 +70,7 @@ impl EventStreams {
     }
 
     /// Returns the events after this one.
-    pub(super) fn replay(
+    pub(crate) fn replay(
         &self,
         last: &EventId,
     ) -> Replay<impl Stream<Item = ServerSseMessage> + Send + Sync + use<>> {
@@ -83,7 +85,7 @@ impl EventStreams {
     }
 
     /// Drops all replies when the session ends.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         self.finished.forget(self);
     }
 

@@ -17,13 +17,13 @@ const END: &str = "end";
 
 /// A stream of events.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in super::super) struct StreamId {
+pub(crate) struct StreamId {
     /// The first characters of the session's id.
     session: Box<str>,
     /// The number of the request's call, or `None` for events that belong to no request.
-    pub(in super::super) call: Option<i64>,
+    pub(crate) call: Option<i64>,
     /// The id of the request in canonical form, unless it is too long.
-    pub(in super::super) request: Option<Box<str>>,
+    pub(crate) request: Option<Box<str>>,
 }
 
 /// The id of an event in a stream: `NEXT/CALL/SESSION/REQUEST`. The last part is missing if the request is unknown.
@@ -34,38 +34,38 @@ pub(in super::super) struct StreamId {
 /// 0/events/5f0c2a9e    before event 0 of the session's own stream
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in super::super) struct EventId {
+pub(crate) struct EventId {
     /// The number of the next event of the stream, or `None` after the answer to the request.
-    pub(in super::super) next: Option<usize>,
-    pub(in super::super) stream: StreamId,
+    pub(crate) next: Option<usize>,
+    pub(crate) stream: StreamId,
 }
 
 impl StreamId {
     /// Creates the id of the stream for a session's events that belong to no request.
-    pub(in super::super) fn standalone(session: &str) -> Self {
+    pub(crate) fn standalone(session: &str) -> Self {
         Self { session: start_of(session), call: None, request: None }
     }
 
     /// Creates the id of the stream for the reply to a request.
-    pub(in super::super) fn of_call(session: &str, call: i64, request: &str) -> Self {
+    pub(crate) fn of_call(session: &str, call: i64, request: &str) -> Self {
         let request = (request.len() <= MAX_REQUEST_ID_BYTES).then(|| request.into());
         Self { session: start_of(session), call: Some(call), request }
     }
 
     /// Returns `true` if the stream belongs to this session.
-    pub(in super::super) fn is_of(&self, session: &str) -> bool {
+    pub(crate) fn is_of(&self, session: &str) -> bool {
         self.session == start_of(session)
     }
 
     /// Returns the id of the event before the one with the number `next`. `None` stands for the answer.
-    pub(in super::super) fn event(&self, next: Option<usize>) -> EventId {
+    pub(crate) fn event(&self, next: Option<usize>) -> EventId {
         EventId { next, stream: self.clone() }
     }
 }
 
 impl EventId {
     /// Parses an id. Returns `None` for ids in another format, for example those of other servers.
-    pub(in super::super) fn parse(id: &str) -> Option<Self> {
+    pub(crate) fn parse(id: &str) -> Option<Self> {
         let mut parts = id.splitn(4, '/');
         let next = match parts.next()? {
             END => None,

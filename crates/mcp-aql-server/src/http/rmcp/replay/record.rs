@@ -5,22 +5,35 @@ use std::time::Duration;
 
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt as _};
-use rmcp::model::{JsonRpcMessage, RequestId, ServerJsonRpcMessage};
+use rmcp::ErrorData;
+use rmcp::model::{ErrorCode, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 
-use super::super::lost_reply::{SESSION_ENDED, lost_reply};
 use super::EventStreams;
 use super::event_id::StreamId;
 use super::finished::FinishedReplies;
 use super::log::EventLog;
 
 /// How long clients wait before they reconnect after a lost connection. MCP clients try twice before they give up.
-pub(in super::super) const RETRY_INTERVAL: Duration = Duration::from_secs(3);
+pub(crate) const RETRY_INTERVAL: Duration = Duration::from_secs(3);
 /// Size that a kept reply counts in addition to its events, in bytes.
 const ENTRY_BYTES: usize = 1 << 10;
 
+/// Code of these errors. Clients use it for a lost connection.
+const REPLY_LOST: ErrorCode = ErrorCode(-32000);
+
+/// The session has ended or is unknown.
+pub(crate) const SESSION_ENDED: &str = "The session of this request has ended, and its reply with it. A change may have \
+                                        been made: open a new session and read the current state before repeating it";
+/// The reply has expired, or it was dropped in favor of newer ones.
+pub(crate) const NOT_KEPT: &str = "The reply to this request is not kept any more. A change may have been made: read the \
+                                   current state before repeating it";
+/// The client of a READ did not reconnect in time.
+pub(crate) const ABANDONED: &str =
+    "The request was cancelled, because its client did not reconnect in time: send it again";
+
 /// Records the events of a reply.
-pub(in super::super) struct ReplyRecord {
+pub(crate) struct ReplyRecord {
     log: Arc<EventLog>,
     stream: StreamId,
     call: i64,
@@ -43,14 +56,12 @@ impl ReplyRecord {
     }
 
     /// Returns the events of the reply from its start.
-    pub(in super::super) fn events(
-        &self,
-    ) -> impl Stream<Item = ServerSseMessage> + Send + Sync + use<> {
+    pub(crate) fn events(&self) -> impl Stream<Item = ServerSseMessage> + Send + Sync + use<> {
         self.log.events_from(0)
     }
 
     /// Records an event and sets its id.
-    pub(in super::super) fn push(&mut self, mut event: ServerSseMessage) {
+    pub(crate) fn push(&mut self, mut event: ServerSseMessage) {
         self.next += 1;
         let next = (!is_answer(&event)).then_some(self.next);
         event.event_id = Some(self.stream.event(next).to_string());
@@ -60,7 +71,7 @@ impl ReplyRecord {
 
     /// Records all events of a reply, even if the client stops reading. If the events end without an answer and the
     /// client still expects one, records an error as the answer.
-    pub(in super::super) async fn run(
+    pub(crate) async fn run(
         mut self,
         mut events: BoxStream<'static, ServerSseMessage>,
         id: RequestId,
@@ -78,13 +89,13 @@ impl ReplyRecord {
     }
 
     /// Completes the reply. It is kept from now on.
-    pub(in super::super) fn finish(self) {
+    pub(crate) fn finish(self) {
         self.log.finish();
         self.finished.keep(&self.streams, self.call, self.bytes);
     }
 
     /// Waits until no client has read the events for this long.
-    pub(in super::super) async fn abandoned(&self, after: Duration) {
+    pub(crate) async fn abandoned(&self, after: Duration) {
         loop {
             self.log.unread().await;
             tokio::time::sleep(after).await;
@@ -96,7 +107,7 @@ impl ReplyRecord {
 }
 
 /// Returns `true` if an event is the answer to a request.
-pub(in super::super) fn is_answer(event: &ServerSseMessage) -> bool {
+pub(crate) fn is_answer(event: &ServerSseMessage) -> bool {
     matches!(event.message.as_deref(), Some(JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)))
 }
 
@@ -116,4 +127,9 @@ fn length(message: &ServerJsonRpcMessage) -> usize {
     // A message that cannot be serialized cannot be sent either, so its length does not matter.
     let _ = serde_json::to_writer(&mut length, message);
     length.0
+}
+
+/// Returns the error that answers the request with this id.
+pub(crate) fn lost_reply(id: RequestId, message: &'static str) -> ServerJsonRpcMessage {
+    JsonRpcMessage::error(ErrorData::new(REPLY_LOST, message, None), Some(id))
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::JwtOptions;
 use super::key::Algorithm;
-use crate::auth::AuthenticationError;
+use crate::http::auth::AuthenticationError;
 
 /// Maximum length of a token, in bytes.
 const MAX_LENGTH: usize = 16 << 10;

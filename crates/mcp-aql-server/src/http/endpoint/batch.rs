@@ -11,16 +11,16 @@ use futures_util::{StreamExt as _, stream};
 use mcp_aql_core::internal::caller::Principal;
 use serde_json::value::RawValue;
 
-use super::super::direct_reply::events;
-use super::super::original_message::OriginalMessage;
-use super::refusal::json;
-use super::rmcp_request::forward_to_rmcp;
-use super::{BodyGuard, is_modern, session_not_found};
+use super::{McpEndpoint, is_modern, session_not_found};
+use crate::http::body::refusal::json;
+use crate::http::rmcp::events::events;
+use crate::http::rmcp::forward::forward_to_rmcp;
+use crate::http::rmcp::original_message::OriginalMessage;
 use crate::mcp::answer::fail_with;
 use crate::mcp::batch_budget::BatchBudget;
 use crate::mcp::message::{LONG_BATCH, MAX_BATCH_MESSAGES};
 
-impl BodyGuard {
+impl McpEndpoint {
     /// Answers a JSON-RPC batch as if each message had arrived in a separate request. The response is an array of
     /// answers, or a stream with all answers as events if any of the messages is answered with events.
     pub(super) async fn batch(&self, head: &Parts, messages: &[&RawValue]) -> Response {

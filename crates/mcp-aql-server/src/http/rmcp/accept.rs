@@ -1,4 +1,5 @@
-//! Handles the `Accept` header of MCP requests.
+//! Handles the `Accept` header of MCP requests. rmcp only knows the full names of media types, so it would reject
+//! `*/*`, and it rejects clients that accept only JSON or only events.
 
 use axum::body::{Body, Bytes};
 use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE};
@@ -8,7 +9,7 @@ use futures_util::{StreamExt as _, future, stream};
 use serde::Deserialize;
 use sse_stream::SseStream;
 
-use super::direct_reply::events;
+use super::events::events;
 
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
@@ -16,9 +17,9 @@ const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event
 
 /// The media types that a client accepts for the reply to a message.
 ///
-/// MCP requires clients to accept JSON and events. Some clients accept only one, and rmcp would answer them with 406.
+/// MCP requires clients to accept JSON and events, but some clients accept only one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Accepted {
+pub(crate) enum Accepted {
     /// Both, or neither. rmcp rejects the request in the latter case.
     AsSent,
     Json,
@@ -28,13 +29,12 @@ pub(super) enum Accepted {
 impl Accepted {
     /// Reads the media ranges of a message (RFC 9110, section 12.5.1). A request without the header accepts everything.
     ///
-    /// rmcp requires the literal names of both media types. Therefore the header is replaced with both if the ranges
-    /// cover only one of them, or both with a wildcard:
+    /// The header is replaced with both media types if the ranges cover only one of them, or both with a wildcard:
     ///
     /// ```text
     /// Accept: application/json  →  Accept: application/json, text/event-stream  (the reply is converted to JSON)
     /// ```
-    pub(super) fn of_message(headers: &mut HeaderMap) -> Self {
+    pub(crate) fn of_message(headers: &mut HeaderMap) -> Self {
         if headers.get(ACCEPT) == Some(&BOTH) {
             return Self::AsSent;
         }
@@ -51,7 +51,7 @@ impl Accepted {
     }
 
     /// Converts a reply to the media type accepted by the client.
-    pub(super) async fn convert(self, response: Response) -> Response {
+    pub(crate) async fn convert(self, response: Response) -> Response {
         let sent =
             response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
         let (is_json, is_events) =
@@ -101,9 +101,8 @@ fn to_events(response: Response) -> Response {
     response
 }
 
-/// Replaces wildcards with the media types of MCP that they cover, because rmcp compares the header literally and would
-/// reject `*/*`.
-pub(super) fn resolve_wildcards(headers: &mut HeaderMap) {
+/// Replaces wildcards with the media types of MCP that they cover.
+pub(crate) fn resolve_wildcards(headers: &mut HeaderMap) {
     let Some((covered, false)) = covered(headers) else { return };
     let covered: Vec<_> = [JSON, EVENTS]
         .into_iter()

@@ -1,39 +1,37 @@
-//! An open session and its running requests.
+//! An open session and its running requests. rmcp does not know the calls that are answered directly.
 
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
-use futures_util::Stream;
 use mcp_aql_core::internal::operation::Cancellation;
 use mcp_aql_core::internal::util::lock;
-use rmcp::model::RequestId;
-use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId};
+use rmcp::transport::streamable_http_server::session::SessionId;
 
 use super::replay::{EventStreams, FinishedReplies, ReplyRecord};
-use super::session_usage::{InUse, SessionUsage, counted};
+use super::session_usage::{InUse, SessionUsage};
 use crate::mcp::cancel::Calls;
 use crate::mcp::connection::Connection;
 
 /// An open session. This type serves the calls that bypass rmcp.
-pub(super) struct OpenSession {
-    pub(super) id: SessionId,
+pub(crate) struct OpenSession {
+    pub(crate) id: SessionId,
     /// The identity of the principal that opened the session. Requests of other principals are rejected.
-    pub(super) identity: Option<Box<str>>,
+    pub(crate) identity: Option<Box<str>>,
     connection: Weak<Connection>,
-    pub(super) calls: Calls,
+    pub(crate) calls: Calls,
     /// The current uses of the session.
-    pub(super) usage: Arc<SessionUsage>,
+    pub(crate) usage: Arc<SessionUsage>,
     /// The use that lasts until the session is initialized.
     opening: Mutex<Option<InUse>>,
     /// The event streams of the session's requests.
-    pub(super) streams: Arc<EventStreams>,
+    pub(crate) streams: Arc<EventStreams>,
     /// The time of the last keep-alive message to rmcp.
     kept_alive_at: Mutex<Instant>,
 }
 
 impl OpenSession {
     /// Creates a session. It counts as in use until it is initialized.
-    pub(super) fn new(
+    pub(crate) fn new(
         id: SessionId,
         identity: Option<Box<str>>,
         connection: Weak<Connection>,
@@ -53,12 +51,12 @@ impl OpenSession {
     }
 
     /// Takes the use that lasts until the session is initialized. Dropping it ends the use.
-    pub(super) fn take_opening(&self) -> Option<InUse> {
+    pub(crate) fn take_opening(&self) -> Option<InUse> {
         lock(&self.opening).take()
     }
 
     /// Returns `true` once per interval. rmcp must then be notified that the session is in use.
-    pub(super) fn needs_keep_alive(&self, interval: Duration) -> bool {
+    pub(crate) fn needs_keep_alive(&self, interval: Duration) -> bool {
         let mut kept_alive_at = lock(&self.kept_alive_at);
         let is_due = kept_alive_at.elapsed() >= interval;
         if is_due {
@@ -68,12 +66,12 @@ impl OpenSession {
     }
 
     /// Returns `true` if an event without a message may start a stream.
-    pub(super) fn takes_empty_events(&self) -> bool {
+    pub(crate) fn takes_empty_events(&self) -> bool {
         self.connection().is_some_and(|connection| connection.takes_empty_events())
     }
 
     /// Returns the session's connection, unless it has ended.
-    pub(super) fn connection(&self) -> Option<Arc<Connection>> {
+    pub(crate) fn connection(&self) -> Option<Arc<Connection>> {
         self.connection.upgrade()
     }
 }
@@ -81,17 +79,17 @@ impl OpenSession {
 /// A running request of a session. Dropping it ends the request.
 ///
 /// rmcp routes answers by id. It gets the number instead of the id, because only the number is unique.
-pub(super) struct SessionCall {
-    session: Arc<OpenSession>,
+pub(crate) struct SessionCall {
+    pub(super) session: Arc<OpenSession>,
     /// The request's id in canonical form.
-    id: Arc<str>,
-    pub(super) number: i64,
+    pub(super) id: Arc<str>,
+    pub(crate) number: i64,
     _in_use: InUse,
 }
 
 impl SessionCall {
     /// Starts a request. Returns `None` if the session was evicted.
-    pub(super) fn begin(
+    pub(crate) fn begin(
         session: Arc<OpenSession>,
         id: &str,
         cancellation: Cancellation,
@@ -103,22 +101,16 @@ impl SessionCall {
     }
 
     /// Starts to record the reply.
-    pub(super) fn record(&self) -> ReplyRecord {
+    pub(crate) fn record(&self) -> ReplyRecord {
         self.session.streams.record(self.number, &self.id)
     }
 
-    /// Returns a handle to record the reply later.
-    pub(super) fn reply(&self) -> SessionReply {
-        let (session, id) = (Arc::clone(&self.session), Arc::clone(&self.id));
-        SessionReply { session, id, number: self.number }
-    }
-
-    pub(super) fn session(&self) -> &OpenSession {
+    pub(crate) fn session(&self) -> &OpenSession {
         &self.session
     }
 
     /// Ends the request. Returns `true` if the client still expects an answer.
-    pub(super) fn is_awaited(&self) -> bool {
+    pub(crate) fn is_awaited(&self) -> bool {
         self.session.calls.end(&self.id, self.number)
     }
 }
@@ -126,34 +118,5 @@ impl SessionCall {
 impl Drop for SessionCall {
     fn drop(&mut self) {
         self.is_awaited();
-    }
-}
-
-/// Records the reply to a request of a session on demand, so that the client can fetch it later.
-pub(super) struct SessionReply {
-    session: Arc<OpenSession>,
-    id: Arc<str>,
-    number: i64,
-}
-
-impl SessionReply {
-    /// Returns `true` if an event without a message may start the stream.
-    pub(super) fn takes_empty_events(&self) -> bool {
-        self.session.takes_empty_events()
-    }
-
-    /// Starts to record the reply. Also returns the events of the reply and the id of the request. Reading the events
-    /// counts as a use of the session.
-    ///
-    /// Returns `None` if the session was evicted, or if rmcp cannot represent the id.
-    pub(super) fn record(
-        &self,
-    ) -> Option<(ReplyRecord, impl Stream<Item = ServerSseMessage> + Send + Sync + use<>, RequestId)>
-    {
-        let id = serde_json::from_str(&self.id).ok()?;
-        let read = self.session.usage.begin()?;
-        let record = self.session.streams.record(self.number, &self.id);
-        let events = counted(record.events(), read);
-        Some((record, events, id))
     }
 }

@@ -1,4 +1,5 @@
-//! Asks the client's user through rmcp.
+//! Asks the client's user through rmcp, because only rmcp can send requests to the client of a session. rmcp does not
+//! withdraw a question if its call ends first.
 
 use std::sync::Arc;
 
@@ -18,12 +19,12 @@ use crate::mcp::connection::Connection;
 use crate::mcp::elicitation::{WITHDRAWN, form};
 
 /// The user of a session's client.
-pub(super) struct RmcpUser(Peer<RoleServer>);
+pub(crate) struct RmcpUser(Peer<RoleServer>);
 
 impl RmcpUser {
     /// Returns how to ask the user of this connection, or `None` if that fails. Questions are sent as events,
     /// so clients that accept no events for this reply cannot be asked.
-    pub(super) fn of(
+    pub(crate) fn of(
         connection: &Connection,
         context: &RequestContext<RoleServer>,
     ) -> Option<Elicitation> {

@@ -1,4 +1,4 @@
-//! Sessions over HTTP, with limits on their number.
+//! Sessions over HTTP. rmcp limits neither their number nor the size of the replies that it keeps.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -22,10 +22,9 @@ use rmcp::transport::streamable_http_server::session::{
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::current_request::{self, SessionProblem, notice};
+use super::events::{cancelled_request, identify, in_use, new_events, standalone_events};
 use super::open_session::{OpenSession, SessionCall};
-use super::options::HttpOptions;
-use super::replay::{EventId, FinishedReplies, Replay, StreamId};
-use super::session_events::{cancelled_request, identify, in_use, new_events, standalone_events};
+use super::replay::{EventId, FinishedReplies, Replay, ReplyLimits, StreamId};
 use super::session_usage::{by_idleness, counted};
 use super::{long_id, task_routing};
 use crate::mcp::connection::Connection;
@@ -33,8 +32,17 @@ use crate::mcp::connection::Connection;
 /// Time limit for closing an evicted session.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// The limits on sessions and on the replies kept for them.
+pub(crate) struct SessionLimits {
+    /// How long a session is kept without use.
+    pub(crate) timeout: Duration,
+    pub(crate) max_sessions: usize,
+    pub(crate) max_sessions_per_principal: usize,
+    pub(crate) replies: ReplyLimits,
+}
+
 /// rmcp's sessions, with limits on their number.
-pub(super) struct Sessions {
+pub(crate) struct Sessions {
     inner: Arc<LocalSessionManager>,
     /// The adapter of the tools. A session with running executions is not evicted.
     adapter: Option<Adapter>,
@@ -58,7 +66,7 @@ fn ended(id: &SessionId) -> SessionError {
 
 /// The reason why a request of the session manager failed.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum SessionError {
+pub(crate) enum SessionError {
     #[error("{0} sessions are open, which is the limit")]
     Full(usize),
     #[error("the caller has {0} open sessions, which is its limit")]
@@ -72,29 +80,28 @@ pub(super) enum SessionError {
 }
 
 impl Sessions {
-    pub(super) fn new(options: &HttpOptions, adapter: Option<&Adapter>) -> Self {
+    pub(crate) fn new(limits: SessionLimits, adapter: Option<&Adapter>) -> Self {
         let mut inner = LocalSessionManager::default();
-        let keep_alive_interval = options.session_timeout / 8;
+        let keep_alive_interval = limits.timeout / 8;
         // The last keep-alive may be one interval old. Without the addition, this would shorten a session's lifetime.
-        inner.session_config.keep_alive =
-            Some(options.session_timeout.saturating_add(keep_alive_interval));
+        inner.session_config.keep_alive = Some(limits.timeout.saturating_add(keep_alive_interval));
         // Replies are kept in `finished`, with a limit. rmcp would keep a second copy of them, including their
         // channels.
         inner.session_config.completed_cache_ttl = Duration::ZERO;
         Self {
             inner: Arc::new(inner),
             adapter: adapter.cloned(),
-            most: options.max_sessions,
-            most_of_principal: options.max_sessions_per_principal,
+            most: limits.max_sessions,
+            most_of_principal: limits.max_sessions_per_principal,
             opening: tokio::sync::Mutex::default(),
             open: RwLock::default(),
             keep_alive_interval,
-            finished: FinishedReplies::new(options.replies),
+            finished: FinishedReplies::new(limits.replies),
         }
     }
 
     /// Returns the open session with this id.
-    pub(super) fn get(&self, id: &str) -> Option<Arc<OpenSession>> {
+    pub(crate) fn get(&self, id: &str) -> Option<Arc<OpenSession>> {
         self.open.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
     }
 
@@ -140,13 +147,13 @@ impl Sessions {
     }
 
     /// Returns `true` if a session with this id was opened by another identity.
-    pub(super) fn is_foreign(&self, id: &str, principal: Option<&Principal>) -> bool {
+    pub(crate) fn is_foreign(&self, id: &str, principal: Option<&Principal>) -> bool {
         let identity = principal.map(Principal::identity);
         self.get(id).is_some_and(|open| open.identity.as_deref() != identity.as_deref())
     }
 
     /// Ends all sessions. Their connections may remain open for a while.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         for connection in open.values().filter_map(|open| open.connection()) {
             connection.end();
@@ -154,7 +161,7 @@ impl Sessions {
     }
 
     /// Keeps a session from expiring while a call runs.
-    pub(super) async fn during<T>(
+    pub(crate) async fn during<T>(
         &self,
         session: &OpenSession,
         call: impl Future<Output = T>,
