@@ -11,7 +11,7 @@ use super::transport::{Client, Transport};
 use crate::Fault;
 
 /// The log line at the beginning of a stop.
-const STOPPING: &str = "new calls are refused";
+const STOPPING: &str = "new calls are rejected";
 /// The log lines at the end of a stop.
 const FINISHED: &str = "all running calls have finished";
 const UNFINISHED: &str = "stopped with unfinished";

@@ -181,7 +181,7 @@ impl Resource {
             }
             Err(error) => Err(match error.reason() {
                 Some(reason) => {
-                    tracing::info!(reason, "a token was refused");
+                    tracing::info!(reason, "a token was rejected");
                     let printable =
                         |each: &char| (' '..='~').contains(each) && !r#""\"#.contains(*each);
                     let reason: String = reason.chars().filter(printable).collect();

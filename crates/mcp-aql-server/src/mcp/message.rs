@@ -129,7 +129,7 @@ impl Fault {
 }
 
 /// Error message for malformed parameters of requests other than calls.
-const MALFORMED_PARAMS: &str = "'params' is an object whose '_meta' is an object";
+const MALFORMED_PARAMS: &str = "'params' and its '_meta' must be objects";
 
 /// Error message for malformed calls.
 pub(crate) const BAD_CALL: &str =
@@ -138,7 +138,7 @@ pub(crate) const BAD_CALL: &str =
 /// Maximum number of messages in a JSON-RPC batch.
 pub(crate) const MAX_BATCH_MESSAGES: usize = 100;
 /// Error message for longer batches.
-pub(crate) const LONG_BATCH: &str = "Invalid request: a batch has 100 messages or fewer";
+pub(crate) const LONG_BATCH: &str = "Invalid request: a batch may have up to 100 messages";
 
 #[derive(Deserialize)]
 struct Envelope<'a> {

@@ -67,7 +67,7 @@ impl ServerState {
         tracing::info!(
             running,
             ?timeout,
-            "stopping: new calls are refused, and running ones finish"
+            "stopping: new calls are rejected, and running calls finish"
         );
         let adapter = self.service.adapter();
         let background_work = async {

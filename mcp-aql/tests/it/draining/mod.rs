@@ -116,7 +116,7 @@ impl Process {
     /// Sends the signal, and waits until draining has begun.
     fn stop(&mut self, signal: &str) {
         self.signal(signal);
-        self.logged("new calls are refused");
+        self.logged("new calls are rejected");
     }
 
     /// Waits until the process has ended, and returns its log.

@@ -552,8 +552,8 @@ async fn the_configuration_file_names_tokens_and_scopes() {
 fn faults_of_the_table_auth_are_named() {
     let token = |rest: &str| format!("[[auth.tokens]]\nsha256 = '{}'\n{rest}", "0".repeat(64));
     for (table, expected) in [
-        ("[auth]\nresource = 'https://x.test'", "no way to authenticate"),
-        ("[auth]\ntokens = []", "no way to authenticate"),
+        ("[auth]\nresource = 'https://x.test'", "it configures no authentication"),
+        ("[auth]\ntokens = []", "it configures no authentication"),
         ("[[auth.tokens]]\nsha256 = '00'\nsubject = 'a'", "64 hexadecimal digits"),
         ("[[auth.tokens]]\nsubject = 'a'", "sha256"),
         ("[auth]\npassword = 'x'", "password"),

@@ -13,7 +13,7 @@ use crate::support::adapter::{Signals, builder, builder_with};
 use crate::support::reached;
 
 const VERSION: &str = "2025-11-25";
-const NOT_KEPT: &str = "The reply to this request is not kept any more";
+const NOT_KEPT: &str = "The reply to this request is no longer kept";
 const SESSION_ENDED: &str = "The session of this request has ended";
 
 impl Server {

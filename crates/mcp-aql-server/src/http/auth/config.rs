@@ -97,7 +97,7 @@ fn read(adapter: &Adapter, has_authenticator: bool) -> Result<Option<Configured>
         }
         (None, _) => {
             return Err(fault(
-                "it names no way to authenticate: write `[auth.jwt]` or `[[auth.tokens]]`"
+                "it configures no authentication: write `[auth.jwt]` or `[[auth.tokens]]`"
                     .to_owned(),
             ));
         }
@@ -132,7 +132,7 @@ fn jwt_authenticator(table: super::jwt::JwtTable, folder: &Path) -> Result<Arc<d
 #[cfg(not(feature = "jwt"))]
 fn jwt_authenticator(_table: serde_json::Value, _folder: &Path) -> Result<Arc<dyn Authenticator>> {
     Err(Error::Usage(
-        "the configuration has `[auth.jwt]`, for which the adapter needs the feature `jwt` of mcp-aql"
+        "`[auth.jwt]` in the configuration requires the feature `jwt` of mcp-aql"
             .to_owned(),
     ))
 }

@@ -54,7 +54,7 @@ impl Server {
         let TaskCall { protocol, tool, arguments, task, meta, notifier, scope } = call;
         if protocol == TaskProtocol::Utility && !task.is_some_and(is_task_metadata) {
             let form =
-                "'task' is an object, whose 'ttl' is a number of milliseconds if it is given";
+                "'task' must be an object. Its 'ttl', if present, must be a number of milliseconds";
             return Err(invalid_params(form));
         }
         let Some(source) = self.service().tasks() else { return Err(not_a_task(None)) };

@@ -71,7 +71,7 @@ pub(super) fn refusal(reply: &Reply) -> RpcError {
         return RpcError::new(-32603, "Internal error").with_data(failure(reply));
     }
     let error = failure(reply);
-    let message = error.get("message").and_then(Value::as_str).unwrap_or("The call was refused");
+    let message = error.get("message").and_then(Value::as_str).unwrap_or("The call was rejected");
     RpcError::new(REFUSED, message.to_owned()).with_data(error.clone())
 }
 

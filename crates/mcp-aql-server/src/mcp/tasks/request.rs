@@ -175,7 +175,7 @@ impl Server {
     ) -> Result<Vec<u8>, RpcError> {
         let scope = self.with_session(scope);
         let params = request.params.as_deref();
-        let named = || read::<TaskParams>(params, "'taskId' is a string").map(|it| it.task_id);
+        let named = || read::<TaskParams>(params, "'taskId' must be a string").map(|it| it.task_id);
         match (request.method, request.protocol) {
             (TaskMethod::Get, protocol) => {
                 self.get_task(&task_id(&named()?)?, protocol, scope).await
@@ -185,14 +185,14 @@ impl Server {
                 self.cancel_task(&task_id(&named()?)?, protocol, scope).await
             }
             (TaskMethod::Update, _) => {
-                let form = "'taskId' is a string, and 'inputResponses' is an object";
+                let form = "'taskId' must be a string, and 'inputResponses' an object";
                 let UpdateParams { task_id: id, .. } = read(params, form)?;
                 self.task(&task_id(&id)?, scope).await?;
                 to_json(&json!({ "resultType": "complete" }))
             }
             (TaskMethod::List, _) => {
                 let params = match params {
-                    Some(_) => read(params, "'cursor' is a string")?,
+                    Some(_) => read(params, "'cursor' must be a string")?,
                     None => ListParams::default(),
                 };
                 self.list_tasks(params, scope).await
@@ -318,7 +318,7 @@ impl Server {
         match reply.code {
             None => {}
             Some(ErrorCode::ValidationInvalidValue) if has_cursor => {
-                return Err(invalid_params("'cursor' is the 'nextCursor' of the page before"));
+                return Err(invalid_params("'cursor' must be the 'nextCursor' of the previous page"));
             }
             Some(_) => return Err(refusal(&reply)),
         }

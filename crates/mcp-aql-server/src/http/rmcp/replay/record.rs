@@ -26,7 +26,7 @@ const REPLY_LOST: ErrorCode = ErrorCode(-32000);
 pub(crate) const SESSION_ENDED: &str = "The session of this request has ended, and its reply with it. A change may have \
                                         been made: open a new session and read the current state before repeating it";
 /// The reply has expired, or it was dropped in favor of newer ones.
-pub(crate) const NOT_KEPT: &str = "The reply to this request is not kept any more. A change may have been made: read the \
+pub(crate) const NOT_KEPT: &str = "The reply to this request is no longer kept. A change may have been made: read the \
                                    current state before repeating it";
 /// The client of a READ did not reconnect in time.
 pub(crate) const ABANDONED: &str =
