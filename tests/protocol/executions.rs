@@ -399,7 +399,7 @@ async fn secrets_for_retries_stay_within_a_budget() {
         if number < 2 {
             assert_eq!(retry.code(), Some("VALIDATION_INVALID_VALUE"), "{number}");
             let message = &retry.error().unwrap().message;
-            assert!(message.contains("parameters are no longer kept"), "{message}");
+            assert!(message.contains("parameters are no longer stored"), "{message}");
         } else {
             assert_eq!(data(retry)["attempt"], 2, "{number}");
         }

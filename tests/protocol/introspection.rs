@@ -654,7 +654,7 @@ fn operations_are_found_by_the_words_of_a_task() {
         (
             json!({ "search": "zebra" }),
             "INTROSPECTION_ERROR",
-            "No operation matches 'zebra'. Search",
+            "No operation matches 'zebra'. Describe",
         ),
         (json!({ "search": "the of" }), "INTROSPECTION_ERROR", "list the operations"),
         (json!({ "search": "\u{202e}\n" }), "INTROSPECTION_ERROR", "No operation matches"),

@@ -110,7 +110,7 @@ fn faulty_tables_do_not_start() {
         (problem::<1>(), "parameter name `params` is not allowed"),
         (problem::<2>(), "operation name `getIt` is not snake_case"),
         (problem::<3>(), "operation `get_it` has no description"),
-        (problem::<4>(), "the default of `count` breaks"),
+        (problem::<4>(), "the default of `count` does not match"),
         (problem::<5>(), "takes no `input: Update<…>`"),
     ] {
         assert!(problem.contains(said), "{said}: {problem}");

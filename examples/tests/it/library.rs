@@ -288,7 +288,7 @@ async fn a_stocktaking_reports_progress_and_its_rationale() {
     let query = json!({"query": "operations", "name": "check_stock"});
     let data = library.data(DISCOVER, "introspect", query).await;
     let description = data["operation"]["description"].as_str().unwrap();
-    assert!(description.contains("can be stopped"), "{description}");
+    assert!(description.contains("If cancelled, it stops between"), "{description}");
 
     library.data(OPERATE, "lend_book", json!({"book_id": 1, "member_id": 1})).await;
     // At most twenty reports per second are sent, so each book must take longer than that.

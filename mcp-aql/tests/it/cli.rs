@@ -300,7 +300,7 @@ fn docs_are_printed_or_written_into_a_directory() {
             let out = ["docs", "--format", "html", "--out", out];
             let output = program.args(out).current_dir(&project).output().unwrap();
             assert_eq!(code(&output), 1);
-            let message = format!("`{link}` is a link");
+            let message = format!("`{link}` is a symbolic link");
             assert!(stderr(&output).contains(&message), "{}", stderr(&output));
         }
         assert_eq!(std::fs::read_to_string(&target).unwrap(), "");

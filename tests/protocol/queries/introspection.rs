@@ -313,7 +313,7 @@ fn the_form_of_paging_is_published() {
     let details = details_of("list_slowly");
     let about = |name: &str| parameter(&details, name)["description"].as_str().unwrap().to_owned();
     assert!(about("first").contains("cursor paging"), "{}", about("first"));
-    assert!(about("first").contains("default 2, at most 3"), "{}", about("first"));
+    assert!(about("first").contains("default 2, maximum 3"), "{}", about("first"));
     assert!(about("after").contains("'endCursor'") && about("after").contains("'first'"));
     assert!(about("before").contains("'startCursor'") && about("before").contains("'last'"));
     let details = details_of("list_plants");

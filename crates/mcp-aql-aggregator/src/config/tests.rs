@@ -528,7 +528,10 @@ fn no_link_on_a_relative_path_is_followed() {
     symlink(here.join("own"), here.join("shared")).unwrap();
     for path in ["servers.json", "shared/servers.json"] {
         let error = read_file(&SettingPath::new(here, path)).unwrap_err().to_string();
-        assert!(error.contains("is a link") && error.contains("absolute path"), "{path}: {error}");
+        assert!(
+            error.contains("is a symbolic link") && error.contains("absolute path"),
+            "{path}: {error}"
+        );
         // The links of an absolute path were chosen together with the path.
         assert_eq!(read_file(&SettingPath::new(here, here.join(path))).unwrap(), "{}", "{path}");
     }

@@ -68,7 +68,7 @@ fn invalid_arguments_exit_with_3() {
         (&["test", "--url", "https://127.0.0.1"], "build with the cargo feature `tls`"),
         (&["test", "--config", "no/such.toml", "--", "x"], "cannot read the configuration"),
         (&["test", "--config", &wrong, "--", "x"], "unknown field `allowed`"),
-        (&["test", "--config", &unset, "--", "x"], "no variable `NO_SUCH_VARIABLE_HERE`"),
+        (&["test", "--config", &unset, "--", "x"], "variable `NO_SUCH_VARIABLE_HERE` is not set"),
         (&["test", "--config", &header, "--", "x"], "`[headers]` requires `--url`"),
         (&["test", "--config", &env, "--url", "http://127.0.0.1:1"], "`[env]` requires a command"),
         (&["test", "--config", &never, "--", "x"], "`request_seconds` is a number of seconds"),

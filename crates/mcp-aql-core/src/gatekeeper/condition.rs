@@ -390,7 +390,7 @@ mod tests {
         assert_eq!(read("principal_is = ['ada']"), of(Condition::principal_is(["ada"])));
         assert_eq!(read("claim = 'a'\none_of = ['b']"), of(Condition::claim_is("a", ["b"])));
         assert!(read("claim = 'a'").1.contains("tests nothing"));
-        assert!(read("present = true").1.contains("write `parameter` or `claim`"));
+        assert!(read("present = true").1.contains("add `parameter` or `claim`"));
         assert!(
             read("claim = 'a'\nparameter = 'b'\npresent = true")
                 .1

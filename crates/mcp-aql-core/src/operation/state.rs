@@ -105,7 +105,10 @@ mod tests {
         assert_eq!(states.problem_of(&StateSpec::of::<Arc<Database>>()), None);
 
         let found = problem(&states, StateSpec::of::<Arc<dyn std::fmt::Debug + Send + Sync>>());
-        assert!(found.contains(&format!("is `alloc::sync::Arc<{database}>`, which")), "{found}");
+        assert!(
+            found.contains(&format!("is `alloc::sync::Arc<{database}>`, a different")),
+            "{found}"
+        );
         assert!(found.contains("`.state::<alloc::sync::Arc<dyn "), "{found}");
 
         let found = problem(&states, StateSpec::of::<Arc<u8>>());

@@ -30,7 +30,7 @@ impl Contradiction {
                 "first",
                 "last",
                 "'first' or 'last'",
-                "ask for the first rows or for the last rows, not for both",
+                "ask for the first rows or for the last, not both",
             ),
             ("first", "before", "'first' with 'after'", "'before' goes with 'last'"),
             ("last", "after", "'last' with 'before'", "'after' goes with 'first'"),
@@ -60,7 +60,7 @@ impl Contradiction {
     /// ```json
     /// {
     ///   "expected_type": "'first' or 'last'", "actual_type": "first+last", "provided": ["first", "last"],
-    ///   "hint": "ask for the first rows or for the last rows, not for both"
+    ///   "hint": "ask for the first rows or for the last, not both"
     /// }
     /// ```
     pub fn describe(&self, error: OperationError) -> OperationError {

@@ -458,8 +458,14 @@ mod tests {
         let table = "[agents.a]\ndeny = []\n[agents.A]\ndeny = []\n[agents.' ']\ndeny = []";
         given.apply_table(toml_edit::de::from_str(table).unwrap(), &mut problems);
         given.compile(&mut problems);
-        assert!(problems.iter().any(|problem| problem.contains("reads the same")), "{problems:?}");
-        assert!(problems.iter().any(|problem| problem.contains("without a name")), "{problems:?}");
+        assert!(
+            problems.iter().any(|problem| problem.contains("same normalized name")),
+            "{problems:?}"
+        );
+        assert!(
+            problems.iter().any(|problem| problem.contains("need the agent's name")),
+            "{problems:?}"
+        );
     }
 
     #[test]

@@ -43,8 +43,9 @@ pub(crate) fn of_call(
     call: &ToolCall<'_>,
     meta: &RequestMeta,
 ) -> Result<Option<Elicitation>, RpcError> {
-    let malformed =
-        |_| RpcError::new(-32602, "'inputResponses' must be an object, and 'requestState' a string");
+    let malformed = |_| {
+        RpcError::new(-32602, "'inputResponses' must be an object, and 'requestState' a string")
+    };
     let responses = call.input_responses.map(serde_json::from_str::<Responses>);
     let responses = responses.transpose().map_err(malformed)?;
     let state = call.request_state.map(serde_json::from_str::<String>);

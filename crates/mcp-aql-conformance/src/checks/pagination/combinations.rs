@@ -75,7 +75,7 @@ pub(super) async fn combinations(run: &Run, cases: &Cases) {
 ///
 /// ```json
 /// { "param_name": "pagination", "expected_type": "'first' or 'last'", "actual_type": "first+last",
-///   "provided": ["first", "last"], "hint": "ask for the first rows or for the last rows, not for both" }
+///   "provided": ["first", "last"], "hint": "ask for the first rows or for the last, not both" }
 /// ```
 pub(super) async fn combination_details(run: &Run, cases: &Cases) {
     each_contradiction(run, cases, |operation, given, exchange| {

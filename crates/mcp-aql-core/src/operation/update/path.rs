@@ -75,7 +75,7 @@ impl<'a> InputPath<'a> {
         match crate::error::expected_names(&error.to_string()) {
             Some(rule) => OperationError::invalid_value(
                 &crate::text::clean(&self.to_string()),
-                format_args!("has the key '{}', but it {rule}", crate::text::clean(key)),
+                format_args!("has the key '{}', but keys {rule}", crate::text::clean(key)),
             ),
             None => self.member(key).map_or_else(|error| error, |path| path.refused(error)),
         }

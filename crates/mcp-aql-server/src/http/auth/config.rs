@@ -132,7 +132,6 @@ fn jwt_authenticator(table: super::jwt::JwtTable, folder: &Path) -> Result<Arc<d
 #[cfg(not(feature = "jwt"))]
 fn jwt_authenticator(_table: serde_json::Value, _folder: &Path) -> Result<Arc<dyn Authenticator>> {
     Err(Error::Usage(
-        "`[auth.jwt]` in the configuration requires the feature `jwt` of mcp-aql"
-            .to_owned(),
+        "`[auth.jwt]` in the configuration requires the feature `jwt` of mcp-aql".to_owned(),
     ))
 }

@@ -318,7 +318,9 @@ impl Server {
         match reply.code {
             None => {}
             Some(ErrorCode::ValidationInvalidValue) if has_cursor => {
-                return Err(invalid_params("'cursor' must be the 'nextCursor' of the previous page"));
+                return Err(invalid_params(
+                    "'cursor' must be the 'nextCursor' of the previous page",
+                ));
             }
             Some(_) => return Err(refusal(&reply)),
         }

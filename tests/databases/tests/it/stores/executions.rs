@@ -92,7 +92,7 @@ pub(crate) async fn results_stay_within_their_budget(fixture: &StoreFixture) {
         // The parameters of failed executions count like results.
         let retry = adapter.call("retry_execution", json!({ "execution_id": ids[2] })).await;
         let message = &retry.error().unwrap().message;
-        assert!(message.contains("parameters are no longer kept"), "{message}");
+        assert!(message.contains("parameters are no longer stored"), "{message}");
     }
     call(&processes[1].0, "retry_execution", json!({ "execution_id": ids[8] })).await;
     let wait = json!({ "execution_id": ids[8], "wait_seconds": 30 });
