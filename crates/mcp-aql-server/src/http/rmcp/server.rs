@@ -16,13 +16,11 @@ use mcp_aql_core::internal::util::erased;
 use mcp_aql_core::transport::Elicitation;
 use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CallToolResult,
-    CancelTaskMethod, CancelTaskParams, CompleteRequestMethod, CompleteRequestParams,
-    CompleteResult, ConstString as _, ContentBlock, CustomRequest, CustomResult, ErrorCode,
-    GetTaskMethod, GetTaskParams, GetTaskResult, Implementation, InitializeRequestParams,
-    InitializeResult, JsonObject, ListPromptsRequestMethod, ListPromptsResult,
-    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
-    ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, ServerCapabilities,
-    ServerConfig, TASKS_EXTENSION_ID, Tool, ToolAnnotations, UpdateTaskMethod, UpdateTaskParams,
+    CancelTaskMethod, CancelTaskParams, ConstString as _, ContentBlock, CustomRequest,
+    CustomResult, ErrorCode, GetTaskMethod, GetTaskParams, GetTaskResult, Implementation,
+    InitializeRequestParams, InitializeResult, JsonObject, ListToolsResult, MetaObject,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig, TASKS_EXTENSION_ID, Tool,
+    ToolAnnotations, UpdateTaskMethod, UpdateTaskParams,
 };
 use rmcp::service::RequestContext;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -115,8 +113,8 @@ impl RmcpService {
 
 /// The handler of one session or of one stateless request.
 ///
-/// Only tools are supported. Prompts, resources and completions are answered with "method not found", as MCP requires
-/// for undeclared capabilities. rmcp's default would be empty lists.
+/// Only tools are supported. rmcp answers requests for prompts, resources and completions with "method not found",
+/// because the server does not declare these capabilities.
 pub(crate) struct RmcpServer {
     state: Arc<RmcpState>,
     server: Arc<Server>,
@@ -297,38 +295,6 @@ impl ServerHandler for RmcpServer {
             return Err(error_data(self.server.service().malformed_call(&call)));
         }
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
-    }
-
-    async fn list_prompts(
-        &self,
-        _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<ListPromptsResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
-    }
-
-    async fn list_resources(
-        &self,
-        _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<ListResourcesResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
-    }
-
-    async fn list_resource_templates(
-        &self,
-        _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListResourceTemplatesRequestMethod>())
-    }
-
-    async fn complete(
-        &self,
-        _request: CompleteRequestParams,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<CompleteResult, ErrorData> {
-        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
     }
 }
 
