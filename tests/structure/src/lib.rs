@@ -7,5 +7,6 @@ pub mod edges;
 pub mod measures;
 pub mod names;
 pub mod prose;
+pub mod settings;
 pub mod sizes;
 pub mod source;

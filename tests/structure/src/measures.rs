@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::edges::{CRATES, edges, forbidden};
 use crate::prose::Limit;
 use crate::source::{Crate, read_crate};
-use crate::{cycles, names, prose, sizes};
+use crate::{cycles, names, prose, settings, sizes};
 
 /// Maximum length of a function, in lines.
 const MAX_FUNCTION_LINES: usize = 60;
@@ -23,6 +23,8 @@ const MAX_ROOT_NAMES: usize = 60;
 
 /// Maximum number of features of `mcp-aql`.
 const MAX_FEATURES: usize = 12;
+/// Maximum number of settings. The number may only fall.
+const MAX_SETTINGS: usize = 200;
 /// Maximum number of public modules of the core: what the facade re-exports as a module, and two hidden ones.
 const MAX_CORE_MODULES: usize = 8;
 
@@ -134,6 +136,11 @@ pub fn measure(workspace: &Path) -> Vec<Measure> {
         "features of mcp-aql",
         MAX_FEATURES,
         names::features(&workspace.join("mcp-aql/Cargo.toml")),
+    ));
+    measures.push(Measure::count(
+        "settings: keys of the file, methods of builders, and flags",
+        MAX_SETTINGS,
+        settings::settings(&crates, workspace),
     ));
     if let Some(core) = crates.iter().find(|source| source.name == "mcp-aql-core") {
         measures.push(Measure::count(
