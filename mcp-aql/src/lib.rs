@@ -284,7 +284,7 @@ pub mod transport {
     pub use mcp_aql_core::transport::*;
     #[cfg(feature = "http")]
     #[doc(inline)]
-    pub use mcp_aql_server::ServeHttp;
+    pub use mcp_aql_server::{HttpSettings, ServeHttp};
     #[doc(inline)]
     pub use mcp_aql_server::{McpTools, RpcError, ServeStdio, ServeStream, Shutdown};
 }

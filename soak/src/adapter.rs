@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use mcp_aql::prelude::*;
+use mcp_aql::transport::HttpSettings;
 use mcp_aql::{HttpOptions, SizeLimits};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -138,7 +139,11 @@ pub(crate) async fn serve_http(sessions: usize, client_timeout: Duration) -> mcp
     {
         println!("{}", listener.local_addr()?);
     }
-    let options = HttpOptions::new().max_sessions(sessions).client_timeout(client_timeout);
+    let options = HttpOptions::new().settings(HttpSettings {
+        max_sessions: sessions,
+        client_timeout,
+        ..HttpSettings::default()
+    });
     let stop = async {
         // Standard input is closed when the parent process exits.
         let mut input = tokio::io::stdin();

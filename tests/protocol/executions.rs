@@ -738,7 +738,7 @@ fn build_reports_impossible_configurations() {
     for problem in [
         "two operations are called `get_execution`",
         "operation `get_execution` is READ, but has a `lifecycle`: only EXECUTE operations can run as executions",
-        "execution option `keep` is 1s: choose 60 to 31536000 seconds",
+        "`executions.keep_seconds` is 1: choose 60 to 31536000",
     ] {
         assert!(error.contains(problem), "{error}");
     }

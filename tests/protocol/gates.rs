@@ -395,11 +395,11 @@ fn validity_keeps_to_the_protocols_bounds() {
         with(builder).build().map(|_| ()).map_err(|error| error.to_string())
     };
     let long = build(|builder| builder.confirmation_ttl(Duration::from_secs(901)));
-    assert!(long.unwrap_err().contains("1 to 900 seconds"));
+    assert!(long.unwrap_err().contains("confirmation_ttl_seconds` is "));
     let none = build(|builder| builder.confirmation_ttl(Duration::ZERO));
-    assert!(none.unwrap_err().contains("1 to 900 seconds"));
+    assert!(none.unwrap_err().contains("confirmation_ttl_seconds` is "));
     let skew = build(|builder| builder.clock_skew_tolerance(Duration::from_secs(301)));
-    assert!(skew.unwrap_err().contains("300 seconds"));
+    assert!(skew.unwrap_err().contains("clock_skew_tolerance_seconds` is 301: choose 0 to 300"));
     let garden = Garden::new(|builder| builder.confirmation_ttl(Duration::from_secs(900)));
     let expires = |operation| {
         let reply = garden.call(operation, bed("b-1"));

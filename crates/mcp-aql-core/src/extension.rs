@@ -9,6 +9,7 @@ use http::Extensions;
 use serde_json::{Map, Value};
 
 use crate::caller::session::Session;
+use crate::config::key::Key;
 use crate::config::setting::Setting;
 use crate::config::tightening::Tightening;
 use crate::error::main_error::Result;
@@ -36,8 +37,8 @@ pub trait Extension: Any + fmt::Debug + Send + Sync {
     /// Copies the settings.
     fn copy(&self) -> Box<dyn Extension>;
 
-    /// Returns the tables of the configuration file that belong to this extension.
-    fn tables(&self) -> &'static [&'static str];
+    /// Returns the keys of the configuration file that belong to this extension.
+    fn keys(&self) -> &'static [Key];
 
     /// Applies the tables of the operator's file. `file` is the source of the whole file and may be malformed.
     fn apply(&mut self, file: &str, problems: &mut Vec<String>)

@@ -5,7 +5,9 @@
 pub mod adapter {
     #[cfg(any(test, feature = "test-util"))]
     pub use crate::adapter::config_test_util;
-    pub use crate::adapter::{HttpTable, Settings, default_description_budget};
+    pub use crate::adapter::{
+        HttpSettings, Settings, check_value, default_description_budget, flag_defaults, flag_keys,
+    };
 }
 pub mod caller {
     pub use crate::caller::call_origin::{ActiveSpan, CallOrigin, TraceContext, TransportKind};
@@ -18,6 +20,7 @@ pub mod config {
         ForbiddenAccess, SettingPath, exposures, is_private, open_regular, private_file,
         private_folder, read_settings,
     };
+    pub use crate::config::key::{Flag, Key, ProjectRule, ValueKind};
     pub use crate::config::setting::{Setting, SettingSource};
     pub use crate::config::tightening::Tightening;
     pub use crate::config::user_directory;

@@ -65,19 +65,72 @@ impl Default for SizeLimits {
 }
 
 impl SizeLimits {
+    /// The smallest limits allowed by the protocol.
+    pub const MIN: Self = Self {
+        max_request_size: 64 << 10,
+        max_response_size: 1 << 20,
+        max_string_length: 64 << 10,
+        max_array_elements: 100,
+        max_nesting_depth: 8,
+        max_batch_operations: 1,
+        result_budget: 1 << 10,
+    };
+
+    /// The largest limits allowed by the protocol.
+    pub const MAX: Self = Self {
+        max_request_size: 10 << 20,
+        max_response_size: 100 << 20,
+        max_string_length: 10 << 20,
+        max_array_elements: 100_000,
+        max_nesting_depth: 64,
+        max_batch_operations: 1_000,
+        result_budget: 100 << 20,
+    };
+
     /// Checks all limits against the ranges of the protocol.
     ///
     /// # Errors
     /// Returns every limit outside its range.
     pub fn check(&self) -> Result<(), Vec<LimitOutOfRange>> {
+        let (low, high) = (Self::MIN, Self::MAX);
         let faults: Vec<_> = [
-            ("max_request_size", self.max_request_size, 64 << 10, 10 << 20),
-            ("max_response_size", self.max_response_size, 1 << 20, 100 << 20),
-            ("max_string_length", self.max_string_length, 64 << 10, 10 << 20),
-            ("max_array_elements", self.max_array_elements, 100, 100_000),
-            ("max_nesting_depth", self.max_nesting_depth, 8, 64),
-            ("max_batch_operations", self.max_batch_operations, 1, 1_000),
-            ("result_budget", self.result_budget, 1 << 10, 100 << 20),
+            (
+                "max_request_size",
+                self.max_request_size,
+                low.max_request_size,
+                high.max_request_size,
+            ),
+            (
+                "max_response_size",
+                self.max_response_size,
+                low.max_response_size,
+                high.max_response_size,
+            ),
+            (
+                "max_string_length",
+                self.max_string_length,
+                low.max_string_length,
+                high.max_string_length,
+            ),
+            (
+                "max_array_elements",
+                self.max_array_elements,
+                low.max_array_elements,
+                high.max_array_elements,
+            ),
+            (
+                "max_nesting_depth",
+                self.max_nesting_depth,
+                low.max_nesting_depth,
+                high.max_nesting_depth,
+            ),
+            (
+                "max_batch_operations",
+                self.max_batch_operations,
+                low.max_batch_operations,
+                high.max_batch_operations,
+            ),
+            ("result_budget", self.result_budget, low.result_budget, high.result_budget),
         ]
         .into_iter()
         .filter(|(_, value, low, high)| value < low || value > high)

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use mcp_aql_core::audit::AuditSink;
-use mcp_aql_core::internal::config::{Setting, Tightening};
+use mcp_aql_core::internal::config::{Key, Setting, Tightening};
 use mcp_aql_core::internal::extension::{
     Extension, ExtensionOperation, ExtensionParts, PreparedExtension, RegisteredAdapter, Service,
     StartedExtension,
@@ -73,8 +73,8 @@ impl Extension for SafetyLoop {
         Box::new(self.clone())
     }
 
-    fn tables(&self) -> &'static [&'static str] {
-        &["safety_loop"]
+    fn keys(&self) -> &'static [Key] {
+        safety_loop::KEYS
     }
 
     fn apply(

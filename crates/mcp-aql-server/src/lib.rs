@@ -13,7 +13,9 @@ pub mod stop;
 pub mod testing;
 
 #[cfg(feature = "http")]
-pub use http::{HttpOptions, ServeHttp, auth, bind, serve_connections, serve_tools_listener};
+pub use http::{
+    HttpOptions, HttpSettings, ServeHttp, auth, bind, serve_connections, serve_tools_listener,
+};
 pub use mcp::answer::RpcError;
 pub use mcp::drain::Shutdown;
 pub use mcp::malformed_call::MalformedCall;

@@ -129,6 +129,46 @@ fn the_settings_of_http_come_from_file_environment_and_flags() {
     assert_eq!(report["files"], json!([text(&file)]));
 }
 
+#[test]
+fn the_complete_file_is_valid_and_changes_nothing() {
+    // REQ-MCP-17
+    let folder = Folder::new("config-default");
+    let complete = stdout(&folder.run(&["config", "default"]));
+    // Values with a structure of their own are examples, some of which exclude others.
+    let shown: Value = serde_json::from_str(&stdout(&folder.run(&["config", "show"]))).unwrap();
+    let is_default = |path: &str| {
+        let mut entries = shown.as_array().unwrap().iter();
+        entries.any(|entry| entry["key"] == path && !entry["value"].is_null())
+    };
+    let (mut table, mut set) = (String::new(), String::new());
+    for line in complete.lines() {
+        if let Some(name) = line.strip_prefix("#[").and_then(|line| line.strip_suffix(']')) {
+            table = format!("{name}.");
+        } else if let Some(line) = line.strip_prefix('#').filter(|line| !line.starts_with(' ')) {
+            let (name, value) = line.split_once(" = ").unwrap();
+            let path = format!("{table}{name}");
+            if is_default(&path) && !path.starts_with("auth.") && !path.starts_with("access.") {
+                set += &format!("{path} = {value}\n");
+            }
+        }
+    }
+    assert!(set.lines().count() > 40, "{set}");
+    let file = folder.write("complete.toml", &set);
+    let output = folder.run(&["config", "show", "--config", text(&file)]);
+    assert!(output.status.success(), "{set}: {}", stderr(&output));
+    let again: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    for entry in again.as_array().unwrap() {
+        let (key, value) = (&entry["key"], &entry["value"]);
+        let before = shown.as_array().unwrap().iter().find(|before| before["key"] == *key);
+        let is_same = before.is_some_and(|before| before["value"] == *value);
+        assert!(is_same || *key == "gatekeeper.confirmation_ttl_seconds", "{entry}");
+    }
+    let file = folder.write("comments.toml", &complete);
+    let output = folder.run(&["config", "show", "--config", text(&file)]);
+    let unchanged: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(unchanged, shown);
+}
+
 #[cfg(feature = "http")]
 #[test]
 fn faults_of_the_configuration_exit_with_three_and_of_arguments_with_two() {
@@ -136,7 +176,7 @@ fn faults_of_the_configuration_exit_with_three_and_of_arguments_with_two() {
     let token = "[auth]\n[[auth.tokens]]\nsubject = \"ada\"\nsha256 = \"beef\"\n";
     for (table, fragment) in [
         ("[http]\naddres = \"127.0.0.1:1\"\n", "Did you mean `address`?"),
-        ("[http]\naddress = \"localhost\"\n", "http.toml"),
+        ("[http]\naddress = \"localhost\"\n", "http.toml`: `http.address`: write a port"),
         ("[http]\nmax_sessions = 0\n", "`http.max_sessions` is 0: choose 1 to 1000000"),
         ("[http]\naddress = \"127.0.0.1:0\"\n[auth]\nresource = 7\n", "`auth`"),
         (&format!("[http]\naddress = \"127.0.0.1:0\"\n{token}"), "SHA-256"),
@@ -184,7 +224,7 @@ fn an_unknown_client_lists_the_known_ones() {
     for words in [&["config", "zed"][..], &["config", "zed", "--x"]] {
         let output = folder.run(words);
         assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-        let listed = "there is no `config zed`: write check, show, or one of the clients claude, cursor and vscode";
+        let listed = "there is no `config zed`: write check, show, default, or one of the clients claude, cursor and vscode";
         assert!(stderr(&output).contains(listed), "{}", stderr(&output));
     }
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use mcp_aql::prelude::*;
 use mcp_aql::table::{Call, LifecycleSpec, OperationEntry, OperationSpec, Outcome};
-use mcp_aql::{BoxFuture, ExecutionOptions, Operations, SemanticCategory};
+use mcp_aql::{AdapterBuilder, BoxFuture, ExecutionOptions, Operations, SemanticCategory};
 #[cfg(feature = "http")]
 use serde_json::json;
 
@@ -40,10 +40,9 @@ impl Operations for Works {
     ];
 }
 
-fn adapter() -> Adapter {
+fn builder() -> AdapterBuilder {
     let options = ExecutionOptions::new().grace(Duration::from_millis(100));
-    let builder = Adapter::builder("works").operations(Works).executions(options);
-    builder.without_config().build().unwrap()
+    Adapter::builder("works").operations(Works).executions(options).without_config()
 }
 
 #[tokio::test]
@@ -56,7 +55,8 @@ async fn the_command_line_waits_for_the_end() {
     }
     for (operation, least, code) in [("execute_nap", 300, 0), ("execute_failure", 0, 1)] {
         let begun = Instant::now();
-        let ended = adapter().run_with_args(["works", "call", operation]).await.unwrap();
+        let ended =
+            builder().build().unwrap().run_with_args(["works", "call", operation]).await.unwrap();
         assert_eq!(ended, std::process::ExitCode::from(code), "{operation}");
         assert!(begun.elapsed() >= Duration::from_millis(least), "{operation}");
     }
@@ -66,7 +66,7 @@ async fn the_command_line_waits_for_the_end() {
 #[tokio::test]
 async fn a_server_that_stops_leaves_nothing_running() {
     // REQ-LIF-10
-    let adapter = adapter().with_drain_timeout(Duration::ZERO);
+    let adapter = builder().drain_timeout(Duration::ZERO).build().unwrap();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let serving = tokio::spawn({

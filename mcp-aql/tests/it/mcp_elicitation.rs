@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use mcp_aql::gatekeeper::Preview;
 use mcp_aql::prelude::*;
+use mcp_aql::transport::HttpSettings;
 use mcp_aql::{Adapter, AdapterBuilder, HttpOptions, operations};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResponse, ClientConfig, ElicitRequestParams,
@@ -331,7 +332,10 @@ async fn a_question_without_an_answer_is_withdrawn() {
 #[tokio::test]
 async fn a_session_does_not_end_while_its_user_decides() {
     // REQ-SES-02
-    let options = HttpOptions::new().session_timeout(Duration::from_secs(3));
+    let options = HttpOptions::new().settings(HttpSettings {
+        session_timeout: Duration::from_secs(3),
+        ..HttpSettings::default()
+    });
     let client = connect_with((true, false), vec![Answer::Slow, ACCEPT], options).await;
     assert_eq!(client.call("delete_note", json!({ "note_id": 2 })).await["data"], 2);
     assert_eq!(client.call("delete_note", json!({ "note_id": 1 })).await["data"], 1);

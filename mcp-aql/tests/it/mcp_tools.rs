@@ -3,7 +3,7 @@
 use crate::support::adapter::builder;
 use mcp_aql::table::DynamicOperation;
 use mcp_aql::testing::{Client, ListedTool};
-use mcp_aql::{Adapter, EndpointMode, EndpointProfile, SemanticCategory};
+use mcp_aql::{Adapter, EndpointMode, EndpointProfile, SemanticCategory, SizeLimits};
 use serde_json::{Value, json};
 
 async fn tools(builder: mcp_aql::AdapterBuilder) -> Vec<ListedTool> {
@@ -70,7 +70,9 @@ async fn every_tool_announces_the_size_of_its_results() {
     for (budget, characters) in [(None, 65_536), (Some(9_000), 9_000), (Some(1 << 20), 500_000)] {
         let builder = builder().mode(EndpointMode::All);
         let builder = match budget {
-            Some(bytes) => builder.result_budget(bytes),
+            Some(bytes) => {
+                builder.limits(SizeLimits { result_budget: bytes, ..SizeLimits::default() })
+            }
             None => builder,
         };
         let listed = tools(builder).await;

@@ -16,6 +16,7 @@ use mcp_aql::rate_limits::{ApiLimit, RateLimits};
 use mcp_aql::safety_loop::SafetyLoop;
 use mcp_aql::store::{PostgresState, SqliteState, StateStore, StoreError};
 use mcp_aql::testing::TimeSource;
+use mcp_aql::transport::HttpSettings;
 use mcp_aql::{BoxFuture, ExecutionContext, ExecutionOptions, HttpOptions, SemanticCategory};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -201,7 +202,8 @@ pub async fn serve_http(adapter: Adapter) -> mcp_aql::Result {
     {
         println!("{}", listener.local_addr()?);
     }
-    let options = HttpOptions::new().max_sessions(2_000);
+    let options = HttpOptions::new()
+        .settings(HttpSettings { max_sessions: 2_000, ..HttpSettings::default() });
     let stop = async {
         let mut input = tokio::io::stdin();
         let _ = tokio::io::copy(&mut input, &mut tokio::io::sink()).await;

@@ -78,13 +78,14 @@ mod http {
     pub async fn serve_listener<S>(
         aggregator: &Aggregator,
         listener: TcpListener,
-        options: HttpOptions,
+        mut options: HttpOptions,
         stop: S,
     ) -> mcp_aql::Result<()>
     where
         S: Into<Shutdown>,
     {
         let tool = QueryTool::new(aggregator.clone());
-        serve_tools_listener(tool, listener, options.sessions(false), stop).await
+        options.settings.stateless = true;
+        serve_tools_listener(tool, listener, options, stop).await
     }
 }

@@ -1,11 +1,11 @@
 //! The command `config`: checks and shows the configuration, and prints the entries for clients.
 
 use mcp_aql_core::internal::config::{Setting, SettingSource};
-use mcp_aql_core::internal::observe::LogFormat;
 use mcp_aql_core::{Adapter, Error, Result};
 use serde_json::{Value, json};
 
 use super::client_config::{self, ConfigFormat};
+use super::default_config::{self, KeyFormat};
 use super::render::{Output, Table, plain};
 use super::serve::ServeArgs;
 
@@ -17,6 +17,12 @@ pub enum ConfigCommand {
     Check(ServeArgs),
     /// Show every setting with its value, and where the value came from
     Show(ServeArgs),
+    /// Print a complete mcp-aql.toml: every key with its default and its meaning
+    Default {
+        /// Output format
+        #[arg(long, value_enum, default_value_t = KeyFormat::Toml)]
+        format: KeyFormat,
+    },
     /// Print what Claude Desktop and Claude Code need to start this adapter
     Claude,
     /// Print what Cursor needs to start this adapter
@@ -30,24 +36,21 @@ pub enum ConfigCommand {
 }
 
 impl ConfigCommand {
-    /// Runs the command. `log_format` is the value of the option `--log-format`.
-    pub(super) fn run(
-        self,
-        adapter: &Adapter,
-        output: &Output,
-        parser: &clap::Command,
-        log_format: Option<LogFormat>,
-    ) -> Result {
+    /// Runs the command.
+    pub(super) fn run(self, adapter: &Adapter, output: &Output, parser: &clap::Command) -> Result {
         let client = match self {
             Self::Check(serve) => return check(adapter, output, &serve),
-            Self::Show(serve) => return show(adapter, output, &serve, log_format),
+            Self::Show(serve) => return show(adapter, output, &serve),
+            Self::Default { format } => {
+                return output.line(default_config::render(adapter, format).trim_end());
+            }
             Self::Claude => ConfigFormat::Claude,
             Self::Cursor => ConfigFormat::Cursor,
             Self::Vscode => ConfigFormat::Vscode,
             Self::Unknown(words) => {
                 let word = words.first().map_or("", String::as_str);
                 return Err(Error::Usage(format!(
-                    "there is no `config {}`: write check, show, or one of the clients claude, cursor and vscode. For \
+                    "there is no `config {}`: write check, show, default, or one of the clients claude, cursor and vscode. For \
                      another client, copy command, arguments and variables of one of them",
                     plain(word)
                 )));
@@ -84,20 +87,8 @@ fn check(adapter: &Adapter, output: &Output, serve: &ServeArgs) -> Result {
 /// ```json
 /// [{ "key": "log_format", "value": "json", "source": "flag --log-format" }]
 /// ```
-fn show(
-    adapter: &Adapter,
-    output: &Output,
-    serve: &ServeArgs,
-    log_format: Option<LogFormat>,
-) -> Result {
-    let mut all = adapter.config_entries();
-    if let Some(seconds) = serve.drain_timeout {
-        override_value(&mut all, "drain_timeout_seconds", seconds, "--drain-timeout");
-    }
-    if let Some(format) = log_format {
-        override_value(&mut all, "log_format", format.as_str(), "--log-format");
-    }
-    all.extend(serve.http.settings(adapter));
+fn show(adapter: &Adapter, output: &Output, serve: &ServeArgs) -> Result {
+    let all = serve.configured(adapter)?.config_entries();
     let entry = |(setting, sources): &(Setting, Vec<SettingSource>)| {
         let sources: Vec<_> = sources.iter().map(ToString::to_string).collect();
         json!({ "key": setting.key, "value": setting.value, "source": sources.join(", ") })
@@ -108,17 +99,4 @@ fn show(
         false => output.table(&Table::of(&entries, &["key", "value", "source"])),
     }?;
     serve.check(adapter).map(drop)
-}
-
-/// Replaces the value of a setting by the value of a flag.
-fn override_value(
-    all: &mut [(Setting, Vec<SettingSource>)],
-    key: &str,
-    value: impl Into<Value>,
-    flag: &'static str,
-) {
-    if let Some((setting, sources)) = all.iter_mut().find(|(setting, _)| setting.key == key) {
-        setting.value = value.into();
-        *sources = vec![SettingSource::Flag(flag)];
-    }
 }

@@ -2,8 +2,11 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use mcp_aql_core::Adapter;
+use mcp_aql_core::internal::adapter::flag_keys;
+use mcp_aql_core::internal::config::Key;
 use mcp_aql_core::internal::observe::{CALLS, LogFormat, QUOTING_TARGETS};
 use mcp_aql_text::VisibleLines;
+use serde_json::Value;
 use tracing::subscriber::set_global_default;
 use tracing_subscriber::Layer as _;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -21,12 +24,17 @@ const DEFAULT_FILTER: &str = "warn,rmcp=error";
 ///
 /// If the calls of the adapter are traced, the author's spans become part of the traces, regardless of the log level.
 ///
-/// The option `--log-format` selects the format, or else the settings of the adapter. The variable `MCP_AQL_LOG` sets
+/// The settings of the adapter select the format. The variable `MCP_AQL_LOG` sets
 /// the level, or else `RUST_LOG`. [`QUOTING_TARGETS`] never log below warnings, because their lines quote requests. If
 /// the author has set a subscriber, it is kept, and this limit does not apply.
-pub(super) fn to_stderr(adapter: &Adapter, option: Option<LogFormat>) {
-    let format = option.unwrap_or(adapter.settings().log_format);
-    set_up(format, trace_layer(adapter));
+pub(super) fn to_stderr(adapter: &Adapter) {
+    set_up(adapter.settings().log_format, trace_layer(adapter));
+}
+
+/// Returns the value of the option `--log-format` for the settings.
+pub(super) fn flag(option: Option<LogFormat>) -> Option<(&'static Key, Value)> {
+    let key = flag_keys().find(|key| key.path == "log_format")?;
+    Some((key, option?.as_str().into()))
 }
 
 /// Writes logs to standard error for an adapter that could not be built. Its settings are unknown.

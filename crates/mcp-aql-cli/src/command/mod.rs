@@ -29,6 +29,7 @@
 mod call;
 mod client_config;
 mod config;
+mod default_config;
 mod docs;
 mod failure;
 mod hangup;
@@ -47,6 +48,7 @@ mod request;
 #[cfg_attr(not(feature = "safety"), path = "without_safety.rs")]
 mod safety;
 mod serve;
+mod setting_flags;
 mod stdio;
 mod telemetry;
 
@@ -65,6 +67,7 @@ use clap::{Args as _, CommandFactory, FromArgMatches as _};
 use clap_complete::Shell;
 
 pub use config::ConfigCommand;
+pub use default_config::KeyFormat;
 pub use docs::DocsFormat;
 use failure::finish;
 pub use http::HttpArgs;
@@ -74,6 +77,7 @@ pub use program::long_version;
 use program::{completions, print_start_hint};
 use render::Output;
 pub use serve::ServeArgs;
+pub use setting_flags::SettingFlags;
 
 /// The options of every adapter's command line.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -326,18 +330,15 @@ async fn parse_and_run(adapter: &Adapter, args: Vec<OsString>) -> Result<Exit> {
 }
 
 async fn run_parsed(adapter: &Adapter, options: Options, parser: clap::Command) -> Result<Exit> {
-    let configured;
-    let adapter = match &options.config {
-        Some(file) => {
-            configured = adapter.with_config_file(file).inspect_err(|_| {
-                let own = adapter.settings().log_format;
-                log::to_stderr_without_adapter(options.log_format.or(Some(own)));
-            })?;
-            &configured
-        }
-        None => adapter,
+    let configured = match &options.config {
+        Some(file) => adapter.with_config_file(file).inspect_err(|_| {
+            let own = adapter.settings().log_format;
+            log::to_stderr_without_adapter(options.log_format.or(Some(own)));
+        })?,
+        None => adapter.clone(),
     };
-    log::to_stderr(adapter, options.log_format);
+    let adapter = &configured.with_flags(log::flag(options.log_format))?;
+    log::to_stderr(adapter);
     adapter.log_notices();
     let parser = introspect::with_adapter_queries(parser, adapter);
     let output = Output::new(options.json);
@@ -361,8 +362,7 @@ async fn run_parsed(adapter: &Adapter, options: Options, parser: clap::Command) 
             docs::run(adapter, format, out.as_deref(), options.json)
         }
         Some(Command::Config { command }) => {
-            let ran = command.run(adapter, &output, &parser, options.log_format);
-            ran.map(|()| Exit::Success)
+            command.run(adapter, &output, &parser).map(|()| Exit::Success)
         }
         Some(Command::Completions { shell }) => completions(shell, parser),
     };

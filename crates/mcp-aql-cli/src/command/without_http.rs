@@ -3,10 +3,10 @@
 
 use std::net::SocketAddr;
 
-use mcp_aql_core::internal::config::{Setting, SettingSource};
 use mcp_aql_core::{Adapter, BuildError, Error, Result};
 
 use super::Exit;
+use super::setting_flags::SettingFlags;
 use super::stdio::serve_stdio;
 
 /// The HTTP options while the feature `http` is off.
@@ -22,13 +22,17 @@ pub struct HttpArgs {
 }
 
 impl HttpArgs {
-    pub(super) async fn serve(self, adapter: &Adapter) -> Result<Exit> {
-        self.check(adapter)?;
+    pub(super) async fn serve(self, adapter: &Adapter, flags: &SettingFlags) -> Result<Exit> {
+        self.check(adapter, flags)?;
         serve_stdio(adapter).await
     }
 
     /// Checks that neither the command line nor the configuration requires HTTP. Always returns `None` as the address.
-    pub(super) fn check(&self, adapter: &Adapter) -> Result<Option<SocketAddr>> {
+    pub(super) fn check(
+        &self,
+        adapter: &Adapter,
+        _flags: &SettingFlags,
+    ) -> Result<Option<SocketAddr>> {
         let problem = |what: &str| {
             format!(
                 "{what} needs the feature `http` of `mcp-aql`, but this program was built without it: write \
@@ -43,10 +47,5 @@ impl HttpArgs {
             None if is_configured => Err(BuildError::of(problem("`http.address`")).into()),
             None => Ok(None),
         }
-    }
-
-    /// Returns no settings.
-    pub(super) fn settings(&self, _adapter: &Adapter) -> Vec<(Setting, Vec<SettingSource>)> {
-        Vec::new()
     }
 }

@@ -204,14 +204,6 @@ impl AdapterBuilder {
         self
     }
 
-    /// Sets the size after which a page of results ends, in bytes: 1 KiB to 100 MiB. This is the limit `result_budget`.
-    /// The next page begins with the remaining entries. Clients cut long replies, so choose the value for the client
-    /// with the lowest limit. Default: 64 KiB.
-    pub fn result_budget(mut self, bytes: usize) -> Self {
-        self.settings.limits.result_budget = bytes;
-        self
-    }
-
     /// If `true`, batches (`operations: […]`) are accepted. Default: `true`.
     pub fn batch(mut self, on: bool) -> Self {
         self.settings.batch = on;

@@ -11,7 +11,6 @@ use crate::gatekeeper::{self, Policy, Trust};
 use crate::observe::audit::{AuditObserver, AuditSink};
 use crate::observe::call_event::CallEvent;
 use crate::observe::call_tracer::CallTracer;
-use crate::observe::logging::LogFormat;
 use crate::rate_limits::{LimitsExtension, RateLimits};
 
 impl AdapterBuilder {
@@ -106,13 +105,6 @@ impl AdapterBuilder {
     /// Sends the lines of the audit log to this sink, in addition to `tracing`.
     pub fn audit_sink(mut self, sink: impl AuditSink) -> Self {
         self.audit_sinks.push(Arc::new(sink));
-        self
-    }
-
-    /// Sets the format of the log that the command line writes to standard error. The configuration file, the variable
-    /// `MCP_AQL_LOG_FORMAT` and the option `--log-format` override it. Default: [`LogFormat::Text`].
-    pub fn log_format(mut self, format: LogFormat) -> Self {
-        self.settings.log_format = format;
         self
     }
 

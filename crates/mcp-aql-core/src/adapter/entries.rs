@@ -1,30 +1,73 @@
 //! Lists the settings of an adapter for its operator.
 
-use std::time::Duration;
+use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Adapter, Settings, default_description_budget};
+use super::settings::key_list::{declaration, declarations, keys_with};
+use super::settings::owned_keys::{TOKENS, is_public};
+use super::{Adapter, Settings};
+use crate::config::key::Key;
 use crate::config::setting::{ConfigSources, Setting, SettingSource};
+use crate::error::main_error::{Error, Result};
 
 #[doc(hidden)]
 impl Adapter {
-    /// Returns all settings that a configuration file can set, with their sources. The HTTP server lists its own
-    /// settings.
+    /// Returns the value of every key of the configuration file, with its sources.
     pub fn config_entries(&self) -> Vec<(Setting, Vec<SettingSource>)> {
-        let settings = self.settings();
+        let mut settings = Settings::clone(&self.settings);
         let program = self.inner.parts.settings.listed();
-        let entries = settings.listed().into_iter();
         let is_in_program = |setting: &Setting| {
             program.iter().any(|own| own.key == setting.key && own.value != own.default)
         };
-        entries
-            .map(|setting| {
-                let program = is_in_program(&setting);
-                let sources = sources(&setting, &settings.sources, program);
-                (settings.with_effective_value(setting), sources)
-            })
-            .collect()
+        let listed = settings.listed();
+        let entry = |mut setting: Setting| {
+            let sources = sources(&setting, &self.settings.sources, is_in_program(&setting));
+            if let Some(declaration) = declaration(&setting.key) {
+                setting.value = declaration.value_in_use(&mut settings, self.name());
+            }
+            (setting, sources)
+        };
+        listed.into_iter().map(entry).collect()
+    }
+
+    /// Returns all keys of the configuration file, with their values without any source.
+    pub fn keys(&self) -> Vec<(&'static Key, Value)> {
+        let mut default = Settings::default();
+        let keys = keys_with(&self.settings.extensions);
+        let listed: Vec<_> =
+            self.settings.extensions.iter().flat_map(|extension| extension.listed()).collect();
+        let entry = |key: &'static Key| {
+            let of_extension = || listed.iter().find(|it| it.key == key.path);
+            let default = match declaration(key.path) {
+                Some(declaration) => declaration.value(&mut default),
+                None => of_extension().map(|it| it.default.clone()).unwrap_or_default(),
+            };
+            (key, default)
+        };
+        keys.map(entry).collect()
+    }
+
+    /// Returns a clone with the values of flags, in the unit of the file. They override all other sources. Only
+    /// settings for serving have flags, so the adapter need not be built again.
+    ///
+    /// # Errors
+    /// Returns [`Error::Usage`] if a value is invalid.
+    pub fn with_flags(
+        &self,
+        flags: impl IntoIterator<Item = (&'static Key, Value)>,
+    ) -> Result<Self> {
+        let mut settings = Settings::clone(&self.settings);
+        for (key, value) in flags {
+            let (Some(declaration), Some(flag)) = (declaration(key.path), key.flag) else {
+                continue;
+            };
+            let set = declaration.set(&mut settings, value, (Path::new(""), flag.name));
+            set.map_err(Error::Usage)?;
+            settings.sources.record(key.path, SettingSource::Flag(flag.name));
+        }
+        Ok(Self { settings: Arc::new(settings), ..self.clone() })
     }
 }
 
@@ -36,105 +79,25 @@ fn sources(setting: &Setting, recorded: &ConfigSources, program: bool) -> Vec<Se
 }
 
 impl Settings {
-    /// Fills in the effective value of an unset setting that depends on other settings.
-    fn with_effective_value(&self, mut setting: Setting) -> Setting {
-        if setting.value.is_null() {
-            setting.value = match &*setting.key {
-                "description_budget" => json!(default_description_budget(self.mode)),
-                key => self.gate.value_without_setting(key),
-            };
-        }
-        setting
-    }
-
     /// Lists the settings with their values and defaults.
     pub(super) fn listed(&self) -> Vec<Setting> {
-        let default = Self::default();
-        // JSON cannot represent a path outside of UTF-8, so the path is shown as a string.
-        let audit_log = self.audit_log.as_ref().map(|path| path.path().display().to_string());
-        let mut all = vec![
-            Setting::new("endpoint_mode", self.mode.as_str(), default.mode.as_str()),
-            Setting::new("endpoint_profile", &*self.profile, default.profile),
-            Setting::new("tool_prefix", &*self.tool_prefix, ""),
-            Setting::new("strict_mode", self.strict, default.strict),
-            Setting::new("structured_content", self.structured_content, default.structured_content),
-            Setting::new("description_budget", self.description_budget, Value::Null),
-            Setting::new(
-                "drain_timeout_seconds",
-                seconds(self.drain_timeout),
-                seconds(default.drain_timeout),
-            ),
-            Setting::new("audit_log", audit_log, Value::Null),
-            Setting::new("log_format", self.log_format.as_str(), default.log_format.as_str()),
-        ];
-        all.extend(self.listed_limits());
-        all.extend(self.access.listed());
+        let (mut settings, mut default) = (self.clone(), Self::default());
+        let mut all: Vec<_> = declarations()
+            .map(|declaration| declaration.listed(&mut settings, &mut default))
+            .collect();
         all.extend(self.gate.listed());
-        all.extend(listed_auth(self.auth.as_ref().map_or(&Value::Null, |(table, _)| table)));
+        if let Some((table, _)) = &self.auth {
+            all.extend(listed_auth(table));
+        }
         all.extend(self.extensions.iter().flat_map(|extension| extension.listed()));
+        for key in keys_with(&self.extensions) {
+            if !all.iter().any(|setting| setting.key == key.listed_path()) {
+                all.push(Setting::new(key.path, key.default_in_use(), key.default_in_use()));
+            }
+        }
         all
     }
-
-    fn listed_limits(&self) -> Vec<Setting> {
-        let default = Self::default();
-        let (own, base) = (&self.limits, &default.limits);
-        let counts = [
-            ("limits.max_request_size", own.max_request_size, base.max_request_size),
-            ("limits.max_response_size", own.max_response_size, base.max_response_size),
-            ("limits.max_string_length", own.max_string_length, base.max_string_length),
-            ("limits.max_array_elements", own.max_array_elements, base.max_array_elements),
-            ("limits.max_nesting_depth", own.max_nesting_depth, base.max_nesting_depth),
-            ("limits.max_batch_operations", own.max_batch_operations, base.max_batch_operations),
-            ("limits.result_budget", own.result_budget, base.result_budget),
-            ("executions.max_running", self.executions.max_running, default.executions.max_running),
-            (
-                "executions.max_running_per_session",
-                self.executions.max_running_per_session,
-                default.executions.max_running_per_session,
-            ),
-        ];
-        let (own, base) = (&self.executions, &default.executions);
-        let times = [
-            ("executions.wait_seconds", own.wait, base.wait),
-            ("executions.grace_seconds", own.grace, base.grace),
-            ("executions.lease_seconds", own.lease, base.lease),
-            ("executions.keep_seconds", own.keep, base.keep),
-        ];
-        let sizes = [
-            ("executions.keep_bytes", own.keep_bytes, base.keep_bytes),
-            (
-                "executions.keep_bytes_per_caller",
-                own.keep_bytes_per_caller,
-                base.keep_bytes_per_caller,
-            ),
-        ];
-        let counts = counts.map(|(key, own, base)| Setting::new(key, own, base));
-        let sizes = sizes.map(|(key, own, base)| Setting::new(key, own, base));
-        let times = times.map(|(key, own, base)| Setting::new(key, seconds(own), seconds(base)));
-        counts.into_iter().chain(times).chain(sizes).collect()
-    }
 }
-
-/// Converts a duration to seconds, the unit of configuration files.
-fn seconds(duration: Duration) -> Value {
-    match duration.subsec_nanos() {
-        0 => json!(duration.as_secs()),
-        _ => json!(duration.as_secs_f64()),
-    }
-}
-
-/// Keys of the table `auth` with public values. All other values of the table are masked.
-const OPEN_AUTH_KEYS: &[&str] = &[
-    "auth.resource",
-    "auth.jwt.issuer",
-    "auth.jwt.audience",
-    "auth.jwt.keys_url",
-    "auth.jwt.keys_file",
-    "auth.jwt.algorithms",
-    "auth.jwt.scope_claims",
-    "auth.jwt.leeway_seconds",
-    "auth.jwt.max_key_age_seconds",
-];
 
 /// Lists the table `auth` with masked secrets. The HTTP server checks the table.
 fn listed_auth(table: &Value) -> Vec<Setting> {
@@ -145,14 +108,13 @@ fn listed_auth(table: &Value) -> Vec<Setting> {
             Value::Object(members) => {
                 open.extend(members.iter().map(|(name, value)| (format!("{key}.{name}"), value)));
             }
-            _ if key == "auth.tokens" => {
+            _ if key == TOKENS => {
                 let subject =
                     |token: &Value| json!({ "subject": token.get("subject"), "sha256": MASK });
                 let tokens = value.as_array().map(Vec::as_slice).unwrap_or_default();
                 all.push(Setting::joined(key, tokens.iter().map(subject)));
             }
-            Value::Null => all.push(Setting::new(key, Value::Null, Value::Null)),
-            _ if OPEN_AUTH_KEYS.contains(&key.as_str()) => {
+            _ if is_public(&key) => {
                 all.push(Setting::new(key, without_secrets(value), Value::Null));
             }
             // An unknown key may hold a secret.
@@ -196,7 +158,7 @@ fn url_without_secrets(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::config_test_util::{apply, apply_environment, keys_of, project};
+    use super::super::config_test_util::{apply, apply_environment, project};
     use super::*;
 
     fn shown(settings: &Settings, key: &str) -> (Value, Vec<String>) {
@@ -231,7 +193,8 @@ mod tests {
             ("executions.keep_seconds", json!(86_400), "default"),
             ("drain_timeout_seconds", json!(30), "default"),
             ("log_format", json!("json"), "environment MCP_AQL_LOG_FORMAT"),
-            ("auth", Value::Null, "default"),
+            ("auth.resource", Value::Null, "default"),
+            ("auth.scope_challenges", json!(true), "default"),
             ("endpoint_mode", json!("semantic"), "default"),
         ] {
             assert_eq!(shown(&settings, key), (value, vec![source.to_owned()]), "{key}");
@@ -239,26 +202,20 @@ mod tests {
     }
 
     #[test]
-    fn each_key_of_the_file_is_listed() {
-        let listed = Settings::default().listed();
-        let assert_listed = |key: &str| assert!(listed.iter().any(|it| it.key == key), "{key}");
-        for key in super::super::config::CORE_KEYS {
-            match *key {
-                "limits" | "executions" | "access" | "gatekeeper" => {
-                    for name in keys_of(key, Settings::default()) {
-                        assert_listed(&format!("{key}.{name}"));
-                    }
-                }
-                // The HTTP server lists its own settings.
-                "http" => {}
-                key => assert_listed(key),
-            }
+    fn each_key_is_listed() {
+        // REQ-MCP-17
+        let settings = super::super::config_test_util::extended(
+            crate::rate_limits::LimitsExtension::default(),
+        );
+        let listed = settings.listed();
+        for key in keys_with(&settings.extensions) {
+            let count = listed.iter().filter(|it| it.key == key.listed_path()).count();
+            assert_eq!(count, 1, "{}", key.path);
         }
     }
 
     #[test]
     fn each_table_of_limits_is_listed() {
-        use crate::extension::Extension as _;
         use crate::rate_limits::LimitsExtension;
         let mut settings = super::super::config_test_util::extended(LimitsExtension::default());
         let file = "[rate_limits]\nrequests_per_minute = 5\n\
@@ -274,10 +231,6 @@ mod tests {
             ("cost.currency", json!("EUR")),
         ] {
             assert_eq!(shown(&settings, key), (value, source.clone()), "{key}");
-        }
-        for table in LimitsExtension::default().tables() {
-            let is_listed = settings.listed().iter().any(|it| it.key == *table);
-            assert!(is_listed || *table == "rate_limits", "{table}");
         }
     }
 

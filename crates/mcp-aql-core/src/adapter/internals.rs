@@ -22,7 +22,7 @@ impl Adapter {
 
     /// Returns the settings in use.
     pub fn settings(&self) -> &Settings {
-        &self.inner.settings
+        &self.settings
     }
 
     /// Returns the values added to every call.

@@ -5,14 +5,12 @@ mod builder;
 mod builder_gates;
 mod config;
 mod entries;
-mod http_table;
 mod internals;
 mod rebuild;
 mod serving;
 mod settings;
 
 use std::sync::{Arc, Once};
-use std::time::Duration;
 
 use http::Extensions;
 use mcp_aql_protocol::SizeLimits;
@@ -21,8 +19,9 @@ use serde_json::{Map, Value};
 pub use builder::AdapterBuilder;
 #[cfg(any(test, feature = "test-util"))]
 pub use config::test_util as config_test_util;
-pub use http_table::HttpTable;
-pub use settings::{Settings, default_description_budget};
+pub use settings::{
+    HttpSettings, Settings, check_value, default_description_budget, flag_defaults, flag_keys,
+};
 
 use crate::call::Pipeline;
 use crate::error::OperationError;
@@ -74,13 +73,11 @@ pub struct Adapter {
     catalog: Arc<Catalog>,
     /// Values added to every call through this clone.
     extensions: Extensions,
-    /// How long a stopping server waits for running calls.
-    drain_timeout: Duration,
+    settings: Arc<Settings>,
 }
 
 struct AdapterState {
     parts: Arc<Parts>,
-    settings: Settings,
     pipeline: Pipeline,
     /// Completed once the notices of the settings have been logged.
     notices_logged: Once,
@@ -244,7 +241,7 @@ impl Adapter {
 
     /// Returns the mode. It determines the offered tools.
     pub fn mode(&self) -> EndpointMode {
-        self.inner.settings.mode
+        self.settings.mode
     }
 
     /// Returns the profile of endpoint families in use.
@@ -260,7 +257,7 @@ impl Adapter {
             return;
         }
         self.inner.notices_logged.call_once(|| {
-            for notice in &self.inner.settings.notices {
+            for notice in &self.settings.notices {
                 tracing::warn!("{}", mcp_aql_text::visible_lines(notice));
             }
         });
@@ -268,7 +265,7 @@ impl Adapter {
 
     /// Returns the limits in use.
     pub fn limits(&self) -> &SizeLimits {
-        &self.inner.settings.limits
+        &self.settings.limits
     }
 
     /// Returns the tables of all operations, starting with `introspect`.

@@ -34,7 +34,7 @@ impl Adapter {
     pub fn in_mode(&self, mode: EndpointMode) -> Result<Self, BuildError> {
         /// A run of five minutes uses fewer tokens, with any number of operations.
         const PER_MINUTE: usize = 1_000_000;
-        let mut settings = Settings { mode, ..self.inner.settings.clone() };
+        let mut settings = Settings { mode, ..Settings::clone(&self.settings) };
         settings.gate.per_minute = settings.gate.per_minute.max(PER_MINUTE);
         settings.gate.per_minute_without_session = None;
         let adapter = assemble(Arc::clone(&self.inner.parts), settings, Vec::new())?;

@@ -69,14 +69,7 @@ impl Adapter {
     /// [`AdapterBuilder::drain_timeout`](super::AdapterBuilder::drain_timeout).
     #[doc(hidden)]
     pub fn drain_timeout(&self) -> Duration {
-        self.drain_timeout
-    }
-
-    /// Returns a clone with another drain timeout. It overrides the builder and the configuration.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn with_drain_timeout(&self, timeout: Duration) -> Self {
-        Self { drain_timeout: timeout, ..self.clone() }
+        self.settings.drain_timeout
     }
 
     /// Waits until no execution is running in this process.

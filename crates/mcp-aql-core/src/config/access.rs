@@ -3,10 +3,7 @@
 use std::sync::Arc;
 
 use mcp_aql_protocol::{SemanticCategory, is_scope};
-use serde::Deserialize;
 
-use crate::config::setting::Setting;
-use crate::config::tightening::Tightening;
 use crate::operation::OperationSpec;
 
 /// Controls the scopes that authenticated callers need to call the operations of an adapter. Pass it to
@@ -29,10 +26,10 @@ use crate::operation::OperationSpec;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Access {
-    prefix: Option<String>,
-    administrator: Option<String>,
-    category_scopes: bool,
-    requires_principal: bool,
+    pub(crate) prefix: Option<String>,
+    pub(crate) administrator: Option<String>,
+    pub(crate) category_scopes: bool,
+    pub(crate) requires_principal: bool,
 }
 
 impl Default for Access {
@@ -78,43 +75,20 @@ impl Access {
         self
     }
 
-    /// Applies the table `access` of the operator's configuration file.
-    pub(crate) fn apply(&mut self, table: AccessTable) {
-        let AccessTable { scope_prefix, administrator_scope, category_scopes, require_principal } =
-            table;
-        self.prefix = scope_prefix.or(self.prefix.take());
-        self.administrator = administrator_scope.or(self.administrator.take());
-        self.category_scopes = category_scopes.unwrap_or(self.category_scopes);
-        self.requires_principal = require_principal.unwrap_or(self.requires_principal);
+    /// Returns the first part of the scopes of categories, for the adapter with this name.
+    pub(crate) fn prefix_for(&self, adapter: &str) -> String {
+        self.prefix.clone().unwrap_or_else(|| scope_of(adapter))
     }
 
-    /// Applies the table `access` of a file in the working directory. Such a file can only add requirements.
-    pub(crate) fn tighten(&mut self, table: AccessTable, tightening: &mut Tightening) {
-        tightening.refuse("access.scope_prefix", table.scope_prefix);
-        tightening.refuse("access.administrator_scope", table.administrator_scope);
-        for (key, place, value) in [
-            ("access.category_scopes", &mut self.category_scopes, table.category_scopes),
-            ("access.require_principal", &mut self.requires_principal, table.require_principal),
-        ] {
-            tightening.replace(key, place, value, |new, _| *new);
-        }
-    }
-
-    /// Lists these settings for the operator.
-    pub(crate) fn listed(&self) -> Vec<Setting> {
-        let none = serde_json::Value::Null;
-        vec![
-            Setting::new("access.scope_prefix", self.prefix.clone(), none.clone()),
-            Setting::new("access.administrator_scope", self.administrator.clone(), none),
-            Setting::new("access.category_scopes", self.category_scopes, true),
-            Setting::new("access.require_principal", self.requires_principal, false),
-        ]
+    /// Returns the administrator scope of the adapter with this name.
+    pub(crate) fn administrator_for(&self, adapter: &str) -> String {
+        let default = || format!("{}:admin", self.prefix_for(adapter));
+        self.administrator.clone().unwrap_or_else(default)
     }
 
     /// Returns the rules for the adapter with this name. Adds a problem for each invalid scope.
     pub(crate) fn rules(&self, adapter: &str, problems: &mut Vec<String>) -> AccessRules {
-        let prefix = self.prefix.clone().unwrap_or_else(|| scope_of(adapter));
-        let administrator = self.administrator.clone().unwrap_or_else(|| format!("{prefix}:admin"));
+        let (prefix, administrator) = (self.prefix_for(adapter), self.administrator_for(adapter));
         for scope in [&prefix, &administrator] {
             if !is_scope(scope) {
                 problems.push(format!(
@@ -143,24 +117,6 @@ impl Access {
 fn scope_of(name: &str) -> String {
     let valid = |each: char| is_scope(each.encode_utf8(&mut [0; 4]));
     name.chars().map(|each| if valid(each) { each } else { '-' }).collect()
-}
-
-/// The table `access` of a configuration file:
-///
-/// ```toml
-/// [access]
-/// scope_prefix = "shop"
-/// administrator_scope = "shop:admin"
-/// category_scopes = true
-/// require_principal = true
-/// ```
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct AccessTable {
-    scope_prefix: Option<String>,
-    administrator_scope: Option<String>,
-    category_scopes: Option<bool>,
-    require_principal: Option<bool>,
 }
 
 /// The scopes that the callers of an adapter need, with all defaults filled in.

@@ -1,4 +1,4 @@
-//! The options of executions, and their ranges.
+//! The options of executions.
 
 use std::time::Duration;
 
@@ -139,77 +139,5 @@ impl ExecutionOptions {
     pub const fn max_running_per_session(mut self, count: usize) -> Self {
         self.max_running_per_session = count;
         self
-    }
-
-    /// Returns one sentence for each option out of range.
-    pub(crate) fn problems(&self) -> Vec<String> {
-        const MAX_EXECUTIONS: usize = 100_000;
-        const MIN_BYTES: u64 = 1 << 20;
-        const MAX_BYTES: u64 = 1 << 40;
-        let counts = [
-            ("max_running", self.max_running),
-            ("max_running_per_session", self.max_running_per_session),
-        ];
-        let counts = counts.into_iter().filter(|(_, count)| !(1..=MAX_EXECUTIONS).contains(count));
-        let counts = counts.map(|(name, count)| {
-            format!("execution option `{name}` is {count}: choose 1 to {MAX_EXECUTIONS}")
-        });
-        let sizes = [
-            ("keep_bytes", self.keep_bytes),
-            ("keep_bytes_per_caller", self.keep_bytes_per_caller),
-        ];
-        let sizes = sizes.into_iter().filter(|(_, bytes)| !(MIN_BYTES..=MAX_BYTES).contains(bytes));
-        let sizes = sizes.map(|(name, bytes)| {
-            format!("execution option `{name}` is {bytes}: choose {MIN_BYTES} to {MAX_BYTES} bytes")
-        });
-        [
-            ("wait", self.wait, 0, 600),
-            ("grace", self.grace, 0, 300),
-            ("lease", self.lease, 1, 3_600),
-            ("keep", self.keep, 60, 365 * 24 * 60 * 60),
-        ]
-        .into_iter()
-        .filter(|(_, value, low, high)| {
-            *value < Duration::from_secs(*low) || *value > Duration::from_secs(*high)
-        })
-        .map(|(name, value, low, high)| {
-            format!("execution option `{name}` is {value:?}: choose {low} to {high} seconds")
-        })
-        .chain(sizes)
-        .chain(counts)
-        .collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_option_outside_of_its_range_is_told() {
-        assert_eq!(ExecutionOptions::default().problems(), Vec::<String>::new());
-        let second = Duration::from_secs(1);
-        let wrong = ExecutionOptions::new()
-            .wait(601 * second)
-            .grace(301 * second)
-            .lease(second / 2)
-            .keep(59 * second)
-            .keep_bytes(1_048_575)
-            .keep_bytes_per_caller((1 << 40) + 1)
-            .max_running(0)
-            .max_running_per_session(100_001);
-        assert_eq!(
-            wrong.problems(),
-            [
-                "execution option `wait` is 601s: choose 0 to 600 seconds",
-                "execution option `grace` is 301s: choose 0 to 300 seconds",
-                "execution option `lease` is 500ms: choose 1 to 3600 seconds",
-                "execution option `keep` is 59s: choose 60 to 31536000 seconds",
-                "execution option `keep_bytes` is 1048575: choose 1048576 to 1099511627776 bytes",
-                "execution option `keep_bytes_per_caller` is 1099511627777: choose 1048576 to 1099511627776 bytes",
-                "execution option `max_running` is 0: choose 1 to 100000",
-                "execution option `max_running_per_session` is 100001: choose 1 to 100000",
-            ]
-        );
     }
 }

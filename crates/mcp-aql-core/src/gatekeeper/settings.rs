@@ -50,22 +50,14 @@ pub(super) const fn ttl(level: DangerLevel) -> (TimeDelta, TimeDelta) {
     }
 }
 
-/// The table `[gatekeeper]` of the configuration file:
+/// The keys of the table `[gatekeeper]` with a structure of their own:
 ///
 /// ```toml
 /// [gatekeeper]
-/// confirmation_ttl_seconds = 120
-/// confirmations_per_minute = 60
 /// trust = { level = "validated" }
 /// ```
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct GateTable {
-    confirmation_ttl_seconds: Option<u64>,
-    clock_skew_tolerance_seconds: Option<u64>,
-    confirmations_per_minute: Option<usize>,
-    confirmations_per_minute_without_session: Option<usize>,
-    elicitation: Option<bool>,
     policies: Option<Vec<PolicyTable>>,
     trust: Option<Trust>,
 }
@@ -74,22 +66,6 @@ impl GateSettings {
     /// Applies the operator's file to the builder's settings. Its policies are added to those of the builder, and the
     /// strictest one wins.
     pub(crate) fn apply(&mut self, table: GateTable, problems: &mut Vec<String>) {
-        let seconds = |seconds| delta(Duration::from_secs(seconds));
-        if let Some(ttl) = table.confirmation_ttl_seconds {
-            self.confirmation_ttl = Some(seconds(ttl));
-        }
-        if let Some(skew) = table.clock_skew_tolerance_seconds {
-            self.skew = seconds(skew);
-        }
-        if let Some(count) = table.confirmations_per_minute {
-            self.per_minute = count;
-        }
-        if let Some(count) = table.confirmations_per_minute_without_session {
-            self.per_minute_without_session = Some(count);
-        }
-        if let Some(elicits) = table.elicitation {
-            self.elicits = elicits;
-        }
         if let Some(trust) = table.trust {
             self.trust = Some(trust);
         }
@@ -105,39 +81,6 @@ impl GateSettings {
         tightening: &mut Tightening,
         problems: &mut Vec<String>,
     ) {
-        let seconds = |seconds| delta(Duration::from_secs(seconds));
-        // Start from the shortest default, because it is within the default of every level.
-        let (shortest, _) = ttl(DangerLevel::Forbidden);
-        let mut validity = self.confirmation_ttl.unwrap_or(shortest);
-        let given = table.confirmation_ttl_seconds.map(seconds);
-        tightening.lower("gatekeeper.confirmation_ttl_seconds", &mut validity, given);
-        if given == Some(validity) {
-            self.confirmation_ttl = given;
-        }
-        tightening.lower(
-            "gatekeeper.clock_skew_tolerance_seconds",
-            &mut self.skew,
-            table.clock_skew_tolerance_seconds.map(seconds),
-        );
-        tightening.lower(
-            "gatekeeper.confirmations_per_minute",
-            &mut self.per_minute,
-            table.confirmations_per_minute,
-        );
-        let before = self.per_minute_without_session();
-        let mut shared = before;
-        tightening.lower(
-            "gatekeeper.confirmations_per_minute_without_session",
-            &mut shared,
-            table.confirmations_per_minute_without_session,
-        );
-        if shared < before {
-            self.per_minute_without_session = Some(shared);
-        }
-        if table.elicitation.is_some_and(|elicits| elicits != self.elicits) {
-            // Neither way of confirming is stricter than the other.
-            tightening.ignore("gatekeeper.elicitation");
-        }
         if let Some(trust) = table.trust {
             // An adapter without declared trust has the permissions of a certified one.
             let before = self.trust.as_ref().map_or(TrustLevel::Certified, Trust::level);
@@ -177,83 +120,29 @@ impl GateSettings {
         self.per_minute_without_session.unwrap_or(self.per_minute)
     }
 
-    /// Lists the settings for the operator.
+    /// Lists the settings with a structure of their own for the operator.
     pub(crate) fn listed(&self) -> Vec<Setting> {
-        let default = Self::default();
-        let ttl = self.confirmation_ttl.map(|ttl| ttl.num_seconds());
-        let shared = self.per_minute_without_session;
         vec![
-            Setting::new("gatekeeper.confirmation_ttl_seconds", json!(ttl), Value::Null),
-            Setting::new(
-                "gatekeeper.clock_skew_tolerance_seconds",
-                self.skew.num_seconds(),
-                default.skew.num_seconds(),
-            ),
-            Setting::new(
-                "gatekeeper.confirmations_per_minute",
-                self.per_minute,
-                default.per_minute,
-            ),
-            Setting::new(
-                "gatekeeper.confirmations_per_minute_without_session",
-                json!(shared),
-                Value::Null,
-            ),
-            Setting::new("gatekeeper.elicitation", self.elicits, default.elicits),
             Setting::new("gatekeeper.trust", json!(self.trust), Value::Null),
             Setting::joined("gatekeeper.policies", self.policies.iter().map(Policy::summary)),
         ]
     }
 
-    /// Returns the effective value of an unset setting, for the operator. Null if the setting then has no effect.
-    pub(crate) fn value_without_setting(&self, key: &str) -> Value {
+    /// Returns the lifetimes of confirmation tokens in seconds if none is set.
+    pub(crate) fn default_ttl() -> Value {
         let seconds = |level| ttl(level).0.num_seconds();
-        match key {
-            "gatekeeper.confirmation_ttl_seconds" => json!({
-                "destructive": seconds(DangerLevel::Destructive),
-                "forbidden": seconds(DangerLevel::Forbidden),
-            }),
-            "gatekeeper.confirmations_per_minute_without_session" => {
-                self.per_minute_without_session().into()
-            }
-            _ => Value::Null,
-        }
+        json!({
+            "destructive": seconds(DangerLevel::Destructive),
+            "forbidden": seconds(DangerLevel::Forbidden),
+        })
     }
 
-    /// Checks all settings except policies.
+    /// Checks the trust, and warns about a long tolerance.
     pub(crate) fn check(&self, problems: &mut Vec<String>) {
         if let Some(trust) = &self.trust {
             problems.extend(trust.problems());
         }
-        let (_, maximum) = ttl(DangerLevel::Destructive);
-        if self.confirmation_ttl.is_some_and(|ttl| ttl > maximum || ttl < TimeDelta::seconds(1)) {
-            problems.push(
-                "confirmations must be valid for 1 to 900 seconds (`confirmation_ttl`, \
-                 `confirmation_ttl_seconds`)"
-                    .to_owned(),
-            );
-        }
-        for (whose, count, name) in [
-            ("a session", self.per_minute, "confirmations_per_minute"),
-            (
-                "callers without a session",
-                self.per_minute_without_session(),
-                "confirmations_per_minute_without_session",
-            ),
-        ] {
-            if count == 0 {
-                problems.push(format!(
-                    "{whose} must be allowed at least 1 confirmation per minute (`{name}`)"
-                ));
-            }
-        }
-        if self.skew > TimeDelta::seconds(300) {
-            problems.push(
-                "the tolerated clock difference is at most 300 seconds (`clock_skew_tolerance`, \
-                 `clock_skew_tolerance_seconds`)"
-                    .to_owned(),
-            );
-        } else if self.skew > TimeDelta::seconds(60) {
+        if self.skew > TimeDelta::seconds(60) {
             tracing::warn!(
                 seconds = self.skew.num_seconds(),
                 "confirmations stay valid for more than a minute after they expire"

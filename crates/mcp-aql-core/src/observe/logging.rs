@@ -2,8 +2,6 @@
 
 use std::str::FromStr;
 
-use serde::Deserialize;
-
 /// Log target of calls. Their outcome is logged, and at the level `DEBUG` also their parameters with secrets masked.
 pub const CALLS: &str = "mcp_aql::call";
 
@@ -35,19 +33,9 @@ pub const QUOTING_TARGETS: [&str; 15] = [
 ];
 
 /// Format of the log on standard error. If your program installs its own `tracing` subscriber, that subscriber
-/// determines the format instead.
-///
-/// ```
-/// use mcp_aql::Adapter;
-/// use mcp_aql::observe::LogFormat;
-///
-/// # fn main() -> mcp_aql::Result<()> {
-/// let adapter = Adapter::builder("empty").log_format(LogFormat::Json).build()?;
-/// # let _ = adapter;
-/// # Ok(()) }
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
+/// determines the format instead. Operators choose it with `log_format` in the configuration file, with the variable
+/// `MCP_AQL_LOG_FORMAT`, or with the option `--log-format`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum LogFormat {
     /// Lines for people. By default, warnings and errors are logged.

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use super::keys::KEYS;
 use super::settings::LimitTables;
 use super::{LimitGate, Limiter, QuotaStatus, RateLimits};
+use crate::config::key::Key;
 use crate::config::setting::Setting;
 use crate::config::tightening::Tightening;
 use crate::extension::{
@@ -22,8 +24,8 @@ impl Extension for LimitsExtension {
         Box::new(self.clone())
     }
 
-    fn tables(&self) -> &'static [&'static str] {
-        &["rate_limits", "api_limits", "quotas", "cost"]
+    fn keys(&self) -> &'static [Key] {
+        KEYS
     }
 
     fn apply(

@@ -93,6 +93,7 @@ mod cost;
 mod counter;
 mod declaration;
 mod extension;
+mod keys;
 mod ledger;
 mod ledger_store;
 mod limit_error;

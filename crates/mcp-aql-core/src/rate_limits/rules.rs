@@ -164,7 +164,7 @@ impl LimitRules {
             quotas: declared.quotas.iter().map(QuotaRule::new).collect(),
             has_tiers: declared.costs.iter().any(|cost| matches!(cost, CostModel::Tiered(_))),
             costs: declared.costs.clone(),
-            currency: declared.currency.clone().unwrap_or_else(|| "USD".to_owned()),
+            currency: declared.currency_or_default().to_owned(),
         }
     }
 

@@ -11,6 +11,9 @@ use super::declaration::{ApiLimit, Metric, Quota, Scope, Span, Window};
 use crate::config::setting::Setting;
 use crate::config::tightening::Tightening;
 
+/// The currency of costs if none is set.
+const DEFAULT_CURRENCY: &str = "USD";
+
 /// The limits and quotas of an adapter. Pass them to
 /// [`AdapterBuilder::rate_limits`](crate::AdapterBuilder::rate_limits).
 ///
@@ -65,6 +68,11 @@ impl RateLimits {
         self
     }
 
+    /// Returns the currency of costs.
+    pub(super) fn currency_or_default(&self) -> &str {
+        self.currency.as_deref().unwrap_or(DEFAULT_CURRENCY)
+    }
+
     /// Lists the settings for the operator.
     pub(super) fn listed(&self) -> Vec<Setting> {
         let limit = |limit: &ApiLimit| {
@@ -95,7 +103,7 @@ impl RateLimits {
             Setting::joined("api_limits", self.limits.iter().map(limit)),
             Setting::joined("quotas", self.quotas.iter().map(quota)),
             Setting::joined("cost", self.costs.iter().map(cost)),
-            Setting::new("cost.currency", self.currency.clone(), Value::Null),
+            Setting::new("cost.currency", self.currency_or_default(), DEFAULT_CURRENCY),
         ]
     }
 

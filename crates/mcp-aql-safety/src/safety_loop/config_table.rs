@@ -13,13 +13,51 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use mcp_aql_core::internal::config::{Setting, Tightening};
+use mcp_aql_core::internal::config::{Key, ProjectRule, Setting, Tightening, ValueKind};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::action::normalize;
 use super::directive::{LoopMode, RiskTolerance};
 use super::settings::{AgentSettings, DEFAULT_STEPS, SafetyLoop};
+
+/// The keys of the table `[safety_loop]`.
+pub(crate) const KEYS: &[Key] = &[
+    Key::new(
+        "safety_loop.mode",
+        ValueKind::Word(&["enforcing", "monitoring", "logging", "disabled"]),
+    )
+    .variable("MCPAQL_SAFETY_LOOP")
+    .project(ProjectRule::Stricter("a stricter mode is applied"))
+    .doc(&["What the safety loop does with its decisions."]),
+    Key::new("safety_loop.challenge_timeout_seconds", ValueKind::Number("seconds"))
+        .range(10, 86_400)
+        .project(ProjectRule::Lower)
+        .doc(&["Time for which a request to a person is valid."]),
+    Key::new("safety_loop.max_autonomous_steps", ValueKind::Number(""))
+        .project(ProjectRule::Lower)
+        .doc(&["Number of steps that an agent may take before a person is asked."]),
+    Key::new(
+        "safety_loop.risk_tolerance",
+        ValueKind::Word(&["conservative", "moderate", "aggressive"]),
+    )
+    .project(ProjectRule::Stricter("a lower tolerance is applied"))
+    .doc(&["Risk above which an agent is paused."]),
+    Key::new("safety_loop.deny", ValueKind::List)
+        .project(ProjectRule::Stricter("patterns are added"))
+        .doc(&["Patterns of actions that block the agent until a person lifts the block."]),
+    Key::new("safety_loop.requires_approval", ValueKind::List)
+        .doc(&["Patterns of actions that a person must confirm."]),
+    Key::new("safety_loop.auto_approve", ValueKind::List)
+        .doc(&["Patterns of actions that pass without an evaluation of their risk."]),
+    Key::new(
+        "safety_loop.agents",
+        ValueKind::Other("table by agent: the five keys above for this agent"),
+    )
+    .project(ProjectRule::Stricter("as for all agents"))
+    .example("{ deployer = { risk_tolerance = \"conservative\" } }")
+    .doc(&["Settings of single agents."]),
+];
 
 /// The table `[safety_loop]` of the configuration file.
 #[derive(Debug, Default, Deserialize)]

@@ -54,7 +54,7 @@ pub(crate) use agent_block_gate::AgentBlockGate;
 pub use agent_state::AgentExecutionStatus;
 pub(crate) use approval_queue::ApprovalQueue;
 pub use approval_status::ApprovalStatus;
-pub(crate) use config_table::LoopTable;
+pub(crate) use config_table::{KEYS, LoopTable};
 pub use core::SafetyCore;
 pub use directive::{
     AgentNotification, AutonomyDirective, LoopMode, NotificationMetadata, NotificationType,

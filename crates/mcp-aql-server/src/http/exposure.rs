@@ -11,7 +11,8 @@ impl HttpOptions {
     ///
     /// # Errors
     /// Returns [`Error::Usage`] if other machines could reach the address and the options do not allow that. Also
-    /// returned if an allowed host or origin is invalid, such as `https://tasks.example.org` as a host.
+    /// returned if a number is out of range, or if an allowed host or origin is invalid, such as
+    /// `https://tasks.example.org` as a host.
     ///
     /// ```
     /// use std::net::IpAddr;
@@ -22,7 +23,8 @@ impl HttpOptions {
     /// assert!(HttpOptions::new().check(IpAddr::from([0, 0, 0, 0])).is_err());
     /// ```
     pub fn check(&self, address: IpAddr) -> Result {
-        if let Some(host) = self.allowed_hosts.iter().find(|host| !is_host(host)) {
+        self.check_numbers()?;
+        if let Some(host) = self.settings.allow_hosts.iter().find(|host| !is_host(host)) {
             return Err(Error::Usage(format!(
                 "'{host}' is not a host: write it without scheme and path, such as `tasks.example.org`"
             )));
@@ -31,7 +33,7 @@ impl HttpOptions {
             let authority = origin.split_once("://").map(|(_, authority)| authority);
             *origin == "null" || authority.is_some_and(is_host)
         };
-        if let Some(origin) = self.allowed_origins.iter().find(|origin| !is_origin(origin)) {
+        if let Some(origin) = self.settings.allow_origins.iter().find(|origin| !is_origin(origin)) {
             return Err(Error::Usage(format!(
                 "'{origin}' is not an origin: write scheme, host and port, such as `https://app.example.org`"
             )));
@@ -39,8 +41,8 @@ impl HttpOptions {
         if address.is_loopback() {
             return Ok(());
         }
-        if self.remote && !self.allowed_hosts.is_empty() {
-            return match self.authenticator.is_some() || self.insecure_anonymous {
+        if self.settings.allow_remote && !self.settings.allow_hosts.is_empty() {
+            return match self.authenticator.is_some() || self.settings.insecure_anonymous {
                 true => Ok(()),
                 false => Err(Error::Usage(format!(
                     "{address} can be reached from other machines, and nothing authenticates callers: configure it \
@@ -49,7 +51,7 @@ impl HttpOptions {
                 ))),
             };
         }
-        let missing = if self.remote {
+        let missing = if self.settings.allow_remote {
             "name the hosts by which it is called (`allow_hosts`, `--allow-host`)"
         } else {
             "allow that (`allow_remote`, `--allow-remote`) and name the hosts by which it is called \
@@ -58,10 +60,16 @@ impl HttpOptions {
         Err(Error::Usage(format!("{address} can be reached from other machines: {missing}")))
     }
 
+    /// Checks the ranges of numbers.
+    pub(super) fn check_numbers(&self) -> Result {
+        let problems = self.settings.problems();
+        if problems.is_empty() { Ok(()) } else { Err(Error::Usage(problems.join("; "))) }
+    }
+
     /// Returns the accepted hosts: loopback, and those [allowed](Self::allow_host).
     pub fn allowed_hosts(&self) -> Vec<String> {
         let hosts = ["localhost", "127.0.0.1", "::1"].into_iter().map(str::to_owned);
-        hosts.chain(self.allowed_hosts.iter().cloned()).collect()
+        hosts.chain(self.settings.allow_hosts.iter().cloned()).collect()
     }
 
     /// Returns the accepted origins: loopback, and those [allowed](Self::allow_origin).
@@ -69,7 +77,7 @@ impl HttpOptions {
         let origins = ["localhost", "127.0.0.1", "[::1]"].into_iter().flat_map(|host| {
             ["http", "https"].into_iter().map(move |scheme| format!("{scheme}://{host}:*"))
         });
-        origins.chain(self.allowed_origins.iter().cloned()).collect()
+        origins.chain(self.settings.allow_origins.iter().cloned()).collect()
     }
 }
 

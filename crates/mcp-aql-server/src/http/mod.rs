@@ -43,6 +43,7 @@ use self::endpoint::McpEndpoint;
 pub use self::listener::serve as serve_connections;
 pub use self::options::HttpOptions;
 use self::options::{ENDPOINT_PATH, Shared};
+use self::rmcp::replay::ReplyLimits;
 use self::rmcp::server::{Access, RmcpService, RmcpState};
 use self::rmcp::sessions::{SessionLimits, Sessions};
 use crate::adapter::AdapterTools;
@@ -50,14 +51,14 @@ use crate::mcp::drain::Shutdown;
 use crate::mcp::server::ServerState;
 use crate::mcp::service::ToolService;
 use crate::stop::on_signal;
+pub use mcp_aql_core::internal::adapter::HttpSettings;
 
 impl HttpOptions {
     /// Serves your own router with the connection handling of adapters, until `stop` completes. The router need not
     /// belong to an adapter.
     ///
     /// The listener must be on loopback unless these options allow more. The limits on slow clients
-    /// ([`client_timeout`](Self::client_timeout)), [connections](Self::max_connections) and
-    /// [bytes](Self::max_inflight_bytes) apply.
+    /// ([`client_timeout`](HttpSettings::client_timeout)), connections and bytes apply.
     ///
     /// Your router must check the contents of requests, including [hosts](Self::allowed_hosts) and
     /// [origins](Self::allowed_origins), and authenticate its callers.
@@ -83,7 +84,8 @@ impl HttpOptions {
         self.check(address.ip())?;
         let ended = CancellationToken::new();
         let _end = ended.clone().drop_guard();
-        let bounds = (self.client_timeout, BodyBudget::new(self.max_inflight_bytes, 0));
+        let settings = &self.settings;
+        let bounds = (settings.client_timeout, BodyBudget::new(settings.max_inflight_bytes, 0));
         let router =
             router.layer(axum::middleware::from_fn_with_state(bounds, self::body::within_bounds));
         tracing::info!(url = %format_args!("http://{address}"), "listening");
@@ -92,17 +94,22 @@ impl HttpOptions {
             stop.await;
             stopping.cancel();
         };
-        let bounds = (self.max_connections, self.client_timeout);
+        let bounds = (settings.max_connections, settings.client_timeout);
         tokio::join!(listener::serve(listener, router, bounds, ended), stopped);
         Ok(())
     }
 
     fn session_limits(&self) -> SessionLimits {
+        let settings = &self.settings;
         SessionLimits {
-            timeout: self.session_timeout,
-            max_sessions: self.max_sessions,
-            max_sessions_per_principal: self.max_sessions_per_principal,
-            replies: self.replies,
+            timeout: settings.session_timeout,
+            max_sessions: settings.max_sessions,
+            max_sessions_per_principal: settings.max_sessions_per_principal,
+            replies: ReplyLimits {
+                retention: settings.reply_retention,
+                bytes: settings.max_kept_reply_bytes,
+                session_bytes: settings.max_kept_reply_bytes_per_session,
+            },
         }
     }
 }
@@ -123,7 +130,7 @@ pub trait ServeHttp {
     ///
     /// The signal starts a graceful shutdown:
     ///
-    /// 1. After the [delay](HttpOptions::stop_delay), if there is one, the listener is closed and new calls are
+    /// 1. After the [delay](HttpSettings::stop_delay), if there is one, the listener is closed and new calls are
     ///    rejected.
     /// 2. Running calls and executions have [`drain_timeout`](mcp_aql_core::AdapterBuilder::drain_timeout) to finish. A
     ///    second signal ends the wait. Unfinished calls are logged.
@@ -269,7 +276,7 @@ async fn serve(
     serving();
     tracing::info!(url = %format_args!("http://{address}{ENDPOINT_PATH}"), "listening");
     let (stopping, at_once) = (shutdown.clone(), at_once.shared());
-    let bounds = (options.max_connections, options.client_timeout);
+    let bounds = (options.settings.max_connections, options.settings.client_timeout);
     let refusing = departure.refusing.clone();
     let connections = listener::serve_until(listener, router, bounds, refusing, shutdown);
     let interrupted = async {
@@ -286,7 +293,7 @@ async fn serve(
     };
     let stopped = async {
         begins.await;
-        departure.begin(options.stop_delay, at_once.clone()).await;
+        departure.begin(options.settings.stop_delay, at_once.clone()).await;
         // Requests are still accepted during this wait, and new calls are rejected.
         shared.stop(at_once.clone()).await;
         // This also ends the sessions and their streams. Otherwise the streams would keep their connections open.
@@ -324,17 +331,19 @@ fn served(
         scope_challenges: options.scope_challenges,
     });
     let (hosts, stop) = (options.allowed_hosts(), options.shutdown.clone());
+    let settings = &options.settings;
+    let keeps_sessions = !settings.stateless;
     let direct =
-        DirectCalls::new(Arc::clone(&shared), Arc::clone(&sessions), hosts, options.sessions, stop);
-    let budget = BodyBudget::new(options.max_inflight_bytes, longest);
+        DirectCalls::new(Arc::clone(&shared), Arc::clone(&sessions), hosts, keeps_sessions, stop);
+    let budget = BodyBudget::new(settings.max_inflight_bytes, longest);
     let access = Access {
         hosts: options.allowed_hosts(),
         origins: options.allowed_origins(),
-        keeps_sessions: options.sessions,
+        keeps_sessions,
         shutdown: options.shutdown.clone(),
     };
     let rmcp = RmcpService::new(RmcpState::new(Arc::clone(&shared), tools), sessions, access);
-    let inner = McpEndpoint::new(direct, rmcp, longest, options.client_timeout, budget);
+    let inner = McpEndpoint::new(direct, rmcp, longest, settings.client_timeout, budget);
     let endpoint = Authenticated { inner, resource: resource.clone() };
     let router = axum::Router::new()
         .route_service(ENDPOINT_PATH, endpoint.clone())

@@ -2,17 +2,14 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
+use mcp_aql_core::internal::adapter::HttpSettings;
 use tokio_util::sync::CancellationToken;
 
-use super::rmcp::replay::ReplyLimits;
 use crate::auth::Authenticator;
 
 /// Path of the endpoint.
 pub(super) const ENDPOINT_PATH: &str = "/mcp";
-/// Upper bound of all configured timeouts.
-const MAX_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// Options for serving an adapter over HTTP.
 ///
@@ -29,23 +26,12 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// ```
 #[derive(Debug, Clone)]
 pub struct HttpOptions {
-    pub(super) allowed_hosts: Vec<String>,
-    pub(super) allowed_origins: Vec<String>,
-    pub(super) remote: bool,
-    pub(super) sessions: bool,
-    pub(super) session_timeout: Duration,
-    pub(super) max_sessions: usize,
-    pub(super) max_sessions_per_principal: usize,
-    pub(super) client_timeout: Duration,
-    pub(super) max_connections: usize,
-    pub(super) max_inflight_bytes: usize,
-    pub(super) replies: ReplyLimits,
-    pub(super) stop_delay: Duration,
+    /// What operators can configure: the number of sessions and connections, the timeouts, and more.
+    pub settings: HttpSettings,
     pub(super) shutdown: CancellationToken,
     pub(super) authenticator: Option<Shared>,
     pub(super) resource: Option<String>,
     pub(super) scope_challenges: bool,
-    pub(super) insecure_anonymous: bool,
     /// If `true`, the tables of the configuration file were applied.
     pub(super) is_configured: bool,
 }
@@ -67,70 +53,31 @@ impl Default for HttpOptions {
 }
 
 impl HttpOptions {
-    /// Default of [`max_sessions`](Self::max_sessions).
-    pub const DEFAULT_MAX_SESSIONS: usize = 1000;
-    /// Default of [`max_sessions_per_principal`](Self::max_sessions_per_principal).
-    pub const DEFAULT_MAX_SESSIONS_PER_PRINCIPAL: usize = 100;
-    /// Default of [`session_timeout`](Self::session_timeout), in seconds.
-    pub const DEFAULT_SESSION_TIMEOUT_SECONDS: u64 = 30 * 60;
-    /// Default of [`client_timeout`](Self::client_timeout), in seconds.
-    pub const DEFAULT_CLIENT_TIMEOUT_SECONDS: u64 = 30;
-    /// Default of [`max_connections`](Self::max_connections).
-    pub const DEFAULT_MAX_CONNECTIONS: usize = 1000;
-    /// Default of [`max_inflight_bytes`](Self::max_inflight_bytes), in MiB.
-    pub const DEFAULT_MAX_INFLIGHT_MIB: usize = 64;
-    /// Default of [`reply_retention`](Self::reply_retention), in seconds.
-    pub const DEFAULT_REPLY_RETENTION_SECONDS: u64 = 5 * 60;
-    /// Default of [`max_kept_reply_bytes`](Self::max_kept_reply_bytes), in MiB.
-    pub const DEFAULT_MAX_KEPT_REPLY_MIB: usize = 16;
-    /// Default of [`max_kept_reply_bytes_per_session`](Self::max_kept_reply_bytes_per_session), in MiB.
-    pub const DEFAULT_MAX_KEPT_REPLY_MIB_PER_SESSION: usize = 4;
-
     /// Returns the defaults: loopback only, with sessions.
     pub fn new() -> Self {
         Self {
-            allowed_hosts: Vec::new(),
-            allowed_origins: Vec::new(),
-            remote: false,
-            sessions: true,
-            session_timeout: Duration::from_secs(Self::DEFAULT_SESSION_TIMEOUT_SECONDS),
-            max_sessions: Self::DEFAULT_MAX_SESSIONS,
-            max_sessions_per_principal: Self::DEFAULT_MAX_SESSIONS_PER_PRINCIPAL,
-            client_timeout: Duration::from_secs(Self::DEFAULT_CLIENT_TIMEOUT_SECONDS),
-            max_connections: Self::DEFAULT_MAX_CONNECTIONS,
-            max_inflight_bytes: Self::DEFAULT_MAX_INFLIGHT_MIB << 20,
-            replies: ReplyLimits {
-                retention: Duration::from_secs(Self::DEFAULT_REPLY_RETENTION_SECONDS),
-                bytes: Self::DEFAULT_MAX_KEPT_REPLY_MIB << 20,
-                session_bytes: Self::DEFAULT_MAX_KEPT_REPLY_MIB_PER_SESSION << 20,
-            },
-            stop_delay: Duration::ZERO,
+            settings: HttpSettings::default(),
             shutdown: CancellationToken::new(),
             authenticator: None,
             resource: None,
             scope_challenges: true,
-            insecure_anonymous: false,
             is_configured: false,
         }
     }
 
-    /// Sets how long calls are still served after the signal to stop. Default: no delay.
-    ///
-    /// Use this behind a load balancer. During the delay, `/readyz` is answered with 503, so that the load balancer
-    /// sends its requests to other processes before this one rejects them. Afterwards the listener is closed. Calls on
-    /// open connections are rejected half a second later, when requests on the last connections have arrived. Without a
-    /// delay, connections are accepted until the end.
+    /// Sets the [`settings`](Self#structfield.settings) that operators can configure.
     ///
     /// ```
-    /// use std::time::Duration;
-    ///
     /// use mcp_aql::HttpOptions;
+    /// use mcp_aql::transport::HttpSettings;
     ///
-    /// let options = HttpOptions::new().stop_delay(Duration::from_secs(10));
+    /// let options = HttpOptions::new()
+    ///     .settings(HttpSettings { stateless: true, ..HttpSettings::default() })
+    ///     .allow_host("tasks.example.org");
     /// ```
     #[must_use]
-    pub const fn stop_delay(mut self, delay: Duration) -> Self {
-        self.stop_delay = delay;
+    pub fn settings(mut self, settings: HttpSettings) -> Self {
+        self.settings = settings;
         self
     }
 
@@ -138,7 +85,7 @@ impl HttpOptions {
     /// port.
     #[must_use]
     pub fn allow_host(mut self, host: impl Into<String>) -> Self {
-        self.allowed_hosts.push(host.into());
+        self.settings.allow_hosts.push(host.into());
         self
     }
 
@@ -148,7 +95,7 @@ impl HttpOptions {
     /// Browsers also need CORS headers. To send them, add a layer to [`Adapter::router`](crate::ServeHttp::router).
     #[must_use]
     pub fn allow_origin(mut self, origin: impl Into<String>) -> Self {
-        self.allowed_origins.push(origin.into());
+        self.settings.allow_origins.push(origin.into());
         self
     }
 
@@ -156,7 +103,7 @@ impl HttpOptions {
     /// reach. You must also allow the host names that they use.
     #[must_use]
     pub fn allow_remote(mut self, on: bool) -> Self {
-        self.remote = on;
+        self.settings.allow_remote = on;
         self
     }
 
@@ -212,146 +159,7 @@ impl HttpOptions {
     /// callers.
     #[must_use]
     pub fn insecure_anonymous(mut self, on: bool) -> Self {
-        self.insecure_anonymous = on;
-        self
-    }
-
-    /// Keeps a session for each client of MCP versions before 2026-07-28. Default: on. Later versions have no sessions
-    /// over HTTP, regardless of this setting.
-    #[must_use]
-    pub fn sessions(mut self, on: bool) -> Self {
-        self.sessions = on;
-        self
-    }
-
-    /// Sets the time after which an unused session ends. Default: 30 minutes. A session may last up to one eighth
-    /// longer.
-    ///
-    /// The start of a call counts as use. A READ call without progress counts as use while it runs.
-    #[must_use]
-    pub fn session_timeout(mut self, after: Duration) -> Self {
-        self.session_timeout = after;
-        self
-    }
-
-    /// Sets the maximum number of sessions. Default: 1,000.
-    ///
-    /// At the limit, a new session evicts the least recently used idle one. Sessions without any request since
-    /// `initialize` are evicted first if they hold more than an eighth of the limit. The client of an evicted session
-    /// receives 404 for its next request, and opens a new session as MCP requires.
-    ///
-    /// A session is idle if it has no running call or execution and no executing agent, and its client reads no reply
-    /// and no stream of events. If no session is idle, a new client receives HTTP's 503 with `Retry-After` and
-    /// JSON-RPC's error -32000.
-    ///
-    /// A session takes about 65 KiB, or 105 KiB with the replies to ten changes, plus the state that your operations
-    /// keep in it.
-    #[must_use]
-    pub fn max_sessions(mut self, sessions: usize) -> Self {
-        self.max_sessions = sessions;
-        self
-    }
-
-    /// Sets the maximum number of sessions of one authenticated caller. One caller then cannot use up all of
-    /// [`max_sessions`](Self::max_sessions). Default: 100. Callers without a principal have no limit of their own.
-    ///
-    /// At the limit, a new session evicts an idle one of the same caller, in the same order. If none is idle, the
-    /// caller receives HTTP's 429 with `Retry-After` and JSON-RPC's error -32000. The sessions of other callers are not
-    /// affected.
-    ///
-    /// ```
-    /// use mcp_aql::HttpOptions;
-    ///
-    /// let options = HttpOptions::new().max_sessions(200).max_sessions_per_principal(20);
-    /// ```
-    #[must_use]
-    pub fn max_sessions_per_principal(mut self, sessions: usize) -> Self {
-        self.max_sessions_per_principal = sessions;
-        self
-    }
-
-    /// Sets the timeout for slow and idle clients. Default: 30 seconds.
-    ///
-    /// The connection of a client is closed if sending the headers or the body of a request takes longer (status 408),
-    /// if the client does not read its answer for this long, or if the connection is idle for this long. This timeout
-    /// does not affect operations: use [`time_limit`](mcp_aql_core::AdapterBuilder::time_limit) to limit their
-    /// duration.
-    ///
-    /// [`Adapter::router`](crate::ServeHttp::router) applies the timeout to bodies only, because the connections belong
-    /// to your server.
-    #[must_use]
-    pub fn client_timeout(mut self, after: Duration) -> Self {
-        self.client_timeout = after.min(MAX_TIMEOUT);
-        self
-    }
-
-    /// Sets the maximum number of open connections. Default: 1,000.
-    ///
-    /// On Unix, the limit on open files may lower this value: to that limit minus 160, or to a quarter of it if this is
-    /// more. The other descriptors remain for the operator console, stores and logs.
-    ///
-    /// A further connection closes the longest idle one. If none is idle, because every connection serves a request or
-    /// a stream of events, the new client waits. After at most [`client_timeout`](Self::client_timeout), its connection
-    /// is closed.
-    ///
-    /// [`Adapter::router`](crate::ServeHttp::router) is not affected, because the connections belong to your server.
-    #[must_use]
-    pub fn max_connections(mut self, connections: usize) -> Self {
-        self.max_connections = connections.max(1);
-        self
-    }
-
-    /// Sets the maximum total size of all requests being received, in bytes. Default: 64 MiB. The limit is never less
-    /// than the maximum size of one request.
-    ///
-    /// At the limit, the oldest incomplete request is aborted with HTTP's 503, `Retry-After` and JSON-RPC's error
-    /// -32000. If all other requests are complete, the new one is rejected in the same way.
-    #[must_use]
-    pub fn max_inflight_bytes(mut self, bytes: usize) -> Self {
-        self.max_inflight_bytes = bytes;
-        self
-    }
-
-    /// Sets how long the reply to a finished call is kept. Default: 5 minutes, but never longer than its session. After
-    /// a lost connection, the client can fetch the reply with `Last-Event-ID`.
-    ///
-    /// Replies sent as events are kept: those to calls that change something or request progress, and those to READ
-    /// calls longer than two seconds. A client that resumes a reply that is no longer kept receives an error as the
-    /// answer to its request.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    ///
-    /// use mcp_aql::HttpOptions;
-    ///
-    /// let options = HttpOptions::new()
-    ///     .reply_retention(Duration::from_secs(60))
-    ///     .max_kept_reply_bytes(64 << 20)
-    ///     .max_kept_reply_bytes_per_session(1 << 20);
-    /// ```
-    #[must_use]
-    pub fn reply_retention(mut self, time: Duration) -> Self {
-        self.replies.retention = time.min(MAX_TIMEOUT);
-        self
-    }
-
-    /// Sets the maximum total size of the [kept](Self::reply_retention) replies of all sessions. Default: 16 MiB.
-    ///
-    /// At the limit, the oldest replies are dropped. Each reply counts with its length plus 1 KiB. Set 0 to keep no
-    /// finished reply. The events of running calls are not included; there are at most 64 for each call.
-    #[must_use]
-    pub fn max_kept_reply_bytes(mut self, bytes: usize) -> Self {
-        self.replies.bytes = bytes;
-        self
-    }
-
-    /// Sets the maximum total size of the [kept](Self::reply_retention) replies of one session, in bytes. One session
-    /// then cannot use up all of [`max_kept_reply_bytes`](Self::max_kept_reply_bytes). Default: 4 MiB.
-    ///
-    /// At the limit, the oldest replies of the session are dropped. A reply larger than the limit is not kept.
-    #[must_use]
-    pub fn max_kept_reply_bytes_per_session(mut self, bytes: usize) -> Self {
-        self.replies.session_bytes = bytes;
+        self.settings.insecure_anonymous = on;
         self
     }
 }

@@ -8,6 +8,7 @@ use mcp_aql::operator::MemoryChannel;
 use mcp_aql::safety_loop::SafetyLoop;
 use mcp_aql::safety_loop::WithSafetyLoop as _;
 use mcp_aql::store::{Change, MemoryState, StateRecord, StateStore, StoreError};
+use mcp_aql::transport::HttpSettings;
 use mcp_aql::{BoxFuture, HttpOptions};
 use serde_json::{Value, json};
 
@@ -75,7 +76,11 @@ async fn a_session_with_an_agent_is_not_evicted() {
     // REQ-LIF-10, REQ-SES-02
     let safety = SafetyLoop::new().channel(MemoryChannel::default());
     let builder = builder().safety_loop(safety).store(MemoryState::default());
-    let server = start(builder, HttpOptions::new().max_sessions(1)).await;
+    let server = start(
+        builder,
+        HttpOptions::new().settings(HttpSettings { max_sessions: 1, ..HttpSettings::default() }),
+    )
+    .await;
     let session = server.session("2025-11-25").await;
     let headers = [("Mcp-Session-Id", &*session)];
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {

@@ -2,6 +2,7 @@
 
 use mcp_aql::auth::{Access, AuthenticationError, Authenticator, Principal, StaticTokens};
 use mcp_aql::prelude::*;
+use mcp_aql::transport::HttpSettings;
 use mcp_aql::{AdapterBuilder, BoxFuture, HttpOptions};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -345,7 +346,11 @@ async fn a_header_that_is_sent_twice_gives_access_to_nothing_more() {
 #[tokio::test]
 async fn one_principal_does_not_use_up_the_sessions() {
     // REQ-SES-01, REQ-SES-02
-    let options = HttpOptions::new().max_sessions(4).max_sessions_per_principal(2);
+    let options = HttpOptions::new().settings(HttpSettings {
+        max_sessions: 4,
+        max_sessions_per_principal: 2,
+        ..HttpSettings::default()
+    });
     let server = start(builder(), options.authenticator(tokens())).await;
     let body = call("mcp_aql_read", "get_user", json!({})).to_string();
     let status = async |token: &'static str, id: &str| {

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use mcp_aql::HttpOptions;
 use mcp_aql::auth::{Principal, StaticTokens};
+use mcp_aql::transport::HttpSettings;
 use serde_json::{Value, json};
 
 use super::start;
@@ -92,7 +93,11 @@ async fn other_versions_have_no_batches() {
 
 #[tokio::test]
 async fn without_sessions_requests_carry_their_version() {
-    let server = start(builder(), HttpOptions::new().sessions(false)).await;
+    let server = start(
+        builder(),
+        HttpOptions::new().settings(HttpSettings { stateless: true, ..HttpSettings::default() }),
+    )
+    .await;
     let batch = json!([note(1, "Milk"), note(2, "Tea")]).to_string();
     for headers in [&[][..], &[("MCP-Protocol-Version", "2025-03-26")]] {
         let (status, answer) = server.post(headers, &batch).await;
@@ -109,7 +114,8 @@ async fn the_replies_to_a_batch_have_the_room_of_one() {
     for sessions in [true, false] {
         let limits =
             mcp_aql::SizeLimits { max_response_size: 1 << 20, ..mcp_aql::SizeLimits::default() };
-        let options = HttpOptions::new().sessions(sessions);
+        let options = HttpOptions::new()
+            .settings(HttpSettings { stateless: !sessions, ..HttpSettings::default() });
         let server = start(builder().limits(limits), options).await;
         let id = if sessions { Some(server.session("2025-03-26").await) } else { None };
         let own: Vec<_> = id.iter().map(|id| ("Mcp-Session-Id", id.as_str())).collect();
@@ -146,7 +152,9 @@ async fn each_call_of_a_batch_is_one_event_with_its_principal() {
         });
         let ada = Principal::new("operator", "ada").with_scopes(["notes:read", "notes:create"]);
         let tokens = StaticTokens::new().token("ada-1", ada);
-        let options = HttpOptions::new().sessions(sessions).authenticator(tokens);
+        let options = HttpOptions::new()
+            .settings(HttpSettings { stateless: !sessions, ..HttpSettings::default() })
+            .authenticator(tokens);
         let server = start(builder, options).await;
         let bearer = ("Authorization", "Bearer ada-1");
         let id = match sessions {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mcp_aql::HttpOptions;
+use mcp_aql::transport::HttpSettings;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -15,7 +16,12 @@ use crate::support::adapter::builder;
 async fn idle_clients_are_disconnected() {
     // REQ-SES-02
     let patience = Duration::from_millis(300);
-    let server = start(builder(), HttpOptions::new().client_timeout(patience)).await;
+    let server = start(
+        builder(),
+        HttpOptions::new()
+            .settings(HttpSettings { client_timeout: patience, ..HttpSettings::default() }),
+    )
+    .await;
     let body = hello();
     let head = format!(
         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream\r\n\
@@ -61,7 +67,9 @@ async fn a_router_that_is_no_adapter_is_guarded_as_one() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let patience = Duration::from_millis(300);
-    let options = HttpOptions::new().client_timeout(patience).allow_host("docs.example.org");
+    let options = HttpOptions::new()
+        .settings(HttpSettings { client_timeout: patience, ..HttpSettings::default() })
+        .allow_host("docs.example.org");
     assert_eq!(options.allowed_hosts(), ["localhost", "127.0.0.1", "::1", "docs.example.org"]);
     assert!(options.allowed_origins().contains(&"https://localhost:*".to_owned()));
     let router = axum::Router::new().route("/", post(|body: String| async move { body }));

@@ -2,6 +2,7 @@
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
+use mcp_aql::transport::HttpSettings;
 use mcp_aql::{HttpOptions, SizeLimits};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -47,7 +48,11 @@ async fn read_to_end(mut stream: TcpStream) -> String {
 #[tokio::test]
 async fn idle_connections_make_room_the_oldest_first() {
     let signals = Signals::default();
-    let server = start(builder_with(&signals), HttpOptions::new().max_connections(4)).await;
+    let server = start(
+        builder_with(&signals),
+        HttpOptions::new().settings(HttpSettings { max_connections: 4, ..HttpSettings::default() }),
+    )
+    .await;
     // A running call keeps its connection.
     let session = server.session("2025-11-25").await;
     let busy = sent(&server, &waiting_call(&session, 1, "")).await;
@@ -78,7 +83,8 @@ async fn idle_connections_make_room_the_oldest_first() {
 async fn unfinished_bodies_are_given_up_the_oldest_first() {
     // A request may use three times its limit, plus 64 KiB.
     let limits = SizeLimits { max_request_size: 64 << 10, ..SizeLimits::default() };
-    let options = HttpOptions::new().max_inflight_bytes(600 << 10);
+    let options = HttpOptions::new()
+        .settings(HttpSettings { max_inflight_bytes: 600 << 10, ..HttpSettings::default() });
     let server = start(builder().limits(limits), options).await;
     const PART: usize = 200 << 10;
     let head = format!(
@@ -108,7 +114,8 @@ async fn running_calls_do_not_count_towards_pending_bytes() {
     let signals = Signals::default();
     // The longest request needs 256 KiB, so this becomes the limit.
     let limits = SizeLimits { max_request_size: 64 << 10, ..SizeLimits::default() };
-    let options = HttpOptions::new().max_inflight_bytes(1);
+    let options = HttpOptions::new()
+        .settings(HttpSettings { max_inflight_bytes: 1, ..HttpSettings::default() });
     let server = start(builder_with(&signals).limits(limits), options).await;
     let session = server.session("2025-11-25").await;
     let text = "x".repeat(64_000);

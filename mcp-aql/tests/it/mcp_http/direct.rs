@@ -6,6 +6,7 @@ use std::time::Duration;
 use mcp_aql::HttpOptions;
 use mcp_aql::table::{Call, OperationEntry, OperationSpec};
 use mcp_aql::table::{ParameterEntry, ParameterSpec, ReturnsSpec};
+use mcp_aql::transport::HttpSettings;
 use mcp_aql::{AdapterBuilder, Operations, SemanticCategory};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -417,7 +418,11 @@ async fn a_change_that_has_begun_outlives_its_caller() {
 async fn a_session_in_use_does_not_end() {
     // REQ-SES-02
     let session_timeout = Duration::from_secs(3);
-    let server = start(builder(), HttpOptions::new().session_timeout(session_timeout)).await;
+    let server = start(
+        builder(),
+        HttpOptions::new().settings(HttpSettings { session_timeout, ..HttpSettings::default() }),
+    )
+    .await;
     let id = session(&server).await;
     let list = call("mcp_aql_read", json!({ "operation": "list_notes" })).to_string();
     for _ in 0..10 {
@@ -439,7 +444,10 @@ async fn a_session_in_use_does_not_end() {
 async fn a_session_does_not_end_while_it_reads() {
     // REQ-SES-02
     let signals = Signals::default();
-    let options = HttpOptions::new().session_timeout(Duration::from_secs(3));
+    let options = HttpOptions::new().settings(HttpSettings {
+        session_timeout: Duration::from_secs(3),
+        ..HttpSettings::default()
+    });
     let server = start(watching(&signals), options).await;
     let id = session(&server).await;
     let headers = [("Mcp-Session-Id", id.as_str())];

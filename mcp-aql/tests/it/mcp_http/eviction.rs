@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mcp_aql::HttpOptions;
+use mcp_aql::transport::HttpSettings;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
@@ -60,7 +61,11 @@ impl Server {
 #[tokio::test]
 async fn sessions_in_use_are_not_evicted() {
     // REQ-SES-01, REQ-SES-02
-    let server = start(builder(), HttpOptions::new().max_sessions(2)).await;
+    let server = start(
+        builder(),
+        HttpOptions::new().settings(HttpSettings { max_sessions: 2, ..HttpSettings::default() }),
+    )
+    .await;
     let (one, two) = (server.session("2025-11-25").await, server.session("2025-11-25").await);
     let (first, second) = (server.listen(&one).await, server.listen(&two).await);
     for _ in 0..2 {
@@ -89,7 +94,11 @@ async fn sessions_in_use_are_not_evicted() {
 async fn the_session_unused_for_longest_makes_room() {
     // REQ-SES-01, REQ-SES-02
     let signals = Signals::default();
-    let server = start(builder_with(&signals), HttpOptions::new().max_sessions(3)).await;
+    let server = start(
+        builder_with(&signals),
+        HttpOptions::new().settings(HttpSettings { max_sessions: 3, ..HttpSettings::default() }),
+    )
+    .await;
     let mut ids = Vec::new();
     for _ in 0..3 {
         ids.push(server.session("2025-11-25").await);
@@ -114,7 +123,11 @@ async fn the_session_unused_for_longest_makes_room() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn sessions_whose_clients_leave_while_they_are_opened_can_be_evicted() {
     // REQ-SES-02
-    let server = start(builder(), HttpOptions::new().max_sessions(8)).await;
+    let server = start(
+        builder(),
+        HttpOptions::new().settings(HttpSettings { max_sessions: 8, ..HttpSettings::default() }),
+    )
+    .await;
     let body = hello();
     let request = format!(
         "POST /mcp HTTP/1.1\r\nHost: {}\r\nAccept: application/json, text/event-stream\r\n\
@@ -141,7 +154,11 @@ async fn sessions_whose_clients_leave_while_they_are_opened_can_be_evicted() {
 async fn a_session_with_an_execution_is_not_evicted() {
     // REQ-LIF-10, REQ-SES-02
     let (builder, _gate) = works();
-    let server = start(builder, HttpOptions::new().max_sessions(1)).await;
+    let server = start(
+        builder,
+        HttpOptions::new().settings(HttpSettings { max_sessions: 1, ..HttpSettings::default() }),
+    )
+    .await;
     let session = server.session("2025-11-25").await;
     let begun = json!({ "operation": "execute_export" });
     let (status, answer) = server.run(&session, "mcp_aql_execute", begun).await;
@@ -159,7 +176,11 @@ async fn a_session_with_an_execution_is_not_evicted() {
 async fn a_session_with_a_running_call_is_not_evicted() {
     // REQ-SES-02
     let signals = Signals::default();
-    let server = start(builder_with(&signals), HttpOptions::new().max_sessions(1)).await;
+    let server = start(
+        builder_with(&signals),
+        HttpOptions::new().settings(HttpSettings { max_sessions: 1, ..HttpSettings::default() }),
+    )
+    .await;
     let session = server.session("2025-11-25").await;
     let call = server.run(&session, "mcp_aql_execute", json!({ "operation": "execute_wait" }));
     let others = async {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use mcp_aql::prelude::*;
 use mcp_aql::store::{Change, MemoryState, StateRecord, StateStore, StoreError};
+use mcp_aql::transport::HttpSettings;
 use mcp_aql::{Adapter, BoxFuture, HttpOptions};
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -137,7 +138,10 @@ async fn probes_are_answered_without_host_and_authentication() {
 #[tokio::test]
 async fn calls_are_served_for_a_while_after_the_signal_to_stop() {
     let builder = Adapter::builder("hall").operation(read_clock {});
-    let options = HttpOptions::new().stop_delay(Duration::from_millis(1_500));
+    let options = HttpOptions::new().settings(HttpSettings {
+        stop_delay: Duration::from_millis(1_500),
+        ..HttpSettings::default()
+    });
     let mut server = start(builder, options).await;
     let (headers, call) = stateless("mcp_aql_read", "read_clock", json!({}));
     let begun = tokio::time::Instant::now();

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mcp_aql::HttpOptions;
+use mcp_aql::transport::HttpSettings;
 use serde_json::{Value, json};
 
 use super::{call, hello, newest, request, start};
@@ -38,7 +39,10 @@ async fn each_client_has_a_session_until_it_leaves() {
 async fn an_unused_session_ends() {
     // REQ-SES-02
     let signals = Signals::default();
-    let options = HttpOptions::new().session_timeout(Duration::from_millis(50));
+    let options = HttpOptions::new().settings(HttpSettings {
+        session_timeout: Duration::from_millis(50),
+        ..HttpSettings::default()
+    });
     let server = start(builder_with(&signals), options).await;
     let body = hello();
     let (status, answer) = server.post(&[], &body).await;
@@ -65,7 +69,11 @@ async fn an_unused_session_ends() {
 #[tokio::test]
 async fn without_sessions_none_is_reported() {
     // REQ-SES-01, REQ-SES-05
-    let server = start(builder(), HttpOptions::new().sessions(false)).await;
+    let server = start(
+        builder(),
+        HttpOptions::new().settings(HttpSettings { stateless: true, ..HttpSettings::default() }),
+    )
+    .await;
     let client = server.connect().await;
     assert_eq!(call(&client, "show_caller").await["data"]["caller"]["session"], Value::Null);
     let refused = call(&client, "execute_hold").await;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mcp_aql::HttpOptions;
+use mcp_aql::transport::HttpSettings;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -155,16 +156,17 @@ async fn a_cancelled_change_is_not_resumed() {
 
 #[tokio::test]
 async fn a_reply_that_is_not_kept_is_answered_with_an_error() {
-    let options = || HttpOptions::new().reply_retention(Duration::from_secs(60));
-    for options in [
-        options().reply_retention(Duration::ZERO),
-        options().max_kept_reply_bytes(0),
-        options().max_kept_reply_bytes_per_session(0),
+    let kept =
+        || HttpSettings { reply_retention: Duration::from_secs(60), ..HttpSettings::default() };
+    for settings in [
+        HttpSettings { reply_retention: Duration::ZERO, ..kept() },
+        HttpSettings { max_kept_reply_bytes: 0, ..kept() },
+        HttpSettings { max_kept_reply_bytes_per_session: 0, ..kept() },
         // A newer reply replaces an older one.
-        options().max_kept_reply_bytes(2_000),
-        options().max_kept_reply_bytes_per_session(2_000),
+        HttpSettings { max_kept_reply_bytes: 2_000, ..kept() },
+        HttpSettings { max_kept_reply_bytes_per_session: 2_000, ..kept() },
     ] {
-        let server = start(builder(), options).await;
+        let server = start(builder(), HttpOptions::new().settings(settings)).await;
         let session = server.session(VERSION).await;
         let first = server.lose(&session, &create("Milk")).await;
         server.lose(&session, &create("Tea")).await;
@@ -256,7 +258,11 @@ async fn the_stream_of_a_session_is_resumed_and_opening_a_session_is_not() {
 
 #[tokio::test]
 async fn without_sessions_nothing_is_resumed() {
-    let server = start(builder(), HttpOptions::new().sessions(false)).await;
+    let server = start(
+        builder(),
+        HttpOptions::new().settings(HttpSettings { stateless: true, ..HttpSettings::default() }),
+    )
+    .await;
     let export = json!({ "operation": "execute_export", "params": { "steps": 2 } });
     let mut call = call("mcp_aql_execute", export);
     call["params"]["_meta"] = json!({ "progressToken": 1 });

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use mcp_aql::HttpOptions;
 use mcp_aql::auth::{Principal, StaticTokens};
+use mcp_aql::transport::HttpSettings;
 use rmcp::ClientHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, ClientCapabilities, ClientConfig,
@@ -155,7 +156,11 @@ async fn other_sessions_have_no_tasks() {
         assert_eq!(session.ask(method, params).await["error"]["code"], -32601, "{method}");
     }
     // Without sessions, no capability is declared, and `task` has no effect.
-    let server = start(works().0, HttpOptions::new().sessions(false)).await;
+    let server = start(
+        works().0,
+        HttpOptions::new().settings(HttpSettings { stateless: true, ..HttpSettings::default() }),
+    )
+    .await;
     let answer = message(&server.post(&[], hello()).await.1);
     assert_eq!(answer["result"]["capabilities"], json!({ "tools": {} }), "{answer}");
     let headers = [("MCP-Protocol-Version", "2025-11-25")];

@@ -2,6 +2,7 @@
 
 use std::sync::{LazyLock, Mutex};
 
+use mcp_aql::SizeLimits;
 use mcp_aql::prelude::*;
 use mcp_aql::query::sql::{Dialect, SqlRecord, SqlTable};
 use mcp_aql::transport::{CallScope, Endpoint};
@@ -49,7 +50,8 @@ fn adapter(items: &[Item], budget: usize) -> Adapter {
     let connection = sqlite::database();
     sqlite::insert(&connection, items);
     let store = StateStore { items: items.to_vec(), connection: Mutex::new(connection) };
-    let builder = Adapter::builder("budget").operations(store).result_budget(budget);
+    let limits = SizeLimits { result_budget: budget, ..SizeLimits::default() };
+    let builder = Adapter::builder("budget").operations(store).limits(limits);
     builder.without_config().build().unwrap()
 }
 

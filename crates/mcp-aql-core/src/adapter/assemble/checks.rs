@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use mcp_aql_protocol::{RESERVED_OPERATIONS, SemanticCategory, is_public_name, nearest_name};
 
-use crate::adapter::settings::drain_timeout_problem;
+use crate::adapter::settings::key_list::declarations;
 use crate::adapter::{Parts, Settings};
 use crate::introspection::other_than_text_keys;
 use crate::operation::{DataKey, OperationSpec, Parameter, RegisteredOperation};
@@ -21,11 +21,9 @@ pub(super) fn check_parts(parts: &Parts, settings: &Settings, problems: &mut Vec
         problems.push("the adapter has no name: write `Adapter::builder(\"…\")`".to_owned());
     }
     problems.extend_from_slice(&parts.problems);
-    if let Err(faults) = settings.limits.check() {
-        problems.extend(faults.iter().map(ToString::to_string));
-    }
-    problems.extend(settings.executions.problems());
-    problems.extend(drain_timeout_problem(settings.drain_timeout));
+    let mut values = settings.clone();
+    problems
+        .extend(declarations().filter_map(|declaration| declaration.range_problem(&mut values)));
     settings.gate.check(problems);
     if settings.max_concurrent_requests == Some(0) {
         problems

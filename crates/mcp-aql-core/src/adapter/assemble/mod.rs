@@ -80,10 +80,9 @@ pub(super) fn assemble(
     Ok(Adapter {
         catalog,
         extensions: Extensions::default(),
-        drain_timeout: settings.drain_timeout,
+        settings: Arc::new(settings),
         inner: Arc::new(AdapterState {
             parts,
-            settings,
             pipeline,
             notices_logged: Once::new(),
             values: added.values,

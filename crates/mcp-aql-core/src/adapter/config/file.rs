@@ -1,18 +1,18 @@
 //! Reads and parses one configuration file.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use mcp_aql_protocol::nearest_name;
 use serde::Deserialize;
+use serde_json::Value;
 
-use super::root_keys::RootKeys;
-use crate::adapter::HttpTable;
-use crate::config::access::AccessTable;
+use super::file_reader::FileReader;
+use crate::adapter::settings::key_list::keys_with;
 use crate::config::file_access::read_settings;
 use crate::config::setting::{ConfigSources, SettingSource};
 use crate::extension::Extension;
 use crate::gatekeeper::GateTable;
-use crate::observe::logging::LogFormat;
 
 /// The content of a configuration file.
 pub(super) struct ConfigFile {
@@ -20,7 +20,17 @@ pub(super) struct ConfigFile {
     path: String,
     /// Source of the file. Extensions parse their own tables from it.
     pub(super) text: String,
-    pub(super) core: CoreTables,
+    /// Values of the declared keys, by path.
+    pub(super) values: BTreeMap<&'static str, Value>,
+    pub(super) owned: OwnedTables,
+}
+
+/// The values with a structure of their own.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct OwnedTables {
+    pub(super) auth: Option<Value>,
+    #[serde(default)]
+    pub(super) gatekeeper: GateTable,
 }
 
 impl ConfigFile {
@@ -45,9 +55,28 @@ impl ConfigFile {
         problems: &mut Vec<String>,
     ) -> Result<Self, ConfigError> {
         let malformed = |error| ConfigError::malformed(&path, &error);
-        problems.extend(check_keys(&text, extensions).map_err(malformed)?);
-        let core = toml_edit::de::from_str(&text).map_err(malformed)?;
-        Ok(Self { path, text, core })
+        let keys: Vec<_> = keys_with(extensions).collect();
+        let mut reader = FileReader {
+            keys: &keys,
+            optional: EXTENSION_TABLES,
+            found: Vec::new(),
+            values: BTreeMap::new(),
+        };
+        reader.read(&text).map_err(malformed)?;
+        let FileReader { found, values, .. } = reader;
+        problems.extend(found.into_iter().map(|table| {
+            format!(
+                "`{table}` is configured, and the adapter has no extension that reads it: add \
+                 `.{table}(…)`, or remove the table"
+            )
+        }));
+        let owned = toml_edit::de::from_str(&text).map_err(malformed)?;
+        Ok(Self { path, text, values, owned })
+    }
+
+    /// Returns the folder of the file, and the words for problems with its values.
+    pub(super) fn origin(&self) -> (PathBuf, String) {
+        (self.folder().to_owned(), format!("configuration file `{}`", self.path))
     }
 
     /// Records the keys set by this file.
@@ -73,91 +102,6 @@ impl ConfigFile {
         ConfigError::malformed(&self.path, error)
     }
 }
-
-/// Rejects unknown root keys. Returns a problem for each table of an extension that the adapter does not have.
-fn check_keys(
-    text: &str,
-    extensions: &[Box<dyn Extension>],
-) -> Result<Vec<String>, toml_edit::de::Error> {
-    let of_extensions = extensions.iter().flat_map(|extension| extension.tables());
-    let known: Vec<_> = KEYS.iter().chain(of_extensions).copied().collect();
-    let keys = RootKeys { known: &known, optional: EXTENSION_TABLES, found: Vec::new() };
-    let problems = keys.check(text)?.into_iter().map(|table| {
-        format!(
-            "`{table}` is configured, but the adapter has no extension that reads it: add \
-             `.{table}(…)`, or remove the table"
-        )
-    });
-    Ok(problems.collect())
-}
-
-/// The settings of the configuration file, without those of extensions. Every key is optional.
-#[derive(Debug, Default, Deserialize)]
-pub(super) struct CoreTables {
-    pub(super) endpoint_mode: Option<String>,
-    pub(super) endpoint_profile: Option<String>,
-    pub(super) tool_prefix: Option<String>,
-    pub(super) strict_mode: Option<bool>,
-    pub(super) structured_content: Option<bool>,
-    pub(super) description_budget: Option<usize>,
-    #[serde(default)]
-    pub(super) limits: LimitsTable,
-    #[serde(default)]
-    pub(super) executions: ExecutionsTable,
-    pub(super) drain_timeout_seconds: Option<u64>,
-    pub(super) audit_log: Option<PathBuf>,
-    pub(super) log_format: Option<LogFormat>,
-    #[serde(default)]
-    pub(super) access: AccessTable,
-    pub(super) auth: Option<serde_json::Value>,
-    pub(super) http: Option<HttpTable>,
-    #[serde(default)]
-    pub(super) gatekeeper: GateTable,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ExecutionsTable {
-    pub(super) wait_seconds: Option<u64>,
-    pub(super) grace_seconds: Option<u64>,
-    pub(super) lease_seconds: Option<u64>,
-    pub(super) keep_seconds: Option<u64>,
-    pub(super) keep_bytes: Option<u64>,
-    pub(super) keep_bytes_per_caller: Option<u64>,
-    pub(super) max_running: Option<usize>,
-    pub(super) max_running_per_session: Option<usize>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct LimitsTable {
-    pub(super) max_request_size: Option<usize>,
-    pub(super) max_response_size: Option<usize>,
-    pub(super) max_string_length: Option<usize>,
-    pub(super) max_array_elements: Option<usize>,
-    pub(super) max_nesting_depth: Option<usize>,
-    pub(super) max_batch_operations: Option<usize>,
-    pub(super) result_budget: Option<usize>,
-}
-
-/// The keys of [`CoreTables`].
-pub(in crate::adapter) const KEYS: &[&str] = &[
-    "endpoint_mode",
-    "endpoint_profile",
-    "tool_prefix",
-    "strict_mode",
-    "structured_content",
-    "description_budget",
-    "limits",
-    "executions",
-    "drain_timeout_seconds",
-    "audit_log",
-    "log_format",
-    "access",
-    "auth",
-    "http",
-    "gatekeeper",
-];
 
 /// Tables of extensions that only a builder method of the same name can add.
 const EXTENSION_TABLES: &[&str] = &["safety_loop"];

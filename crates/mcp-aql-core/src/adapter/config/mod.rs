@@ -1,38 +1,24 @@
 //! Applies configuration files and environment variables to the settings of an adapter.
 
 mod file;
-mod root_keys;
+mod file_reader;
 #[cfg(any(test, feature = "test-util"))]
 pub mod test_util;
 #[cfg(test)]
 mod tests;
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-#[cfg(test)]
-pub(super) use self::file::KEYS as CORE_KEYS;
-use self::file::{ConfigError, ConfigFile, ExecutionsTable};
+use self::file::{ConfigError, ConfigFile};
 use super::Settings;
-use crate::config::file_access::{ForbiddenAccess, SettingPath, exposures};
+use super::settings::key_list::declarations;
+use crate::config::file_access::{ForbiddenAccess, exposures};
 use crate::config::setting::{Setting, SettingSource};
 use crate::config::tightening::Tightening;
 use crate::config::user_directory::{self, Purpose};
-use crate::execution::ExecutionOptions;
-use crate::router::EndpointMode;
 
 /// Name of the configuration file in the user's configuration directory and in the working directory.
 const FILE_NAME: &str = "mcp-aql.toml";
-
-/// Environment variables, with the keys they set.
-const VARIABLES: &[(&str, &str)] = &[
-    ("MCP_AQL_ENDPOINT_MODE", "endpoint_mode"),
-    ("MCP_AQL_ENDPOINT_PROFILE", "endpoint_profile"),
-    ("MCP_AQL_TOOL_PREFIX", "tool_prefix"),
-    ("MCP_AQL_RESULT_BUDGET", "limits.result_budget"),
-    ("MCP_AQL_HTTP_ADDRESS", "http.address"),
-    ("MCP_AQL_LOG_FORMAT", "log_format"),
-];
 
 /// The source of the configuration, in addition to the builder.
 #[derive(Debug, Clone, Default)]
@@ -128,73 +114,24 @@ fn apply_project(
     (path, user_file): (&Path, Option<&Path>),
     problems: &mut Vec<String>,
 ) -> Result<(), ConfigError> {
-    let (file, before) = (std::mem::take(&mut source.core), settings.listed());
+    let before = settings.listed();
     let mut tightening = Tightening::default();
-    tightening.refuse("endpoint_mode", file.endpoint_mode);
-    tightening.refuse("endpoint_profile", file.endpoint_profile);
-    tightening.refuse("tool_prefix", file.tool_prefix);
-    set(&mut settings.structured_content, file.structured_content);
-    set(&mut settings.description_budget, file.description_budget.map(Some));
-    tightening.replace("strict_mode", &mut settings.strict, file.strict_mode, |new, _| *new);
-    tightening.refuse("drain_timeout_seconds", file.drain_timeout_seconds);
-    tightening.refuse("audit_log", file.audit_log);
-    tightening.refuse("log_format", file.log_format);
-    settings.access.tighten(file.access, &mut tightening);
-    tightening.refuse("auth", file.auth);
-    tightening.refuse("http", file.http);
-    settings.gate.tighten(file.gatekeeper, &mut tightening, problems);
+    let (folder, origin) = source.origin();
+    for declaration in declarations() {
+        let Some(value) = source.values.remove(declaration.key.path) else { continue };
+        let set = declaration.tighten(settings, value, (&folder, &origin), &mut tightening);
+        problems.extend(set.err());
+    }
+    let owned = std::mem::take(&mut source.owned);
+    tightening.refuse("auth", owned.auth);
+    settings.gate.tighten(owned.gatekeeper, &mut tightening, problems);
     for extension in &mut settings.extensions {
         let tightened = extension.tighten(&source.text, &mut tightening, problems);
         tightened.map_err(|error| source.malformed(&error))?;
     }
-    let (limits, given) = (&mut settings.limits, file.limits);
-    for (key, limit, value) in [
-        ("limits.max_request_size", &mut limits.max_request_size, given.max_request_size),
-        ("limits.max_response_size", &mut limits.max_response_size, given.max_response_size),
-        ("limits.max_string_length", &mut limits.max_string_length, given.max_string_length),
-        ("limits.max_array_elements", &mut limits.max_array_elements, given.max_array_elements),
-        ("limits.max_nesting_depth", &mut limits.max_nesting_depth, given.max_nesting_depth),
-        (
-            "limits.max_batch_operations",
-            &mut limits.max_batch_operations,
-            given.max_batch_operations,
-        ),
-        ("limits.result_budget", &mut limits.result_budget, given.result_budget),
-    ] {
-        tightening.lower(key, limit, value);
-    }
-    tighten_executions(&mut settings.executions, &file.executions, &mut tightening);
     record_changes(settings, &before, &SettingSource::WorkingDirectory(path.to_owned()));
     settings.notices.push(project_notice(path, user_file, &tightening.ignored));
     Ok(())
-}
-
-/// Lowers the limits on running executions. Ignores the times, and the limits on stored executions.
-fn tighten_executions(
-    executions: &mut ExecutionOptions,
-    given: &ExecutionsTable,
-    tightening: &mut Tightening,
-) {
-    for (key, limit, value) in [
-        ("executions.max_running", &mut executions.max_running, given.max_running),
-        (
-            "executions.max_running_per_session",
-            &mut executions.max_running_per_session,
-            given.max_running_per_session,
-        ),
-    ] {
-        tightening.lower(key, limit, value);
-    }
-    for (key, value) in [
-        ("executions.wait_seconds", given.wait_seconds),
-        ("executions.grace_seconds", given.grace_seconds),
-        ("executions.lease_seconds", given.lease_seconds),
-        ("executions.keep_seconds", given.keep_seconds),
-        ("executions.keep_bytes", given.keep_bytes),
-        ("executions.keep_bytes_per_caller", given.keep_bytes_per_caller),
-    ] {
-        tightening.refuse(key, value);
-    }
 }
 
 /// Returns the notice for the operator about a file in the working directory.
@@ -226,50 +163,21 @@ fn apply_file(
     problems: &mut Vec<String>,
 ) -> Result<(), ConfigError> {
     source.record_in(&mut settings.sources);
-    let (file, before) = (std::mem::take(&mut source.core), settings.listed());
-    set_mode(settings, file.endpoint_mode, "`endpoint_mode`", problems);
-    set(&mut settings.profile, file.endpoint_profile);
-    set(&mut settings.tool_prefix, file.tool_prefix);
-    set(&mut settings.strict, file.strict_mode);
-    set(&mut settings.structured_content, file.structured_content);
-    set(&mut settings.description_budget, file.description_budget.map(Some));
-    set(&mut settings.drain_timeout, file.drain_timeout_seconds.map(Duration::from_secs));
-    settings.access.apply(file.access);
-    set(&mut settings.auth, file.auth.map(|table| Some((table, source.folder().to_owned()))));
-    if let Some(table) = file.http {
-        table.check(problems);
-        settings.http = table;
+    let before = settings.listed();
+    let (folder, origin) = source.origin();
+    for declaration in declarations() {
+        let Some(value) = source.values.remove(declaration.key.path) else { continue };
+        problems.extend(declaration.set(settings, value, (&folder, &origin)).err());
     }
-    settings.gate.apply(file.gatekeeper, problems);
+    let owned = std::mem::take(&mut source.owned);
+    if let Some(table) = owned.auth {
+        settings.auth = Some((table, folder));
+    }
+    settings.gate.apply(owned.gatekeeper, problems);
     for extension in &mut settings.extensions {
         let applied = extension.apply(&source.text, problems);
         applied.map_err(|error| source.malformed(&error))?;
     }
-    if let Some(path) = file.audit_log {
-        settings.audit_log = Some(SettingPath::new(source.folder(), path));
-    }
-    set(&mut settings.log_format, file.log_format);
-    let limits = &mut settings.limits;
-    set(&mut limits.max_request_size, file.limits.max_request_size);
-    set(&mut limits.max_response_size, file.limits.max_response_size);
-    set(&mut limits.max_string_length, file.limits.max_string_length);
-    set(&mut limits.max_array_elements, file.limits.max_array_elements);
-    set(&mut limits.max_nesting_depth, file.limits.max_nesting_depth);
-    set(&mut limits.max_batch_operations, file.limits.max_batch_operations);
-    set(&mut limits.result_budget, file.limits.result_budget);
-    let executions = &mut settings.executions;
-    for (option, seconds) in [
-        (&mut executions.wait, file.executions.wait_seconds),
-        (&mut executions.grace, file.executions.grace_seconds),
-        (&mut executions.lease, file.executions.lease_seconds),
-        (&mut executions.keep, file.executions.keep_seconds),
-    ] {
-        set(option, seconds.map(Duration::from_secs));
-    }
-    set(&mut executions.keep_bytes, file.executions.keep_bytes);
-    set(&mut executions.keep_bytes_per_caller, file.executions.keep_bytes_per_caller);
-    set(&mut executions.max_running, file.executions.max_running);
-    set(&mut executions.max_running_per_session, file.executions.max_running_per_session);
     record_changes(settings, &before, &source.as_source());
     Ok(())
 }
@@ -288,55 +196,24 @@ fn apply_environment(
 ) {
     // An empty variable counts as unset.
     let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
-    let mode = variable("MCP_AQL_ENDPOINT_MODE");
-    set_mode(settings, mode, "`MCP_AQL_ENDPOINT_MODE`", problems);
-    set(&mut settings.profile, variable("MCP_AQL_ENDPOINT_PROFILE"));
-    set(&mut settings.tool_prefix, variable("MCP_AQL_TOOL_PREFIX"));
-    match variable("MCP_AQL_RESULT_BUDGET").map(|bytes| bytes.parse()) {
-        Some(Ok(bytes)) => settings.limits.result_budget = bytes,
-        Some(Err(_)) => {
-            problems.push("`MCP_AQL_RESULT_BUDGET` is not a number of bytes, such as 65536".into());
-        }
-        None => {}
-    }
-    match variable("MCP_AQL_LOG_FORMAT").map(|format| format.parse()) {
-        Some(Ok(format)) => settings.log_format = format,
-        Some(Err(advice)) => problems.push(format!("`MCP_AQL_LOG_FORMAT`: {advice}")),
-        None => {}
-    }
-    match variable("MCP_AQL_HTTP_ADDRESS").map(|address| address.parse()) {
-        Some(Ok(address)) => settings.http.address = Some(address),
-        Some(Err(_)) => problems.push(
-            "`MCP_AQL_HTTP_ADDRESS` is not an address with a port, such as 127.0.0.1:8787".into(),
-        ),
-        None => {}
+    let mut set = Vec::new();
+    for declaration in declarations() {
+        let Some(name) = declaration.key.variable else { continue };
+        let Some(text) = variable(name) else { continue };
+        set.push((name, declaration.key.path));
+        let origin = format!("`{name}`");
+        let value = declaration.key.parse(&text).map_err(|advice| format!("{origin}: {advice}"));
+        let outcome =
+            value.and_then(|value| declaration.set(settings, value, (Path::new(""), &origin)));
+        problems.extend(outcome.err());
     }
     for extension in &mut settings.extensions {
         extension.apply_environment(&variable, &mut settings.notices, problems);
     }
     let of_extensions = settings.extensions.iter().flat_map(|extension| extension.variables());
-    for (name, key) in VARIABLES.iter().chain(of_extensions) {
+    for (name, key) in set.into_iter().chain(of_extensions.copied()) {
         if variable(name).is_some() {
-            settings.sources.record(*key, SettingSource::Environment((*name).to_owned()));
+            settings.sources.record(key, SettingSource::Environment(name.to_owned()));
         }
-    }
-}
-
-fn set<T>(place: &mut T, value: Option<T>) {
-    if let Some(value) = value {
-        *place = value;
-    }
-}
-
-fn set_mode(
-    settings: &mut Settings,
-    mode: Option<String>,
-    origin: &str,
-    problems: &mut Vec<String>,
-) {
-    match mode.map(|mode| mode.parse::<EndpointMode>()) {
-        Some(Ok(mode)) => settings.mode = mode,
-        Some(Err(problem)) => problems.push(format!("{origin}: {problem}")),
-        None => {}
     }
 }

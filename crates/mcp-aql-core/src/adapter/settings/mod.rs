@@ -1,12 +1,17 @@
 //! The settings of an adapter.
 
+pub(super) mod declaration;
+mod http_settings;
+pub(super) mod key_list;
+mod keys;
+pub(super) mod owned_keys;
+
 use std::any::Any;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use mcp_aql_protocol::SizeLimits;
 
-use super::http_table::HttpTable;
 use crate::config::access::Access;
 use crate::config::file_access::SettingPath;
 use crate::config::setting::ConfigSources;
@@ -18,10 +23,11 @@ use crate::observe::logging::LogFormat;
 use crate::router::EndpointMode;
 use crate::util::clock::TimeSource;
 
+pub use self::http_settings::HttpSettings;
+pub use self::key_list::{check_value, flag_defaults, flag_keys};
+
 /// Default of [`AdapterBuilder::drain_timeout`](super::AdapterBuilder::drain_timeout), in seconds.
 const DEFAULT_DRAIN_SECONDS: u64 = 30;
-/// Maximum time for which a stopping server waits.
-const MAX_DRAIN_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
 /// All settings of an adapter. They come from the builder, then the configuration file, then the environment.
 #[derive(Debug, Clone)]
@@ -61,8 +67,8 @@ pub struct Settings {
     pub(crate) audit_in_store: bool,
     pub(crate) audit_retention: Option<chrono::TimeDelta>,
     pub(crate) cursor_key: crate::paging::CursorKey,
-    /// The table `http` of the configuration file. The HTTP server reads it.
-    pub http: HttpTable,
+    /// The settings of HTTP in the configuration. The HTTP server reads them.
+    pub http: HttpSettings,
     /// Sources of the settings changed by configuration files or the environment.
     pub sources: ConfigSources,
     /// Notices about configuration files and the environment for the operator. They are logged when the adapter starts.
@@ -70,7 +76,6 @@ pub struct Settings {
 }
 
 /// Returns the default size of the tool list in a mode, in tokens.
-/// tool.
 pub const fn default_description_budget(mode: EndpointMode) -> usize {
     match mode {
         EndpointMode::Single => 600,
@@ -107,7 +112,7 @@ impl Default for Settings {
             audit_in_store: false,
             audit_retention: None,
             cursor_key: crate::paging::CursorKey::random(),
-            http: HttpTable::default(),
+            http: HttpSettings::default(),
             sources: ConfigSources::default(),
             notices: Vec::new(),
         }
@@ -128,14 +133,4 @@ impl Settings {
         self.extensions.retain(|known| type_of(&**known) != own);
         self.extensions.push(extension);
     }
-}
-
-/// Returns the problem with a drain timeout, if it is too long.
-pub(in crate::adapter) fn drain_timeout_problem(timeout: Duration) -> Option<String> {
-    (timeout > MAX_DRAIN_TIMEOUT).then(|| {
-        format!(
-            "`drain_timeout` is {timeout:?}: choose 0 to {} seconds",
-            MAX_DRAIN_TIMEOUT.as_secs()
-        )
-    })
 }
