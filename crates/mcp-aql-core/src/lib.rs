@@ -63,9 +63,8 @@ mod vocab;
 /// The vocabulary of the protocol: categories, error codes, levels, limits and reserved names.
 pub mod protocol {
     pub use mcp_aql_protocol::{
-        DANGER_PATTERNS, DangerLevel, EndpointPermissions, ErrorCode, LimitOutOfRange,
-        PROTOCOL_VERSION, RESERVED_OPERATIONS, SemanticCategory, SizeLimits, TrustLevel,
-        UnknownLevel,
+        DANGER_PATTERNS, DangerLevel, EndpointPermissions, ErrorCode, PROTOCOL_VERSION,
+        RESERVED_OPERATIONS, SemanticCategory, SizeLimits, TrustLevel, UnknownLevel,
     };
 }
 /// The tables of operations. The macros write them for you. Write them by hand only if your code generates operations

@@ -25,9 +25,7 @@ pub use danger::{DANGER_PATTERNS, DangerLevel, pattern_matches};
 pub use error_code::ErrorCode;
 pub use format::Format;
 pub use level::UnknownLevel;
-pub use limits::{
-    DEFAULT_MAX_PAGE_SIZE, DEFAULT_PAGE_SIZE, LimitOutOfRange, MAX_PAGE_SIZE, SizeLimits,
-};
+pub use limits::{DEFAULT_MAX_PAGE_SIZE, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, SizeLimits};
 pub use names::{
     RESERVED_OPERATIONS, RESERVED_PARAMETERS, is_public_name, is_scope, is_text_name, nearest_name,
     path_parts, probable_operation, probable_parameter, search_operation, snake_case,

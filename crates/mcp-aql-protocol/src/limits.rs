@@ -1,7 +1,5 @@
 //! The payload limits of the protocol and their ranges.
 
-use std::fmt;
-
 /// Page size if neither the operation nor the call sets one (REQ-PAG-08).
 pub const DEFAULT_PAGE_SIZE: usize = 20;
 
@@ -24,7 +22,7 @@ pub(crate) const DEFAULT_RESULT_BUDGET: usize = 64 << 10;
 /// use mcp_aql_protocol::SizeLimits;
 ///
 /// let limits = SizeLimits { max_request_size: 256 * 1024, ..SizeLimits::default() };
-/// assert!(limits.check().is_ok());
+/// assert!(limits.max_request_size >= SizeLimits::MIN.max_request_size);
 /// ```
 ///
 /// Source: MCP-AQL §4.7.5 (REQ-ENC-08 to REQ-ENC-14).
@@ -86,82 +84,7 @@ impl SizeLimits {
         max_batch_operations: 1_000,
         result_budget: 100 << 20,
     };
-
-    /// Checks all limits against the ranges of the protocol.
-    ///
-    /// # Errors
-    /// Returns every limit outside its range.
-    pub fn check(&self) -> Result<(), Vec<LimitOutOfRange>> {
-        let (low, high) = (Self::MIN, Self::MAX);
-        let faults: Vec<_> = [
-            (
-                "max_request_size",
-                self.max_request_size,
-                low.max_request_size,
-                high.max_request_size,
-            ),
-            (
-                "max_response_size",
-                self.max_response_size,
-                low.max_response_size,
-                high.max_response_size,
-            ),
-            (
-                "max_string_length",
-                self.max_string_length,
-                low.max_string_length,
-                high.max_string_length,
-            ),
-            (
-                "max_array_elements",
-                self.max_array_elements,
-                low.max_array_elements,
-                high.max_array_elements,
-            ),
-            (
-                "max_nesting_depth",
-                self.max_nesting_depth,
-                low.max_nesting_depth,
-                high.max_nesting_depth,
-            ),
-            (
-                "max_batch_operations",
-                self.max_batch_operations,
-                low.max_batch_operations,
-                high.max_batch_operations,
-            ),
-            ("result_budget", self.result_budget, low.result_budget, high.result_budget),
-        ]
-        .into_iter()
-        .filter(|(_, value, low, high)| value < low || value > high)
-        .map(|(limit, value, low, high)| LimitOutOfRange { limit, value, low, high })
-        .collect();
-        if faults.is_empty() { Ok(()) } else { Err(faults) }
-    }
 }
-
-/// Returned if a limit is outside the range allowed by the protocol.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LimitOutOfRange {
-    /// The limit's name, as in `_protocol.limits`.
-    pub limit: &'static str,
-    /// The configured value.
-    pub value: usize,
-    /// The smallest allowed value.
-    pub low: usize,
-    /// The largest allowed value.
-    pub high: usize,
-}
-
-impl fmt::Display for LimitOutOfRange {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { limit, value, low, high } = self;
-        write!(formatter, "limit `{limit}` is {value}: choose {low} to {high}")
-    }
-}
-
-impl std::error::Error for LimitOutOfRange {}
 
 #[cfg(test)]
 mod tests {
@@ -176,17 +99,5 @@ mod tests {
         assert_eq!(limits.max_string_length, 1_048_576);
         assert_eq!(limits.max_array_elements, 10_000);
         assert_eq!(limits.max_nesting_depth, 32);
-        assert_eq!(limits.check(), Ok(()));
-    }
-
-    #[test]
-    fn all_limits_outside_their_range_are_listed() {
-        // REQ-ENC-08, REQ-ENC-12
-        let limits =
-            SizeLimits { max_request_size: 1, max_nesting_depth: 65, ..SizeLimits::default() };
-        let faults = limits.check().unwrap_err();
-        let names: Vec<_> = faults.iter().map(|fault| fault.limit).collect();
-        assert_eq!(names, ["max_request_size", "max_nesting_depth"]);
-        assert_eq!(faults[1].to_string(), "limit `max_nesting_depth` is 65: choose 8 to 64");
     }
 }

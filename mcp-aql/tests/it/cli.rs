@@ -65,7 +65,10 @@ fn usage_errors_exit_with_two_and_suggest_a_correction() {
             "byte 10 does not start a valid UTF-8 character",
         ),
         (&["introspect", "everything"], "operations, types"),
-        (&["config", "emacs"], "there is no `config emacs`: write check, show, or one of"),
+        (
+            &["config", "emacs"],
+            "there is no `config emacs`: write check, show or default, or one of",
+        ),
         (&["docs", "--format", "pdf"], "markdown, html"),
         (&["docs", "--json"], "use `introspect`"),
         (&["docs", "--out", "Cargo.toml"], "name a directory"),

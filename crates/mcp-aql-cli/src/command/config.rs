@@ -50,8 +50,8 @@ impl ConfigCommand {
             Self::Unknown(words) => {
                 let word = words.first().map_or("", String::as_str);
                 return Err(Error::Usage(format!(
-                    "there is no `config {}`: write check, show, default, or one of the clients claude, cursor and vscode. For \
-                     another client, copy command, arguments and variables of one of them",
+                    "there is no `config {}`: write check, show or default, or one of the clients claude, cursor and \
+                     vscode. For another client, copy command, arguments and variables of one of them",
                     plain(word)
                 )));
             }

@@ -91,7 +91,11 @@ impl Settings {
         }
         all.extend(self.extensions.iter().flat_map(|extension| extension.listed()));
         for key in keys_with(&self.extensions) {
-            if !all.iter().any(|setting| setting.key == key.listed_path()) {
+            let is_listed = |setting: &Setting| {
+                let rest = setting.key.strip_prefix(key.listed_path());
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            };
+            if !all.iter().any(is_listed) {
                 all.push(Setting::new(key.path, key.default_in_use(), key.default_in_use()));
             }
         }
