@@ -315,6 +315,44 @@ async fn what_belongs_to_a_tenant_needs_no_argument_from_a_claim() {
     assert_eq!(other["error"]["code"], "CONFIRMATION_REQUIRED", "{other}");
 }
 
+/// Return the caller's client.
+#[operation(category = "EXECUTE", lifecycle(retry))]
+async fn execute_client_report(#[param(from_claim = "client_id")] client: String) -> String {
+    client
+}
+
+/// Delete the files of the caller's client.
+#[operation(category = "DELETE", danger(level = "destructive"))]
+fn delete_files(#[param(from_claim = "client_id")] client: String) -> String {
+    client
+}
+
+#[tokio::test]
+async fn what_belongs_to_a_client_is_not_for_another_client() {
+    // REQ-TOK-03
+    let adapter = Adapter::builder("files")
+        .operation(execute_client_report {})
+        .operation(delete_files {})
+        .without_config();
+    let adapter = adapter.build().unwrap();
+    let of = |client: &str| {
+        ada(&["files:read", "files:delete", "files:execute"]).with_claim("client_id", client)
+    };
+    let begun = call_as(&adapter, &of("acme"), "execute_client_report", json!({})).await;
+    let id = begun["execution_id"].as_str().unwrap();
+    let wait = json!({ "execution_id": id, "wait_seconds": 5 });
+    let state = call_as(&adapter, &of("beta"), "get_execution", wait.clone()).await;
+    assert_eq!(state["code"], "NOT_FOUND_RESOURCE", "{state}");
+    let list = call_as(&adapter, &of("beta"), "list_executions", json!({})).await;
+    assert!(!list.to_string().contains(id), "{list}");
+    assert_eq!(call_as(&adapter, &of("acme"), "get_execution", wait).await["result"], "acme");
+    let asked = call_as(&adapter, &of("acme"), "delete_files", json!({})).await;
+    let token = json!({ "_confirmation": asked["details"]["confirmation_token"] });
+    let other = call_as(&adapter, &of("beta"), "delete_files", token.clone()).await;
+    assert_eq!(other["code"], "TOKEN_SCOPE_MISMATCH", "{other}");
+    assert_eq!(call_as(&adapter, &of("acme"), "delete_files", token).await, "acme");
+}
+
 #[tokio::test]
 async fn a_confirmation_is_for_the_claims_of_the_call() {
     // REQ-TOK-03

@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod category;
+mod claims;
 mod danger;
 mod error_code;
 mod format;
@@ -21,6 +22,7 @@ mod names;
 mod trust;
 
 pub use category::{EndpointPermissions, SemanticCategory};
+pub use claims::is_changing_claim;
 pub use danger::{DANGER_PATTERNS, DangerLevel, pattern_matches};
 pub use error_code::ErrorCode;
 pub use format::Format;

@@ -6,7 +6,7 @@
 
 use darling::error::Accumulator;
 use darling::util::SpannedValue;
-use mcp_aql_protocol::Format;
+use mcp_aql_protocol::{Format, is_changing_claim};
 use proc_macro2::Span;
 use syn::{Attribute, Expr, Ident, Meta};
 
@@ -119,8 +119,18 @@ impl ParamAttr {
         }
     }
 
-    /// Rejects every option except `from_claim`.
+    /// Rejects every option except `from_claim`, and claims that are not part of the caller's identity.
     pub(crate) fn only_claim(&self, errors: &mut Accumulator) {
+        if let Some(claim) = self.from_claim.as_ref().filter(|claim| is_changing_claim(&claim.0)) {
+            errors.push(fault(
+                claim.span(),
+                format_args!(
+                    "`{}` changes with each token or sign-in, so what it selects would not stay with its caller: name \
+                     another claim, or read this one with `Context::principal`",
+                    claim.0
+                ),
+            ));
+        }
         for key in self.keys.iter().filter(|key| *key != "from_claim") {
             errors.push(fault(
                 key.span(),

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use mcp_aql_protocol::is_changing_claim;
 use serde_json::{Map, Value, json};
 
 use crate::vocab::digest;
@@ -42,42 +43,6 @@ struct PrincipalData {
     /// Digest of the lasting claims, computed when it is first needed. `None` if there are none.
     claims_digest: OnceLock<Option<Box<str>>>,
 }
-
-/// The claims that differ between the tokens of one identity. They are the registered claims, those of OpenID Connect
-/// about the sign-in, and those that authorization servers add to each token.
-const CHANGING_CLAIMS: [&str; 31] = [
-    "acr",
-    "aio",
-    "amr",
-    "at_hash",
-    "aud",
-    "auth_time",
-    "azp",
-    "c_hash",
-    "cid",
-    "client_id",
-    "event_id",
-    "exp",
-    "iat",
-    "idp_access_token",
-    "iss",
-    "jti",
-    "nbf",
-    "nonce",
-    "origin_jti",
-    "rh",
-    "s_hash",
-    "scope",
-    "scp",
-    "session_state",
-    "sid",
-    "sub",
-    "typ",
-    "updated_at",
-    "uti",
-    "ver",
-    "wids",
-];
 
 impl Principal {
     /// Creates a principal without scopes and claims.
@@ -127,7 +92,7 @@ impl Principal {
     /// if there are no such claims.
     pub(crate) fn claims_digest(&self) -> Option<&str> {
         let compute = || {
-            let lasting = |(name, _): &(&String, &Value)| !CHANGING_CLAIMS.contains(&name.as_str());
+            let lasting = |(name, _): &(&String, &Value)| !is_changing_claim(name);
             let claims: BTreeMap<_, _> = self.0.claims.iter().filter(lasting).collect();
             (!claims.is_empty()).then(|| digest(json!(claims).to_string().as_bytes()).into())
         };
@@ -206,6 +171,30 @@ mod tests {
         assert_ne!(north.identity(), south.identity());
         assert!(north.identity().starts_with("a b ") && !north.identity().contains("north"));
         assert_eq!(north, south, "the subject is the same");
+    }
+
+    #[test]
+    fn only_claims_of_a_token_and_of_its_sign_in_may_change() {
+        // The claims that IANA has registered for JSON Web Tokens and that large authorization servers add.
+        const CHANGING: &str = "exp nbf iat jti auth_time nonce acr amr at_hash c_hash s_hash sid scope scp \
+             session_state updated_at event_id origin_jti aio rh uti idp_access_token";
+        const LASTING: &str = "iss sub aud client_id cid azp appid wids tid tenant tenant_id org org_id org_name \
+             oid act may_act sub_jwk cnf azpacr appidacr idp idtyp typ ver roles groups entitlements permissions \
+             realm_access resource_access token_use username cognito:groups gty hd email email_verified name \
+             given_name family_name middle_name nickname preferred_username profile picture website gender \
+             birthdate zoneinfo locale phone_number phone_number_verified address unknown";
+        let ada = Principal::new("a", "b").with_claim("tenant_name", "north");
+        let changes = |name: &str| {
+            let of = |value: &str| ada.clone().with_claim(name, value);
+            let (one, other) = (of("one"), of("other"));
+            (one.identity() != other.identity(), one.identity() != ada.identity())
+        };
+        for name in CHANGING.split_whitespace() {
+            assert_eq!(changes(name), (false, false), "{name}");
+        }
+        for name in LASTING.split_whitespace() {
+            assert_eq!(changes(name), (true, true), "{name}");
+        }
     }
 
     #[test]
