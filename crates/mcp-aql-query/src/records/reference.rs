@@ -59,12 +59,36 @@ pub(crate) fn query_of<R: Record>(
     Ok(fields.query_of(place, operand::<R>(R::ID.name, &id.to_string())))
 }
 
-/// Returns the identifiers in the value of a field.
-pub(super) fn ids_in(value: &Value) -> Vec<String> {
-    match value {
-        Value::String(text) => vec![text.clone()],
-        Value::Number(number) => vec![number.to_string()],
-        Value::Array(entries) => entries.iter().flat_map(ids_in).collect(),
-        _ => Vec::new(),
-    }
+/// Returns the identifiers in the value of a field, or `None` if the value has another form than `null`, an identifier
+/// or a list of them. An object, for example, could refer to a record that nothing checks.
+pub(super) fn ids_in(value: &Value) -> Option<Vec<String>> {
+    let entries = match value {
+        Value::Array(entries) => entries,
+        one => std::slice::from_ref(one),
+    };
+    let ids = entries.iter().filter(|entry| !entry.is_null()).map(|entry| match entry {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) if !number.is_f64() => Some(number.to_string()),
+        _ => None,
+    });
+    ids.collect()
+}
+
+/// Returns the problems of the fields that are marked `references`: their JSON forms must be identifiers.
+pub(super) fn reference_problems<R: Record>() -> impl Iterator<Item = String> {
+    let schema = R::model().schema();
+    R::REFERENCES.iter().filter_map(|reference| {
+        let field = schema.field(schema.index_of(reference.field)?)?;
+        let is_identifier = !matches!(
+            field.kind,
+            ValueKind::Boolean | ValueKind::Number | ValueKind::Json
+        );
+        (!is_identifier).then(|| {
+            format!(
+                "resource `{}`: `{}` is marked `references`, but its JSON form is not a string, a whole number or a list \
+                 of them: use such a type, or leave `references` out",
+                schema.name(), reference.field
+            )
+        })
+    })
 }

@@ -161,7 +161,7 @@ fn query_for_references<R: Record>(
 /// { "order_id": 7, "customer_id": 1 } → order:7 --customer--> customer:1
 /// ```
 fn edges_of<R: Record>(row: &Value) -> impl Iterator<Item = Edge> {
-    let ids = |field: &str| row.get(field).map(ids_in).unwrap_or_default();
+    let ids = |field: &str| row.get(field).and_then(ids_in).unwrap_or_default();
     let source = ids(R::ID.name).pop();
     R::REFERENCES.iter().flat_map(move |reference| {
         let source = source.clone();

@@ -6,6 +6,7 @@ use mcp_aql_core::{Context, OperationError};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::reference::ids_in;
 use super::references::{ReferenceCheck, ReferenceTargets};
 use super::{Record, RowFilter};
 use crate::resource::Resource;
@@ -162,13 +163,21 @@ impl<R: Record> StoreCall<'_, R> {
                 Some(states) => states,
                 None => states.insert((json(old)?, json(Some(new))?)),
             };
-            let ids = |state: &Value| state.get(reference.field).map(super::reference::ids_in);
+            let value = |state: &Value| state.get(reference.field).cloned().unwrap_or_default();
             let is_known = unknown.iter().all(|field| field != reference.field);
-            let known = ids(before).filter(|_| is_known).unwrap_or_default();
-            for id in ids(after).unwrap_or_default() {
+            let (before, after) = (value(before), value(after));
+            let known = ids_in(&before).filter(|_| is_known).unwrap_or_default();
+            let field = format!("{place}{}", reference.field);
+            let ids = ids_in(&after).or_else(|| (is_known && before == after).then(Vec::new));
+            let ids = ids.ok_or_else(|| {
+                let singular = target.element_type();
+                let expected =
+                    format!("must be an identifier of an existing {singular}, or a list of them");
+                OperationError::invalid_value(&field, expected)
+            })?;
+            for id in ids {
                 if !known.contains(&id) {
-                    let field = format!("{place}{}", reference.field);
-                    let target = Arc::clone(&target);
+                    let (field, target) = (field.clone(), Arc::clone(&target));
                     checks.push(ReferenceCheck { field, target, id });
                 }
             }

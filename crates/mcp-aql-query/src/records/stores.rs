@@ -8,7 +8,7 @@ use mcp_aql_core::internal::operation::{OperationSpec, ParameterEntry};
 use mcp_aql_protocol::SemanticCategory;
 
 use super::ready::{Ready, ReadyOperations};
-use super::reference::Reference;
+use super::reference::{Reference, reference_problems};
 use super::references::{ReferenceTarget, ReferenceTargets};
 use super::relationships::{RecordGraph, StoreTypes, StoredRecords};
 use super::{Record, ResourceStore};
@@ -176,6 +176,7 @@ macro_rules! tuple_of_stores {
                         &$store.computed_fields(),
                         $store::Resource::OPERATIONS.iter().map(|entry| &entry.spec),
                     ));
+                    let problems = problems.chain(reference_problems::<$store::Resource>());
                     builder = problems.fold(builder, AdapterBuilder::problem);
                     let ready = Arc::new(Ready { store: $store, targets: targets.clone() });
                     builder =

@@ -182,3 +182,168 @@ async fn many_records_refer_to_one() {
     }
     assert_eq!(names.len(), usize::try_from(CLUBS).unwrap());
 }
+
+/// A reference in a form that is not an identifier.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+struct Nested {
+    /// Identifier of the person.
+    id: String,
+}
+
+/// A reference in one of two forms.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum EitherForm {
+    Plain(String),
+    Nested(Nested),
+}
+
+/// A reference with a tag.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+enum Tagged {
+    Person(String),
+    Nobody,
+}
+
+type Named = std::collections::BTreeMap<String, String>;
+type Fraction = f64;
+type Flag = bool;
+type Plain = Option<Vec<Option<String>>>;
+type Number = u64;
+
+/// Tests the fields `owner_id` of these types: whether the adapter can be built.
+macro_rules! owner_types {
+    ($($ty:ty => $is_accepted:literal,)+) => {
+        $({
+            /// A thing of a person.
+            #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource)]
+            #[resource(operations(get, list))]
+            struct Thing {
+                /// Number of the thing.
+                #[resource(id)]
+                thing_id: u32,
+                /// Owner of the thing.
+                #[resource(references = "person")]
+                owner_id: $ty,
+            }
+            let stores = (MemoryRecords::<Thing>::new(), MemoryRecords::<Person>::new());
+            let built = Adapter::builder("town").resources(stores).without_config().build();
+            let problem = built.err().map(|error| error.to_string());
+            let shown = problem.clone().unwrap_or_default();
+            assert_eq!(problem.is_none(), $is_accepted, "{}: {shown}", stringify!($ty));
+            assert!($is_accepted || shown.contains("`owner_id` is marked `references`"), "{shown}");
+        })+
+    };
+}
+
+#[test]
+fn a_reference_is_an_identifier() {
+    owner_types! {
+        Value => false,
+        Nested => false,
+        Option<Nested> => false,
+        Vec<Nested> => false,
+        EitherForm => false,
+        Tagged => false,
+        Named => false,
+        Fraction => false,
+        Flag => false,
+        Plain => true,
+        Number => true,
+        Option<String> => true,
+        Vec<u32> => true,
+    }
+}
+
+/// A note about people. Its schema does not describe what serde accepts.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+#[resource(operations(create, get, update))]
+struct Note {
+    /// Number of the note.
+    #[resource(id)]
+    note_id: u32,
+    /// Text of the note.
+    text: String,
+    /// Person of the note.
+    #[resource(references = "person")]
+    person_id: AnyForm,
+}
+
+/// Any JSON, described as a string.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct AnyForm(Value);
+
+impl JsonSchema for AnyForm {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "AnyForm".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string" })
+    }
+}
+
+/// Rules that hide a person.
+struct Hidden;
+
+impl ResourceRules for Hidden {
+    type Resource = Person;
+
+    fn visible(&self, _context: &Context) -> RowFilter<Person> {
+        RowFilter::new(json!({ "person_id": { "ne": "eve" } }))
+    }
+}
+
+/// Rules that read a form of their own.
+struct Forms;
+
+impl ResourceRules for Forms {
+    type Resource = Note;
+
+    fn before_create(&self, _: &Context, new: &mut Note) -> Result<(), OperationError> {
+        let text = new.person_id.0.as_str().unwrap_or_default();
+        new.person_id.0 = serde_json::from_str(text).unwrap_or_default();
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_value_without_an_identifier_is_not_a_reference() {
+    let people = MemoryRecords::from_iter([person("ada", &[]), person("eve", &[])]);
+    let old =
+        Note { note_id: 1, text: "old".to_owned(), person_id: AnyForm(json!({ "id": "eve" })) };
+    let notes = MemoryRecords::from_iter([old]).with_rules(Forms);
+    let stores = (people.with_rules(Hidden), notes);
+    let adapter = Adapter::builder("town").resources(stores).without_config().build().unwrap();
+    for (value, is_accepted) in [
+        (json!("ada"), true),
+        (json!(["ada", null]), true),
+        (json!(null), true),
+        (json!("eve"), false),
+        (json!(["ada", "eve"]), false),
+        (json!({ "id": "eve" }), false),
+        (json!({ "id": "ada" }), false),
+        (json!([{ "id": "eve" }]), false),
+        (json!([["eve"]]), false),
+        (json!({ "eve": 1 }), false),
+        (json!(true), false),
+        (json!(1.5), false),
+    ] {
+        let params = json!({ "text": "new", "person_id": value.to_string() });
+        let created = adapter.call("create_note", params).await;
+        let error = created.error();
+        assert_eq!(error.is_none(), is_accepted, "{value}: {error:?}");
+        let named =
+            error.map(|error| (error.code.to_string(), error.details["param_name"].clone()));
+        let expected = ("VALIDATION_INVALID_VALUE".to_owned(), json!("person_id"));
+        assert!(is_accepted || named == Some(expected), "{value}: {error:?}");
+    }
+    // A record with such a value from before can still be changed.
+    let params = json!({ "note_id": 1, "input": { "text": "changed" } });
+    let changed = adapter.call("update_note", params).await;
+    assert_eq!(changed.error().map(|error| &error.message), None);
+}
