@@ -79,13 +79,13 @@ pub(crate) fn write(request: &Request, tables: &[Table]) -> Result<Generated, Er
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
     use proptest::prelude::*;
 
     use super::planned::has_only_what_was_planned;
     use super::write;
-    use crate::database::{Database, Request};
+    use crate::database::{Database, Error, Request};
     use crate::table::{Column, ColumnKind, Table};
     use crate::test_util::generate_described;
 
@@ -249,6 +249,40 @@ mod tests {
                 }
             },
         )
+    }
+
+    /// Returns the description of a table for `generate_described`, with a column of each kind.
+    fn described(table: &str) -> String {
+        let kinds = ["b", "i", "n", "u", "d", "z", "o", "j", "eone,two", "a", "x", "t"];
+        let columns = kinds.iter().enumerate().map(|(place, kind)| {
+            let (kind, rest) = kind.split_at(1);
+            format!("\u{b}{kind}\0{rest}\u{b}column{place}\u{b}\u{b}")
+        });
+        let key = "l\u{2}\u{b}id\u{b}\u{b}".to_owned();
+        format!("{table}\u{b}\u{b}\u{b}\u{b}{key}{}", columns.collect::<String>())
+    }
+
+    #[test]
+    fn each_name_of_the_source_may_name_a_table() {
+        let source = generate_described("test", &described("things")).unwrap().source;
+        let words = source.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        let names: BTreeSet<_> = words.filter(|word| !word.is_empty()).collect();
+        assert!(
+            ["database", "table", "adapter", "SqlTable", "DateTime"]
+                .iter()
+                .all(|it| names.contains(it))
+        );
+        for name in names {
+            // Both the name itself and the one with its ending.
+            let other = format!("{name}_rows");
+            let plain = generate_described("test", &described(name)).unwrap();
+            has_only_what_was_planned(&plain.source, &plain.remarks);
+            let tables = format!("{}\u{c}{}", described(name), described(&other));
+            match generate_described("test", &tables) {
+                Ok(both) => has_only_what_was_planned(&both.source, &both.remarks),
+                Err(error) => assert!(matches!(error, Error::SameName(..)), "{error}"),
+            }
+        }
     }
 
     #[test]

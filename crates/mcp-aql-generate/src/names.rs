@@ -140,9 +140,13 @@ const RESERVED: &[&str] = &[
     "RelationshipQuery",
     "Resource",
     "Result",
+    "RunAdapter",
     "RusqliteDatabase",
     "Send",
     "Serialize",
+    "ServeHttp",
+    "ServeStdio",
+    "ServeStream",
     "Session",
     "Severity",
     "Some",
@@ -162,6 +166,7 @@ const RESERVED: &[&str] = &[
     "Value",
     "Vec",
     "Warning",
+    "WithOpenTelemetry",
     "WithResources",
     "WithRules",
     "WithSafetyLoop",
@@ -199,7 +204,7 @@ pub(crate) fn sentence(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{camel, identifier, lines, sentence, singular_of, snake, type_name};
+    use super::{RESERVED, camel, identifier, lines, sentence, singular_of, snake, type_name};
 
     #[test]
     fn the_singular_of_a_table_follows_from_its_last_word() {
@@ -218,6 +223,18 @@ mod tests {
         ] {
             assert_eq!(singular_of(plural), singular);
         }
+    }
+
+    #[test]
+    fn names_that_the_source_imports_are_reserved() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../mcp-aql/src/prelude.rs");
+        let prelude = std::fs::read_to_string(path).unwrap();
+        let lines = prelude.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let code = lines.collect::<Vec<_>>().join("\n");
+        let words = code.split(|letter: char| !letter.is_alphanumeric());
+        let types = words.filter(|word| word.starts_with(|first: char| first.is_ascii_uppercase()));
+        let missing: Vec<_> = types.filter(|name| !RESERVED.contains(name)).collect();
+        assert_eq!(missing, [""; 0]);
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub(crate) fn source(request: &Request, resources: &[Resource]) -> String {
     for resource in resources {
         parts.push(structure(resource));
         parts.extend(resource.enums.iter().map(enumeration));
-        parts.push(store(&target, resource));
+        parts.push(store(&target, resource, resources));
     }
     parts.push(adapter(&target, &request.name, resources));
     parts.join("\n")
@@ -258,17 +258,24 @@ fn enumeration(values: &Enum) -> String {
     text
 }
 
-/// Returns the name of the function that returns a store.
-fn function(resource: &Resource) -> String {
-    // The names of other functions in the source, and words that cannot be names in Rust.
-    const TAKEN: [&str; 5] = ["adapter", "main", "self", "super", "crate"];
-    match TAKEN.contains(&resource.plural.as_str()) {
-        true => format!("{}_rows", resource.plural),
-        false => identifier(&resource.plural),
+/// The names of other functions and of variables in the source, and words that cannot be names in Rust. If you let the
+/// source use another name, add it here.
+const TAKEN: [&str; 7] = ["adapter", "crate", "database", "main", "self", "super", "table"];
+
+/// Returns the name of the function that returns the store of a resource.
+fn function(resource: &Resource, resources: &[Resource]) -> String {
+    let mut name = resource.plural.clone();
+    let is_other = |name: &str| {
+        let mut others = resources.iter().filter(|other| other.plural != resource.plural);
+        others.any(|other| other.plural == name)
+    };
+    while TAKEN.contains(&name.as_str()) || is_other(&name) {
+        name.push_str("_rows");
     }
+    identifier(&name)
 }
 
-fn store(target: &Target, resource: &Resource) -> String {
+fn store(target: &Target, resource: &Resource, resources: &[Resource]) -> String {
     let Target { dialect, database, .. } = target;
     let Resource { table, type_name, .. } = resource;
     let mut calls = Vec::new();
@@ -291,7 +298,7 @@ fn store(target: &Target, resource: &Resource) -> String {
     let _ = writeln!(
         text,
         "fn {}(database: &{database}) -> SqlStore<{type_name}, {database}> {{",
-        function(resource)
+        function(resource, resources)
     );
     let new = format!("    let table = SqlTable::new(Dialect::{dialect}, {table:?})");
     let line = format!("{new}{};", calls.concat());
@@ -312,7 +319,7 @@ fn store(target: &Target, resource: &Resource) -> String {
 fn adapter(target: &Target, name: &str, resources: &[Resource]) -> String {
     let Target { database, variable, connect, .. } = target;
     let stores: Vec<_> =
-        resources.iter().map(|resource| format!("{}(database)", function(resource))).collect();
+        resources.iter().map(|it| format!("{}(database)", function(it, resources))).collect();
     let call = match stores.as_slice() {
         [one] => format!(".resource({one})"),
         several => {

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags, Row};
 use sqlparser::ast::{ColumnOption, CreateTable, Statement, TableConstraint};
 use sqlparser::dialect::SQLiteDialect;
 use sqlparser::parser::Parser;
-use sqlparser::tokenizer::{Token, Tokenizer, Word};
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, Word};
 
 use crate::database::{Error, selected};
 use crate::expression::is_shallow;
@@ -143,14 +143,23 @@ fn checks(sql: &str) -> Option<Vec<String>> {
     if !is_shallow(&SQLiteDialect {}, sql) {
         return None;
     }
-    let mut tokens = Tokenizer::new(&SQLiteDialect {}, sql).tokenize().ok()?;
-    for token in &mut tokens {
-        // The expressions are parsed again without SQLite's own quotes.
-        if let Token::Word(Word { quote_style: Some(quote), .. }) = token {
-            *quote = '"';
+    let mut tokens = Tokenizer::new(&SQLiteDialect {}, sql).tokenize_with_location().ok()?;
+    for TokenWithSpan { token, span } in &mut tokens {
+        match token {
+            // The expressions are parsed again without SQLite's own quotes.
+            Token::Word(Word { quote_style: Some(quote), .. }) => *quote = '"',
+            // The parser would write the number `0x10` as the bytes `X'10'`.
+            Token::HexStringLiteral(digits) => {
+                let number = i64::from_str_radix(digits, 16).ok();
+                if let Some(number) = number.filter(|_| starts_with_zero(sql, span.start)) {
+                    *token = Token::Number(number.to_string(), false);
+                }
+            }
+            _ => {}
         }
     }
-    let statements = Parser::new(&SQLiteDialect {}).with_tokens(tokens).parse_statements().ok()?;
+    let mut parser = Parser::new(&SQLiteDialect {}).with_tokens_with_locations(tokens);
+    let statements = parser.parse_statements().ok()?;
     let Some(Statement::CreateTable(CreateTable { columns, constraints, .. })) =
         statements.into_iter().next()
     else {
@@ -167,6 +176,15 @@ fn checks(sql: &str) -> Option<Vec<String>> {
         _ => None,
     });
     Some(of_columns.chain(of_table).collect())
+}
+
+/// Returns `true` if the token at this location starts with a zero.
+fn starts_with_zero(sql: &str, location: Location) -> bool {
+    // Lines and columns count from 1.
+    let index = |number: u64| usize::try_from(number).ok()?.checked_sub(1);
+    let line = index(location.line).and_then(|index| sql.split('\n').nth(index));
+    let column = index(location.column);
+    line.zip(column).and_then(|(line, column)| line.chars().nth(column)) == Some('0')
 }
 
 /// The parts of declared types that decide the affinity of a column, in the order in which SQLite tests them.

@@ -6,7 +6,18 @@ use mcp_aql_protocol::{RESERVED_PARAMETERS, is_public_name};
 use mcp_aql_text::is_hidden;
 use syn::punctuated::Punctuated;
 use syn::visit::Visit;
-use syn::{Attribute, File, Ident, Item, LitStr, Meta, Stmt, Token, UseTree};
+use syn::{Attribute, File, Ident, Item, LitStr, Meta, PatIdent, Stmt, Token, UseTree};
+
+/// Collects the names of variables.
+#[derive(Default)]
+struct Variables(BTreeSet<String>);
+
+impl Visit<'_> for Variables {
+    fn visit_pat_ident(&mut self, pattern: &PatIdent) {
+        self.0.insert(pattern.ident.to_string());
+        syn::visit::visit_pat_ident(self, pattern);
+    }
+}
 
 /// Counts the items and macro calls inside of a function.
 #[derive(Default)]
@@ -117,7 +128,11 @@ pub(super) fn has_only_what_was_planned(source: &str, remarks: &[String]) {
     }
     assert_eq!(functions.len(), structs + 2, "{source}");
     has_unique_names(&items, source);
+    let mut variables = Variables::default();
+    functions.iter().for_each(|function| variables.visit_item_fn(function));
     for function in functions {
+        let name = function.sig.ident.to_string();
+        assert!(!variables.0.contains(&name), "the variable `{name}` hides a function: {source}");
         let mut inner = Inner::default();
         inner.visit_item_fn(function);
         assert_eq!(inner.0, 0, "{source}");

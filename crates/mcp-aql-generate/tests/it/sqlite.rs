@@ -93,6 +93,23 @@ fn the_rules_of_quoted_columns_are_read() {
 }
 
 #[test]
+fn hexadecimal_numbers_are_not_bytes() {
+    let Generated { source, remarks } = generated(
+        "CREATE TABLE notes (id INTEGER PRIMARY KEY,
+             é INTEGER, `low` INTEGER CHECK (`low` > -0x10), high INTEGER CHECK (high <= 0x1f),
+             bytes TEXT CHECK (bytes <> X'10'), other TEXT CHECK (other + 0x10 <> 0xffffffffffffffff))",
+    );
+    assert!(remarks.is_empty(), "{remarks:?}");
+    for part in [
+        "#[param(minimum = -15)]\n    low: Option<i64>,",
+        "#[param(maximum = 31)]\n    high: Option<i64>,",
+        "The database requires `bytes <> X'10'`.",
+    ] {
+        assert!(source.contains(part), "{part}: {source}");
+    }
+}
+
+#[test]
 fn views_are_counted() {
     let tables = "CREATE TABLE notes (id INTEGER PRIMARY KEY, name TEXT); CREATE VIEW names AS SELECT name FROM notes";
     assert_eq!(generated(tables).remarks, ["Views are left out. Their number: 1."]);

@@ -103,11 +103,109 @@ fn a_macro_rules_x(database: &RusqliteDatabase) -> SqlStore<AMacroRulesX, Rusqli
     SqlStore::new(table, database.clone())
 }
 
+/// A database.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+#[resource(operations)]
+struct Database {
+    /// Identifier of the database.
+    #[resource(id, filter, sort)]
+    id: i64,
+    /// Name.
+    #[resource(filter, sort)]
+    name: Option<String>,
+}
+
+/// Returns the store of the table `database`.
+fn database_rows_rows(database: &RusqliteDatabase) -> SqlStore<Database, RusqliteDatabase> {
+    let table = SqlTable::new(Dialect::Sqlite, "database");
+    SqlStore::new(table, database.clone())
+}
+
+/// A database row.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+#[resource(operations, singular = "database_row", plural = "database_rows")]
+struct DatabaseRow {
+    /// Identifier of the database row.
+    #[resource(id, filter, sort)]
+    id: i64,
+    /// Name.
+    #[resource(filter, sort)]
+    name: Option<String>,
+}
+
+/// Returns the store of the table `database_rows`.
+fn database_rows(database: &RusqliteDatabase) -> SqlStore<DatabaseRow, RusqliteDatabase> {
+    let table = SqlTable::new(Dialect::Sqlite, "database_rows");
+    SqlStore::new(table, database.clone())
+}
+
+/// A run adapter.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+#[resource(operations, singular = "run_adapter", plural = "run_adapters")]
+struct RunAdapterRow {
+    /// Identifier of the run adapter.
+    #[resource(id, filter, sort)]
+    id: i64,
+    /// Name.
+    #[resource(filter, sort)]
+    name: Option<String>,
+}
+
+/// Returns the store of the table `run_adapters`.
+fn run_adapters(database: &RusqliteDatabase) -> SqlStore<RunAdapterRow, RusqliteDatabase> {
+    let table = SqlTable::new(Dialect::Sqlite, "run_adapters");
+    SqlStore::new(table, database.clone())
+}
+
+/// A t.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+#[resource(operations)]
+struct T {
+    /// Identifier of the t.
+    #[resource(id, filter, sort)]
+    id: i64,
+    /// Name.
+    #[resource(filter, sort)]
+    name: Option<String>,
+}
+
+/// Returns the store of the table `t`.
+fn t(database: &RusqliteDatabase) -> SqlStore<T, RusqliteDatabase> {
+    let table = SqlTable::new(Dialect::Sqlite, "t");
+    SqlStore::new(table, database.clone())
+}
+
+/// A table.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+#[resource(operations)]
+struct Table {
+    /// Identifier of the table.
+    #[resource(id, filter, sort)]
+    id: i64,
+    /// Name.
+    #[resource(filter, sort)]
+    name: Option<String>,
+}
+
+/// Returns the store of the table `table`.
+fn table_rows(database: &RusqliteDatabase) -> SqlStore<Table, RusqliteDatabase> {
+    let table = SqlTable::new(Dialect::Sqlite, "table");
+    SqlStore::new(table, database.clone())
+}
+
 /// Builds the adapter.
 pub(crate) fn adapter(database: &RusqliteDatabase) -> mcp_aql::Result<Adapter> {
     Ok(Adapter::builder("shop")
         .version(env!("CARGO_PKG_VERSION"))
-        .resources((names(database), a_macro_rules_x(database)))
+        .resources((
+            names(database),
+            a_macro_rules_x(database),
+            database_rows_rows(database),
+            database_rows(database),
+            run_adapters(database),
+            t(database),
+            table_rows(database),
+        ))
         .build()?)
 }
 

@@ -15,3 +15,9 @@ break', '*/ #[test]', ''))
 );
 CREATE TABLE "`names`
 //!" (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+-- Names that the source itself uses.
+CREATE TABLE database (id INTEGER PRIMARY KEY, name TEXT);
+CREATE TABLE database_rows (id INTEGER PRIMARY KEY, name TEXT);
+CREATE TABLE "table" (id INTEGER PRIMARY KEY, name TEXT);
+CREATE TABLE run_adapters (id INTEGER PRIMARY KEY, name TEXT);
+CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT);
