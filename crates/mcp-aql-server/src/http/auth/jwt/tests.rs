@@ -60,7 +60,12 @@ impl Issuer {
 
     /// Creates a token with this header and these claims, signed with the key for the header's algorithm.
     fn token(&self, header: &Value, claims: &Value) -> String {
-        let message = format!("{}.{}", encode(header.to_string()), encode(claims.to_string()));
+        self.token_of(header, &claims.to_string())
+    }
+
+    /// Creates a token with the claims in this JSON.
+    fn token_of(&self, header: &Value, claims: &str) -> String {
+        let message = format!("{}.{}", encode(header.to_string()), encode(claims));
         let random = SystemRandom::new();
         let rsa = |encoding: &'static dyn RsaEncoding| {
             let mut signed = vec![0; self.rsa.public().modulus_len()];
@@ -220,6 +225,11 @@ fn refused_tokens(issuer: &Issuer) -> Vec<(&'static str, String)> {
         let mut claims = claims();
         claims[name] = value;
         refused.push((what, issuer.token(&header("EdDSA", "ed"), &claims)));
+    }
+    for twice in [r#""sub":"root""#, r#""exp":1"#, r#""s\u0075b":"ada""#, r#""new":1,"new":1"#] {
+        let claims = claims().to_string().replacen('{', &format!("{{{twice},"), 1);
+        refused
+            .push(("a claim that occurs twice", issuer.token_of(&header("EdDSA", "ed"), &claims)));
     }
     refused
 }

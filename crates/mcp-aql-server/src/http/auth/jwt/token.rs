@@ -1,11 +1,12 @@
 //! Decodes JSON Web Tokens and checks their claims (RFC 7519, RFC 9068).
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mcp_aql_core::internal::caller::Principal;
-use serde::Deserialize;
+use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
 use super::JwtOptions;
@@ -26,13 +27,43 @@ pub(super) struct UnverifiedToken<'a> {
     payload: &'a str,
 }
 
-#[derive(Deserialize)]
+#[derive(serde::Deserialize)]
 struct Header {
     alg: String,
     typ: Option<String>,
     kid: Option<String>,
     /// Extensions that a verifier must support.
     crit: Option<Value>,
+}
+
+/// The claims of a token. Each name occurs once: a proxy or gateway that reads the first of two claims would otherwise
+/// check another value than this server.
+struct Claims(Map<String, Value>);
+
+impl<'de> Deserialize<'de> for Claims {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ClaimsVisitor)
+    }
+}
+
+struct ClaimsVisitor;
+
+impl<'de> Visitor<'de> for ClaimsVisitor {
+    type Value = Claims;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object with claims")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Claims, A::Error> {
+        let mut claims = Map::new();
+        while let Some((name, value)) = members.next_entry::<String, Value>()? {
+            if claims.insert(name, value).is_some() {
+                return Err(de::Error::custom("a claim occurs twice"));
+            }
+        }
+        Ok(Claims(claims))
+    }
 }
 
 const MALFORMED: AuthenticationError = AuthenticationError::invalid("the token is malformed");
@@ -86,7 +117,7 @@ impl<'a> UnverifiedToken<'a> {
     ) -> Result<Principal, AuthenticationError> {
         let invalid = |reason| Err(AuthenticationError::invalid(reason));
         let payload = URL_SAFE_NO_PAD.decode(self.payload).map_err(|_| MALFORMED)?;
-        let claims: Map<String, Value> = serde_json::from_slice(&payload).map_err(|_| MALFORMED)?;
+        let Claims(claims) = serde_json::from_slice(&payload).map_err(|_| MALFORMED)?;
         let text = |name: &str| claims.get(name).and_then(Value::as_str);
         let leeway = options.leeway.as_secs_f64();
         if text("iss") != Some(options.issuer.as_str()) {
