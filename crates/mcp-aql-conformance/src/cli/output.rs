@@ -95,9 +95,12 @@ fn likes_colour() -> bool {
         && std::env::var_os("TERM").is_none_or(|terminal| terminal != "dumb")
 }
 
-/// Formats a value as indented JSON.
+/// Formats a value as indented JSON. Hidden characters are escaped, so strings of an adapter cannot control the terminal.
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<String, String> {
-    serde_json::to_string_pretty(value).map_err(|error| format!("cannot write JSON: {error}"))
+    match serde_json::to_string_pretty(value) {
+        Ok(json) => Ok(mcp_aql_text::visible_json(&json).into_owned()),
+        Err(error) => Err(format!("cannot write JSON: {error}")),
+    }
 }
 
 /// Checks that this file can be written.

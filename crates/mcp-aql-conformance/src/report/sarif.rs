@@ -56,7 +56,8 @@ impl Report {
             }],
         });
         // Serializing a `Value` does not fail, because all its keys are strings.
-        serde_json::to_string_pretty(&log).unwrap_or_default()
+        let json = serde_json::to_string_pretty(&log).unwrap_or_default();
+        mcp_aql_text::visible_json(&json).into_owned()
     }
 
     fn result(&self, index: usize, check: &CheckReport, finding: &Finding) -> Value {
