@@ -82,6 +82,7 @@ pub mod router {
 }
 pub mod schema {
     pub use crate::schema::Argument;
+    pub use crate::schema::instant::unsupported_instant;
     pub use crate::schema::projection::{
         COMPUTED, DisplayedRow, FieldIndex, OpenPath, OpenPaths, Projected, Projection,
         ReportedFields, Selection, View, has_part,

@@ -6,6 +6,8 @@ use base64::Engine as _;
 pub use mcp_aql_protocol::Format;
 use serde_json::Value;
 
+use super::instant::unsupported_instant;
+
 /// A bound of a number. It is exact for all integer types of Rust up to 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bound {
@@ -128,10 +130,13 @@ pub enum Constraint {
 /// ```
 pub fn has_format(format: Format, text: &str) -> bool {
     match format {
+        // The comparison rejects signs and spaces, because `chrono` parses `-999-01-01`, too.
         Format::Date => {
-            text.len() == 10 && chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d").is_ok()
+            let date = chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d");
+            text.len() == 10 && date.is_ok_and(|date| date.to_string() == text)
         }
-        Format::DateTime => chrono::DateTime::parse_from_rfc3339(text).is_ok(),
+        Format::DateTime => chrono::DateTime::parse_from_rfc3339(text)
+            .is_ok_and(|at| unsupported_instant(&at.to_utc()).is_none()),
         Format::Time => chrono::NaiveTime::parse_from_str(text, "%H:%M:%S%.f").is_ok(),
         Format::Email => email_address::EmailAddress::is_valid(text),
         Format::Uri => iri_string::types::UriStr::new(text).is_ok(),
@@ -194,6 +199,13 @@ mod tests {
             ("2031-05-06T07:08:09Z", false, true),
             ("2031-05-06T07:08:09+05:30", false, true),
             ("2031-05-06T07:08:09", false, false),
+            ("-999-01-01", false, false),
+            ("2031- 5- 6", false, false),
+            ("0000-01-01T00:00:00Z", false, true),
+            ("9999-12-31T23:59:59.999999999Z", false, true),
+            ("0000-01-01T00:00:00+12:00", false, false),
+            ("9999-12-31T23:59:59-12:00", false, false),
+            ("2016-12-31T23:59:60Z", false, false),
         ] {
             assert_eq!(has_format(Format::Date, text), date, "{text}");
             assert_eq!(has_format(Format::DateTime, text), instant, "{text}");

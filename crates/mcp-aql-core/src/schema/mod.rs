@@ -2,6 +2,7 @@
 
 pub mod constraint;
 pub mod encoding;
+pub(crate) mod instant;
 pub(crate) mod projection;
 pub mod shape;
 pub(crate) mod spec;

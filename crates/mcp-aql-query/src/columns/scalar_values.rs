@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use chrono::{DateTime, NaiveDate, TimeZone, Utc};
+use mcp_aql_core::internal::schema::unsupported_instant;
 
 use super::values::ColumnValue;
 use crate::capture::{float, widened};
@@ -249,7 +250,8 @@ impl<Z: TimeZone + 'static> ColumnValue for DateTime<Z> {
     }
 }
 
-/// Parses an RFC 3339 instant with any UTC offset.
+/// Parses an RFC 3339 instant with any UTC offset. Only the instants that callers can write are accepted.
 pub(crate) fn instant_of(text: &str) -> Option<DateTime<Utc>> {
-    DateTime::parse_from_rfc3339(text).ok().map(|instant| instant.to_utc())
+    let instant = DateTime::parse_from_rfc3339(text).ok()?.to_utc();
+    unsupported_instant(&instant).is_none().then_some(instant)
 }

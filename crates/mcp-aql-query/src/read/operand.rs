@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use mcp_aql_core::constraint::has_format;
+use mcp_aql_core::internal::schema::unsupported_instant;
 use mcp_aql_protocol::Format;
 use serde_json::Value;
 
@@ -63,8 +64,13 @@ pub(super) fn read(
                 faults.refuse(param, &what, noun(field.kind));
                 return None;
             }
-            let instant = Some(text).filter(|text| has_format(Format::DateTime, text));
-            instant.and_then(|text| instant_of(text)).map(Scalar::Instant)
+            if let Ok(instant) = DateTime::parse_from_rfc3339(text)
+                && let Some(reason) = unsupported_instant(&instant.to_utc())
+            {
+                faults.refuse(param, reason, noun(field.kind));
+                return None;
+            }
+            instant_of(text).map(Scalar::Instant)
         }
         _ => None,
     };

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::Checks;
 use super::describe::is_telling_bound;
 use crate::schema::constraint::{Bound, has_format};
+use crate::schema::instant::unsupported_instant;
 
 /// Strings of this length are common. A message need not mention such a maximum length, or a longer one.
 const USUAL_LENGTH: usize = 20;
@@ -130,6 +131,12 @@ impl Checks {
             return Some(format!("must match the pattern '{pattern}'"));
         }
         self.format.filter(|format| !has_format(*format, text)).map(|format| {
+            if format == Format::DateTime
+                && let Ok(instant) = chrono::DateTime::parse_from_rfc3339(text)
+                && let Some(reason) = unsupported_instant(&instant.to_utc())
+            {
+                return reason.to_owned();
+            }
             let expected =
                 format!("must be in '{}' form, such as '{}'", format.as_str(), format.example());
             // A caller who only sees the example would append its 'Z', even if another time zone is meant.
@@ -189,5 +196,14 @@ mod tests {
             assert_eq!(broken.contains("lacks the offset"), lacks_offset, "{text}: {broken}");
         }
         assert_eq!(checks.broken_by(&json!("2031-05-06T07:08:09+02:00")), None);
+        for (text, reason) in [
+            ("2016-12-31T23:59:60Z", "must not be in a leap second: seconds go from 00 to 59"),
+            (
+                "9999-12-31T23:59:59-12:00",
+                "must be from 0000-01-01T00:00:00Z to 9999-12-31T23:59:59.999999999Z",
+            ),
+        ] {
+            assert_eq!(checks.broken_by(&json!(text)).as_deref(), Some(reason));
+        }
     }
 }
