@@ -90,7 +90,8 @@ impl Aggregations {
                     (Scalar::Text(left), Scalar::Text(right))
                         if field.kind == ValueKind::Choice =>
                     {
-                        field.rank(left).cmp(&field.rank(right))
+                        // All unknown names have the same rank.
+                        field.rank(left).cmp(&field.rank(right)).then_with(|| left.cmp(right))
                     }
                     _ if left.is_null() || right.is_null() => left.is_null().cmp(&right.is_null()),
                     _ => left.order(right),

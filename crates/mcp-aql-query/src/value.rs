@@ -74,16 +74,36 @@ impl Scalar {
         matches!(self, Self::Null)
     }
 
-    /// Compares two values of one field. Values of different kinds are never compared.
+    /// Compares two values of one field. It is a total order, because a database may contain values of
+    /// several kinds.
     pub(crate) fn order(&self, other: &Self) -> Ordering {
         match (self, other) {
+            (Self::Bytes(left), Self::Bytes(right))
+            | (Self::RawText(left), Self::RawText(right)) => left.cmp(right),
+            (Self::Stored(left), Self::Stored(right)) => left.order(right),
             (Self::Bool(left), Self::Bool(right)) => left.cmp(right),
             (Self::Int(left), Self::Int(right)) => left.cmp(right),
             (Self::Float(left), Self::Float(right)) => left.total_cmp(right),
             (Self::Text(left), Self::Text(right)) => left.cmp(right),
             (Self::Date(left), Self::Date(right)) => left.cmp(right),
             (Self::Instant(left), Self::Instant(right)) => left.cmp(right),
-            _ => Ordering::Equal,
+            _ => self.kind_rank().cmp(&other.kind_rank()),
+        }
+    }
+
+    /// Returns the rank of the kind of the value among all kinds.
+    const fn kind_rank(&self) -> u8 {
+        match self {
+            Self::Null => 0,
+            Self::Bool(_) => 1,
+            Self::Int(_) => 2,
+            Self::Float(_) => 3,
+            Self::Date(_) => 4,
+            Self::Instant(_) => 5,
+            Self::Text(_) => 6,
+            Self::RawText(_) => 7,
+            Self::Bytes(_) => 8,
+            Self::Stored(_) => 9,
         }
     }
 }
@@ -123,5 +143,49 @@ impl From<&'static str> for Scalar {
 impl From<String> for Scalar {
     fn from(text: String) -> Self {
         Self::Text(Cow::Owned(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cmp::Ordering;
+
+    use proptest::prelude::*;
+
+    use super::Scalar;
+
+    fn scalars() -> impl Strategy<Value = Scalar> {
+        let plain = prop_oneof![
+            Just(Scalar::Null),
+            any::<bool>().prop_map(Scalar::Bool),
+            (-2_i128..3).prop_map(Scalar::Int),
+            prop::sample::select(vec![-1.5, -0.0, 0.0, 2.0]).prop_map(Scalar::Float),
+            "[ab]{0,1}".prop_map(Scalar::from),
+            prop::sample::select(vec!["2031-05-06", "2031-05-07"])
+                .prop_map(|text| Scalar::Date(text.parse().unwrap())),
+            (0_i64..2).prop_map(|seconds| {
+                Scalar::Instant(chrono::DateTime::from_timestamp(seconds, 0).unwrap())
+            }),
+            prop::collection::vec(0_u8..2, 0..2).prop_map(Scalar::Bytes),
+            prop::collection::vec(0_u8..2, 0..2).prop_map(Scalar::RawText),
+        ];
+        plain.prop_flat_map(|plain| {
+            let stored = Scalar::Stored(Box::new(plain.clone()));
+            prop::sample::select(vec![plain, stored])
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn values_of_all_kinds_have_a_total_order(a in scalars(), b in scalars(), c in scalars()) {
+            prop_assert_eq!(a.order(&b), b.order(&a).reverse());
+            prop_assert_eq!(a.order(&a), Ordering::Equal);
+            if a.order(&b).is_le() && b.order(&c).is_le() {
+                prop_assert!(a.order(&c).is_le());
+            }
+            if a.order(&b).is_eq() {
+                prop_assert_eq!(a.order(&c), b.order(&c));
+            }
+        }
     }
 }
