@@ -47,10 +47,10 @@ impl RecordLookup {
 }
 
 impl<R: Record> StoredRecord<R> {
-    /// Returns `true` if the record exists for the caller of a row filter. It does not if it contains a value
-    /// that cannot be compared.
+    /// Returns `true` if the record exists for the caller of a row filter. It does not if it contains
+    /// placeholders. A query omits such a row, too.
     pub(super) fn is_seen(&self, rows: &RowFilter<R>) -> Result<bool, OperationError> {
-        Ok(self.unreadable.is_empty() && rows.matches(&self.record)?)
+        Ok(!self.is_repaired && rows.matches(&self.record)?)
     }
 
     /// Returns an error if rules of the author would have to decide by placeholders for unreadable values.

@@ -31,6 +31,8 @@ pub(super) struct StoredRecord<R> {
     pub(super) row: SqlRecord<R>,
     /// The fields whose stored values have another type. The record contains placeholders for them.
     pub(super) unreadable: Vec<String>,
+    /// If `true`, the row could not be deserialized without placeholders.
+    pub(super) is_repaired: bool,
     /// The unreadable fields that the call sets.
     pub(super) replaced: Vec<String>,
 }
@@ -68,10 +70,11 @@ impl RecordReader {
             Ok(record) => (record, Vec::new()),
             Err(_) => repaired(members, given)?,
         };
+        let is_repaired = !unreadable.is_empty();
         unreadable.extend(odd.fields());
         let is_given = |field: &&String| given.is_some_and(|given| given.contains_key(*field));
         let replaced = unreadable.iter().filter(is_given).cloned().collect();
-        Ok(Some(StoredRecord { record, row, unreadable, replaced }))
+        Ok(Some(StoredRecord { record, row, unreadable, is_repaired, replaced }))
     }
 }
 
