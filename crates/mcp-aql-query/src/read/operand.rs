@@ -55,19 +55,8 @@ pub(super) fn read(
         }
         (ValueKind::Date, Value::String(text)) => day_of(text).map(Scalar::Date),
         (ValueKind::Instant, Value::String(text)) => {
-            if field.list && day_of(text).is_some() {
-                let what = format!(
-                    "must be a {}: a date means a whole day, but the entries of a list are compared with \
-                     one instant",
-                    noun(field.kind)
-                );
-                faults.refuse(param, &what, noun(field.kind));
-                return None;
-            }
-            if let Ok(instant) = DateTime::parse_from_rfc3339(text)
-                && let Some(reason) = unsupported_instant(&instant.to_utc())
-            {
-                faults.refuse(param, reason, noun(field.kind));
+            if let Some(problem) = problem_with_instant(field, text) {
+                faults.refuse(param, &problem, noun(field.kind));
                 return None;
             }
             instant_of(text).map(Scalar::Instant)
@@ -87,6 +76,18 @@ pub(super) fn read(
         }
     }
     scalar
+}
+
+/// Returns the problem with a date or a point in time that is well-formed, but cannot be compared with the field.
+fn problem_with_instant(field: &FieldInfo, text: &str) -> Option<String> {
+    if field.list && day_of(text).is_some() {
+        return Some(format!(
+            "must be a {}: a date means a whole day, but the entries of a list are compared with one instant",
+            noun(field.kind)
+        ));
+    }
+    let instant = DateTime::parse_from_rfc3339(text).ok()?;
+    unsupported_instant(&instant.to_utc()).map(str::to_owned)
 }
 
 /// A date compared with a field of instants: the whole day in UTC (REQ-ENC-04).

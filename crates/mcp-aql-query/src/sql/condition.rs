@@ -193,9 +193,7 @@ fn entries(dialect: Dialect, source: &Source, test: &Test) -> Expr {
 
 /// Returns the condition that a list contains this entry, by the comparison of PostgreSQL's `jsonb`.
 fn contains(dialect: Dialect, source: &Source, value: &Scalar) -> Expr {
-    // The entries are parts of a document, even if the list itself is a column.
-    let entry = Source { inside: true, ..source.clone() };
-    let text = match entry.rounded(value) {
+    let text = match source.in_document(value) {
         Scalar::Text(text) if !dialect.holds(&text) => None,
         // The number is too large for the list's numbers. In JSON it would become null.
         Scalar::Float(value) if !value.is_finite() => None,
@@ -212,6 +210,9 @@ fn contains(dialect: Dialect, source: &Source, value: &Scalar) -> Expr {
 
 /// Returns the condition of a test of one value.
 fn scalar(dialect: Dialect, source: &Source, test: &Test) -> Expr {
+    if let Some(condition) = source.float_test(dialect, test) {
+        return condition;
+    }
     let exact = |value: &Scalar| source.equal(dialect, value);
     let text = source.form == Form::Text || source.form == Form::Choice;
     match test {

@@ -13,7 +13,7 @@ use crate::capture::widened;
 use crate::field_info::FieldInfo;
 use crate::model::ResourceSchema;
 use crate::plan::FieldIndex;
-use crate::value::Scalar;
+use crate::value::{Scalar, ValueKind};
 
 /// An expression written by the author of the adapter.
 pub(super) type Expression = Box<dyn Fn(&Now) -> Expr + Send + Sync>;
@@ -168,6 +168,8 @@ impl Source {
             },
             _ => match self.operand(dialect, value) {
                 Operand::Exact(value) => Some(value),
+                // The column stores the caller's instant in the same way.
+                Operand::Above(value) if self.info.kind == ValueKind::Instant => Some(value),
                 _ => None,
             },
         }
@@ -200,35 +202,26 @@ impl Source {
 
     /// Returns the operand of a comparison with the field.
     pub(super) fn operand(&self, dialect: Dialect, value: &Scalar) -> Operand {
-        let operand = dialect.operand(&self.rounded(value), self.form);
-        match operand {
-            // In a comparison with a `double precision`, PostgreSQL would not use an index on a `real`.
-            Operand::Exact(value) if self.is_real(dialect) => {
-                Operand::Exact(value.cast_as(Alias::new("real")))
+        let operand = match value {
+            // A cursor of the in-memory executor contains the number as shown. A document contains this number, too.
+            #[expect(clippy::cast_possible_truncation, reason = "the field has 32 bits")]
+            Scalar::Float(value) if self.info.single && !self.inside => {
+                dialect.operand(&Scalar::Float(f64::from(*value as f32)), self.form)
             }
-            operand => match &self.typed {
-                Some((_, kind)) => kind.operand(operand, self.form),
-                None => operand,
-            },
+            value if self.inside => dialect.operand(&self.in_document(value), self.form),
+            value => dialect.operand(value, self.form),
+        };
+        match &self.typed {
+            Some((_, kind)) => kind.operand(operand, self.form),
+            None => operand,
         }
     }
 
-    fn is_real(&self, dialect: Dialect) -> bool {
-        dialect == Dialect::Postgres
-            && self.info.single
-            && self.form == Form::Number
-            && !self.inside
-    }
-
-    /// Rounds a value to the precision of the field. A column stores a 32-bit number exactly, a document its
-    /// decimal form.
-    pub(super) fn rounded(&self, value: &Scalar) -> Scalar {
+    /// Returns a value as a document contains it. A 32-bit number has its own decimal form.
+    pub(super) fn in_document(&self, value: &Scalar) -> Scalar {
         match value {
-            #[expect(clippy::cast_possible_truncation, reason = "so memory compares it")]
-            Scalar::Float(value) if self.info.single => {
-                let single = *value as f32;
-                Scalar::Float(if self.inside { widened(single) } else { single.into() })
-            }
+            #[expect(clippy::cast_possible_truncation, reason = "the field has 32 bits")]
+            Scalar::Float(value) if self.info.single => Scalar::Float(widened(*value as f32)),
             value => value.clone(),
         }
     }

@@ -60,6 +60,10 @@ pub(super) enum Form {
 
 const NANOSECONDS: i128 = 1_000_000_000;
 
+/// The first date of PostgreSQL, `4714-11-24 BC`, in days since 1970. It is day 0 of the Julian calendar.
+const POSTGRES_FIRST_DAY: i64 = -2_440_588;
+const SECONDS_PER_DAY: i64 = 86_400;
+
 impl Form {
     /// Returns the form of values of this kind and storage format.
     pub(super) const fn of(kind: ValueKind, list: bool, storage: Storage) -> Self {
@@ -198,18 +202,6 @@ impl Dialect {
         }
     }
 
-    /// Returns the number to add up, as a float.
-    ///
-    /// PostgreSQL's own sums of numbers depend on the type of the column. In SQLite, the sum of integers
-    /// stored by another program fails if it exceeds 64 bits.
-    pub(super) fn summed(self, column: Expr) -> Expr {
-        let name = match self {
-            Self::Sqlite => "real",
-            Self::Postgres => "double precision",
-        };
-        column.cast_as(Alias::new(name))
-    }
-
     /// Converts a value to the operand of a comparison with a column.
     pub(super) fn operand(self, value: &Scalar, form: Form) -> Operand {
         match (value, form) {
@@ -259,12 +251,12 @@ impl Dialect {
         }
     }
 
-    /// Converts a date. PostgreSQL's dates start with the year -4713.
+    /// Converts a date.
     fn native_date(self, date: NaiveDate) -> Operand {
-        if date.year() < -4_700 {
+        let days = date.signed_duration_since(NaiveDate::default()).num_days();
+        if days < POSTGRES_FIRST_DAY {
             return Operand::Smallest;
         }
-        let days = date.signed_duration_since(NaiveDate::default()).num_days();
         let days = Expr::val(days).cast_as(Alias::new("integer"));
         Operand::Exact(literal("1970-01-01").cast_as(Alias::new("date")).add(days))
     }
@@ -276,7 +268,7 @@ impl Dialect {
         let Some(whole) = micros.and_then(DateTime::<Utc>::from_timestamp_micros) else {
             return if all < 0 { Operand::Smallest } else { Operand::Largest };
         };
-        if whole.year() < -4_700 {
+        if whole.timestamp() < POSTGRES_FIRST_DAY * SECONDS_PER_DAY {
             return Operand::Smallest;
         }
         let (year, era) =
@@ -332,9 +324,8 @@ impl Dialect {
     pub(super) fn read_text(self, text: Expr, form: Form) -> Expr {
         let name = match (self, form) {
             (Self::Postgres, Form::Boolean) => "boolean",
-            // The number may exceed the range of integers, or have a fraction.
-            (Self::Postgres, Form::Integer) => "numeric",
-            (Self::Postgres, Form::Number) => "double precision",
+            // The number may exceed the range of the field, or have a fraction.
+            (Self::Postgres, Form::Integer | Form::Number) => "numeric",
             _ => return text,
         };
         text.cast_as(Alias::new(name))

@@ -12,6 +12,16 @@ use crate::value::Scalar;
 /// The condition that a number of PostgreSQL is in the range of `f64`.
 const IN_RANGE: &str = "($1 BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308)";
 
+/// The condition that a number of PostgreSQL is in the range of `f32` after rounding.
+const IN_SINGLE_RANGE: &str = "($1 > -3.4028235677973366e38 AND $1 < 3.4028235677973366e38)";
+
+/// A number of PostgreSQL in the range of `f64`, or `NULL`.
+///
+/// The conversion of a `numeric` to `double precision` fails for numbers that are too large, and for numbers that would
+/// become zero.
+const CONVERTIBLE: &str = "(CASE WHEN $1 BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308 \
+    THEN CASE WHEN $1 > -2.5e-324 AND $1 < 2.5e-324 THEN 0 ELSE $1 END END)";
+
 impl Source {
     /// Replaces the result of an expression by `NULL` if the field's type does not allow the stored value.
     pub(super) fn if_allowed(&self, dialect: Dialect, expression: Expr) -> Expr {
@@ -28,12 +38,30 @@ impl Source {
     pub(super) fn is_allowed(&self, dialect: Dialect) -> Option<Expr> {
         match dialect {
             Dialect::Sqlite => self.is_allowed_in_sqlite(),
-            // The bounds are the largest numbers of the field. A `numeric` column may contain larger ones, and
-            // PostgreSQL treats `NaN` as larger than all numbers.
+            // A `numeric` column may contain larger numbers than the field, and PostgreSQL treats `NaN` as
+            // larger than all numbers.
             Dialect::Postgres => {
-                let may_be_infinite =
-                    self.form == Form::Number && !self.inside && self.typed.is_none();
-                may_be_infinite.then(|| self.with_column(IN_RANGE, 1))
+                let may_be_infinite = self.form == Form::Number && self.typed.is_none();
+                let range = if self.info.single { IN_SINGLE_RANGE } else { IN_RANGE };
+                may_be_infinite.then(|| self.with_column(range, 1))
+            }
+        }
+    }
+
+    /// Returns the number in the column as a float, or `NULL` if the field does not allow the value.
+    ///
+    /// PostgreSQL's own sums of numbers depend on the type of the column. In SQLite, the sum of integers
+    /// stored by another program fails if it exceeds 64 bits.
+    pub(super) fn as_double(&self, dialect: Dialect) -> Expr {
+        let column = self.column.clone();
+        match dialect {
+            Dialect::Sqlite => self.if_allowed(dialect, column.cast_as(Alias::new("real"))),
+            Dialect::Postgres => {
+                let number = match self.typed {
+                    Some(_) => column,
+                    None => self.with_column(CONVERTIBLE, 1),
+                };
+                number.cast_as(Alias::new("double precision"))
             }
         }
     }
@@ -42,21 +70,29 @@ impl Source {
     fn is_allowed_in_sqlite(&self) -> Option<Expr> {
         Some(match self.form {
             Form::Boolean | Form::Unix(_) => self.with_column("(typeof(?) = 'integer')", 1),
+            // From 2⁵³ on, a floating-point number may stand for another whole number.
             Form::Integer => self.with_column(
-                "(typeof(?) = 'integer' OR (typeof(?) = 'real' AND ? = CAST(? AS INTEGER)))",
-                4,
+                "(typeof(?) = 'integer' OR (typeof(?) = 'real' AND ? = CAST(? AS INTEGER) \
+                 AND ? BETWEEN -9007199254740991 AND 9007199254740991))",
+                5,
             ),
-            Form::Number => {
-                self.with_column("(typeof(?) IN ('integer', 'real') AND abs(?) < 9e999)", 2)
-            }
+            // `abs` fails for the smallest integer.
+            Form::Number if self.info.single => self.with_column(
+                "(typeof(?) IN ('integer', 'real') AND ? > -3.4028235677973366e38 AND ? < 3.4028235677973366e38)",
+                3,
+            ),
+            Form::Number => self
+                .with_column("(typeof(?) IN ('integer', 'real') AND ? > -9e999 AND ? < 9e999)", 3),
             Form::Text | Form::Choice => self.with_column("(typeof(?) = 'text')", 1),
-            Form::DateText => self.with_column("(? = date(?))", 2),
+            // A string with a year before 0 does not sort by time.
+            Form::DateText => self.with_column("(? = date(?) AND substr(?, 1, 1) <> '-')", 3),
             // An instant with an offset is not allowed, because the comparison of strings would sort it
-            // incorrectly.
+            // incorrectly. SQLite changes a day or an hour that does not exist, such as February 30.
             Form::InstantText => self.with_column(
                 "(? GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]*' \
-                 AND substr(?, 20) NOT GLOB '*[^.0-9Z]*' AND datetime(?) IS NOT NULL)",
-                3,
+                 AND substr(?, 20) NOT GLOB '*[^.0-9Z]*' AND datetime(?) IS NOT NULL \
+                 AND datetime(substr(?, 1, 19)) = replace(substr(?, 1, 19), 'T', ' '))",
+                5,
             ),
             Form::DateNative | Form::InstantNative | Form::Json => return None,
         })

@@ -13,6 +13,7 @@ mod dialect;
 mod drivers;
 mod encoding_check;
 mod error;
+mod float_test;
 mod foreign_keys;
 mod foreign_value;
 mod in_memory_finish;

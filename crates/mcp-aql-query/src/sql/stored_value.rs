@@ -1,6 +1,6 @@
 //! Converts the values of a database's rows into values of fields.
 
-use chrono::{DateTime, Duration, NaiveDate, Utc};
+use chrono::{DateTime, Datelike as _, Duration, NaiveDate, Utc};
 use mcp_aql_core::internal::vocab::hex;
 
 use super::SqlError;
@@ -197,7 +197,9 @@ fn of_text(stored: StoredForm, text: &str) -> Option<Scalar> {
         // Other forms of a date are not allowed, because a comparison of strings would sort them incorrectly.
         Form::DateText => {
             let date: NaiveDate = text.parse().ok()?;
-            (date.to_string() == text).then_some(Scalar::Date(date))
+            // Strings with other years have a sign, so they do not sort by time.
+            let is_sorted = (0..10_000).contains(&date.year());
+            (is_sorted && date.to_string() == text).then_some(Scalar::Date(date))
         }
         // Other forms of an instant, such as one with an offset, are not allowed for the same reason. The
         // string may be the form used in comparisons, without the `Z` and trailing zeros: `2031-05-06T07:`.

@@ -306,7 +306,7 @@ fn sums(dialect: Dialect, source: &Source) -> Vec<Expr> {
             let whole = column.cast_as(Alias::new("bigint"));
             vec![sum(whole).cast_as(Alias::new("text"))]
         }
-        (_, _) => vec![sum(dialect.summed(column))],
+        (_, _) => vec![sum(source.as_double(dialect))],
     }
 }
 

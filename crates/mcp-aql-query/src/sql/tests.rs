@@ -95,8 +95,9 @@ fn summaries_are_computed_by_the_database() {
         "all": { "count": true, "sum": "priority", "avg": "priority" },
         "by_priority": { "count": true, "group_by": "priority" },
     } });
-    // Other programs may have stored strings or fractions in the column. They count as missing.
-    let whole = r#"(CASE WHEN ((typeof("task"."priority") = 'integer' OR (typeof("task"."priority") = 'real' AND "task"."priority" = CAST("task"."priority" AS INTEGER)))) THEN "task"."priority" END)"#;
+    // Other programs may have stored strings or fractions in the column. They count as missing, like whole numbers that
+    // are stored as floats and may have lost digits.
+    let whole = r#"(CASE WHEN ((typeof("task"."priority") = 'integer' OR (typeof("task"."priority") = 'real' AND "task"."priority" = CAST("task"."priority" AS INTEGER) AND "task"."priority" BETWEEN -9007199254740991 AND 9007199254740991))) THEN "task"."priority" END)"#;
     assert_eq!(
         statements(Dialect::Sqlite, request.clone()),
         [

@@ -6,6 +6,7 @@ mod missing_ids;
 mod refusals;
 mod samples;
 mod servers;
+mod shown_values;
 mod silent_server;
 mod tenants;
 mod triggers;
