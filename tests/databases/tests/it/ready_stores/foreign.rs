@@ -121,7 +121,7 @@ async fn a_warning_names_the_row_and_the_field() {
     assert_eq!(warnings[0]["code"], "VALIDATION_STORED_VALUE_WARNING");
     assert_eq!(
         warnings[0]["message"],
-        "The value of 'count' in row '1' does not have the type of the field, like 1 other value: it is left out. \
+        "The value of 'count' in row '1' does not have the type of the field, like 1 other value. It is left out. \
          Update the field to correct it"
     );
     assert_eq!(
