@@ -90,8 +90,7 @@ impl<V> IfMatch<V> {
 #[diagnostic::do_not_recommend]
 impl<V: DeserializeOwned + JsonSchema> ParamGroup for IfMatch<V> {
     const PARAMETERS: &'static [ParameterSpec] =
-        &[ParameterSpec::optional::<V>("if_match", "The _version or _etag as last read.")
-            .refuse_null()];
+        &[ParameterSpec::optional::<V>("if_match", "Expected _version or _etag.").refuse_null()];
 
     fn decode(call: &mut Call) -> Result<Self, OperationError> {
         Ok(Self { expected: call.optional()? })
