@@ -79,15 +79,13 @@ pub(super) fn reference_problems<R: Record>() -> impl Iterator<Item = String> {
     let schema = R::model().schema();
     R::REFERENCES.iter().filter_map(|reference| {
         let field = schema.field(schema.index_of(reference.field)?)?;
-        let is_identifier = !matches!(
-            field.kind,
-            ValueKind::Boolean | ValueKind::Number | ValueKind::Json
-        );
-        (!is_identifier).then(|| {
+        let is_other = matches!(field.kind, ValueKind::Boolean | ValueKind::Number | ValueKind::Json);
+        is_other.then(|| {
             format!(
-                "resource `{}`: `{}` is marked `references`, but its JSON form is not a string, a whole number or a list \
-                 of them: use such a type, or leave `references` out",
-                schema.name(), reference.field
+                "resource `{}`: `{}` is marked `references`, but its JSON form is not a string, a whole number or \
+                 a list of them: use such a type, or leave `references` out",
+                schema.name(),
+                reference.field
             )
         })
     })

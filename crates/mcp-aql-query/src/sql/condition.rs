@@ -193,7 +193,7 @@ fn entries(dialect: Dialect, source: &Source, test: &Test) -> Expr {
 
 /// Returns the condition that a list contains this entry, by the comparison of PostgreSQL's `jsonb`.
 fn contains(dialect: Dialect, source: &Source, value: &Scalar) -> Expr {
-    let text = match source.in_document(value) {
+    let text = match source.rounded(value, true) {
         Scalar::Text(text) if !dialect.holds(&text) => None,
         // The number is too large for the list's numbers. In JSON it would become null.
         Scalar::Float(value) if !value.is_finite() => None,

@@ -202,26 +202,23 @@ impl Source {
 
     /// Returns the operand of a comparison with the field.
     pub(super) fn operand(&self, dialect: Dialect, value: &Scalar) -> Operand {
-        let operand = match value {
-            // A cursor of the in-memory executor contains the number as shown. A document contains this number, too.
-            #[expect(clippy::cast_possible_truncation, reason = "the field has 32 bits")]
-            Scalar::Float(value) if self.info.single && !self.inside => {
-                dialect.operand(&Scalar::Float(f64::from(*value as f32)), self.form)
-            }
-            value if self.inside => dialect.operand(&self.in_document(value), self.form),
-            value => dialect.operand(value, self.form),
-        };
+        // A cursor of the in-memory executor contains a number as shown.
+        let operand = dialect.operand(&self.rounded(value, self.inside), self.form);
         match &self.typed {
             Some((_, kind)) => kind.operand(operand, self.form),
             None => operand,
         }
     }
 
-    /// Returns a value as a document contains it. A 32-bit number has its own decimal form.
-    pub(super) fn in_document(&self, value: &Scalar) -> Scalar {
+    /// Rounds a value to the precision of the field. A column stores a 32-bit number exactly, a JSON document its
+    /// decimal form.
+    pub(super) fn rounded(&self, value: &Scalar, inside: bool) -> Scalar {
         match value {
             #[expect(clippy::cast_possible_truncation, reason = "the field has 32 bits")]
-            Scalar::Float(value) if self.info.single => Scalar::Float(widened(*value as f32)),
+            Scalar::Float(value) if self.info.single => {
+                let single = *value as f32;
+                Scalar::Float(if inside { widened(single) } else { single.into() })
+            }
             value => value.clone(),
         }
     }
