@@ -13,7 +13,7 @@ use crate::capture::widened;
 use crate::field_info::FieldInfo;
 use crate::model::ResourceSchema;
 use crate::plan::FieldIndex;
-use crate::value::{Scalar, ValueKind};
+use crate::value::Scalar;
 
 /// An expression written by the author of the adapter.
 pub(super) type Expression = Box<dyn Fn(&Now) -> Expr + Send + Sync>;
@@ -168,8 +168,6 @@ impl Source {
             },
             _ => match self.operand(dialect, value) {
                 Operand::Exact(value) => Some(value),
-                // The column stores the caller's instant in the same way.
-                Operand::Above(value) if self.info.kind == ValueKind::Instant => Some(value),
                 _ => None,
             },
         }
