@@ -19,7 +19,7 @@ use super::running::RunningExecution;
 use super::status::Status;
 use crate::error::OperationError;
 use crate::operation::{Advance, ExecutionContext, ExecutionSink, Outcome, Payload, SUCCESS};
-use crate::store::StoreError;
+use crate::store::{StoreError, chain};
 use crate::util::BoxFuture;
 use crate::util::lock;
 
@@ -245,7 +245,7 @@ fn log(id: &str, error: &OperationError) {
     let code = error.code().as_str();
     if error.code() == ErrorCode::InternalError && !error.is_logged() {
         let correlation_id = error.details().get("correlation_id").and_then(Value::as_str);
-        let cause = error.cause().map(ToString::to_string);
+        let cause = error.cause().map(|cause| chain(cause));
         tracing::error!(execution = id, code, correlation_id, cause, "execution failed");
     } else {
         tracing::info!(execution = id, code, "execution failed");
