@@ -1,9 +1,9 @@
 //! The call pipeline: decode → route → permit → validate → admit → run → reply.
 //!
 //! The arguments of a call are often borrowed from the buffer of a connection. The stages that read them therefore run
-//! first, without waiting ([`Pipeline::receive`]). They return owned values for the future that runs the call
-//! ([`Pipeline::handle`]). Single calls, items of a batch and `introspect` all pass through [`Pipeline::read`] and
-//! [`Pipeline::call`].
+//! first, without waiting: [`Pipeline::receive`] decodes the arguments, and [`Pipeline::read`] routes, permits and
+//! validates the call. They return owned values for the future that runs the call ([`Pipeline::handle`]). Single calls,
+//! items of a batch and `introspect` all pass through [`Pipeline::read`] and [`Pipeline::call`].
 
 mod admit;
 mod batch;

@@ -174,7 +174,7 @@ impl Drop for Observed {
             execution_id: self.execution_id.as_deref(),
             scope,
         };
-        // Executions log their ends together with their records.
+        // `execution/task.rs` logs executions that fail.
         let log = || {
             if self.execution_id.is_none() {
                 call_log::log(&event, self.internal.as_ref());

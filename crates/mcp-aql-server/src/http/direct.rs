@@ -2,7 +2,10 @@
 //! open an event stream.
 //!
 //! This module rejects nothing. Requests with unusual headers or bodies are passed to rmcp, because it implements the
-//! rest of MCP. For example, the following is a plain call of MCP 2026-07-28:
+//! rest of MCP. In a session, only READs that need no confirmation are answered here: clients must be able to resume
+//! the reply to a change, and only rmcp can ask their user.
+//!
+//! For example, the following is a plain call of MCP 2026-07-28:
 //!
 //! ```text
 //! POST /mcp HTTP/1.1

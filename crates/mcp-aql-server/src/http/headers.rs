@@ -1,4 +1,5 @@
-//! Checks and completes the headers of all requests and responses.
+//! Checks and completes the headers of requests to the endpoint and its metadata, and of their responses. Probes are
+//! not checked.
 
 use axum::extract::{Request, State};
 use axum::http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderValue, ORIGIN, RETRY_AFTER};

@@ -1,4 +1,4 @@
-//! MCP without its transports: decodes messages, and answers every method.
+//! MCP without its transports: decodes messages, runs calls, and over streams answers every other method.
 //!
 //! [`lifecycle`] answers `initialize`, `server/discover`, `ping` and `tools/list`. [`server`] runs `tools/call`,
 //! through the [`service`] with the tools. [`tasks`] answers the requests about tasks. The transports read messages,
