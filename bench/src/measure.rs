@@ -91,6 +91,7 @@ pub(crate) fn median(values: &[f64]) -> f64 {
 /// from its position.
 ///
 /// # Errors
+///
 /// Returns an error if a turn fails.
 pub fn in_turns(
     rounds: usize,
@@ -118,6 +119,7 @@ const BATCH: usize = 200;
 /// Measures the time per item, in nanoseconds. The time to prepare inputs, check results and drop them does not count.
 ///
 /// # Errors
+///
 /// Returns an error if a result is wrong.
 pub fn nanos_each<T, R>(
     count: usize,
@@ -143,6 +145,7 @@ pub fn nanos_each<T, R>(
 /// Like [`nanos_each`], but for an async call without waiting.
 ///
 /// # Errors
+///
 /// Returns an error if a result is wrong.
 pub fn nanos_each_async<T, F: Future>(
     runtime: &Runtime,

@@ -177,6 +177,7 @@ impl Table {
     /// Runs all measurements whose name contains `filter`.
     ///
     /// # Errors
+    ///
     /// Returns an error if a reply is wrong or a program does not run.
     pub fn measure(setup: &Setup, filter: &str, report: impl Fn(&str)) -> Result<Self> {
         let mut table = Self::new(setup.scale.rounds, "which clients and servers share");
@@ -192,6 +193,7 @@ impl Table {
     /// Adds the result of a measurement.
     ///
     /// # Errors
+    ///
     /// Returns the error of the measurement.
     pub fn add(&mut self, name: &str, outcome: Result<Outcome>) -> Result {
         match outcome.map_err(|error| format!("{name}: {error}"))? {
@@ -255,6 +257,7 @@ impl Table {
     /// Writes the table to a folder as `NAME.json` and as a chart, `NAME.svg`.
     ///
     /// # Errors
+    ///
     /// Returns an error if the files cannot be written.
     pub fn write(&self, folder: &Path, name: &str) -> Result {
         std::fs::create_dir_all(folder)?;

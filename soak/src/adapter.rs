@@ -94,7 +94,7 @@ async fn get_never() -> bool {
     std::future::pending().await
 }
 
-/// Work until the call is cancelled.
+/// Work until the call is canceled.
 #[operation(category = "EXECUTE")]
 async fn execute_wait(context: Context) -> bool {
     let _waiting = Counted::new(&WAITING);

@@ -50,6 +50,7 @@ fn call(tool: &str) -> String {
 /// order.
 ///
 /// # Errors
+///
 /// Returns an error if the line is not a reply to a query.
 pub fn answer(line: &str) -> Result<(Value, Vec<String>)> {
     let mut reply: Value = serde_json::from_str(line)?;

@@ -38,6 +38,7 @@ const ALL: &[(&str, Measurement)] = &[
 /// Runs every measurement whose name contains `filter`.
 ///
 /// # Errors
+///
 /// Returns an error if a reply is wrong.
 pub fn measure(setup: Setup, filter: &str, report: &dyn Fn(&str)) -> Result<Table> {
     let mut table = Table::new(setup.rounds, "shared with other processes");

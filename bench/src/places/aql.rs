@@ -92,6 +92,7 @@ fn missing(place_id: u64) -> OperationError {
 /// Builds the adapter, without any places.
 ///
 /// # Errors
+///
 /// Returns an error if the operations are inconsistent.
 pub fn adapter() -> Result<Adapter, mcp_aql::BuildError> {
     Adapter::builder("places")

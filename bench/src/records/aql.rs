@@ -150,7 +150,8 @@ kinds!(adapter);
 /// Builds the adapter with an empty store.
 ///
 /// # Errors
-/// Builds the adapter, without any records.
+///
+/// Returns an error if the adapter cannot be built.
 pub fn adapter() -> Result<Adapter, mcp_aql::BuildError> {
     Adapter::builder("records")
         .operations(Records::default())

@@ -104,6 +104,7 @@ struct Texts {
 /// Queries both servers and counts the tokens.
 ///
 /// # Errors
+///
 /// Returns an error if a server sends an unexpected answer.
 pub async fn figures(count: Count<'_>) -> Result<Figures> {
     let texts = Texts::ask().await?;

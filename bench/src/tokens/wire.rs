@@ -25,6 +25,7 @@ impl Wire {
     /// Connects to an adapter with the fifty operations.
     ///
     /// # Errors
+    ///
     /// Returns an error if the adapter does not start or answer.
     pub async fn to_adapter(mode: EndpointMode) -> Result<Self> {
         let adapter = Adapter::builder("records")
@@ -38,6 +39,7 @@ impl Wire {
     /// Connects to an adapter.
     ///
     /// # Errors
+    ///
     /// Returns an error if the adapter does not answer.
     pub async fn to(adapter: Adapter) -> Result<Self> {
         let tool = if adapter.mode() == EndpointMode::Single { "mcp_aql" } else { "mcp_aql_read" };
@@ -49,6 +51,7 @@ impl Wire {
     /// Connects to the fifty operations as discrete tools.
     ///
     /// # Errors
+    ///
     /// Returns an error if the server does not answer.
     pub async fn to_tools() -> Result<Self> {
         let (ours, theirs) = tokio::io::duplex(1 << 16);
@@ -86,6 +89,7 @@ impl Wire {
     /// and do not pass it to a model.
     ///
     /// # Errors
+    ///
     /// Returns an error if the result is missing.
     pub async fn tools(&mut self) -> Result<String> {
         let text = self.request("tools/list", json!({})).await?;
@@ -100,6 +104,7 @@ impl Wire {
     /// Returns the content item of the result of an `introspect` call.
     ///
     /// # Errors
+    ///
     /// Returns an error if the call fails.
     pub async fn introspect(&mut self, params: Value) -> Result<String> {
         let arguments = json!({ "operation": "introspect", "params": params });
@@ -113,6 +118,7 @@ impl Wire {
     /// Returns the content item of the result of a call.
     ///
     /// # Errors
+    ///
     /// Returns an error if the content item is missing.
     pub async fn call(&mut self, tool: &str, arguments: &Value) -> Result<String> {
         let call = json!({ "name": tool, "arguments": arguments });

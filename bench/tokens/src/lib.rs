@@ -33,6 +33,7 @@ use mcp_aql_bench::Result;
 /// Returns a function that counts tokens with the encoding `o200k_base`.
 ///
 /// # Errors
+///
 /// Returns an error if the vocabulary cannot be read.
 pub fn counter() -> Result<impl Fn(&str) -> usize> {
     let encoding = tiktoken_rs::o200k_base()?;

@@ -14,6 +14,7 @@ use crate::whole_tasks::{Cost, SIZES, conversation, desk_with, plain_tools};
 /// Formats the transcripts as Markdown. They contain everything that a model reads and writes, with its token counts.
 ///
 /// # Errors
+///
 /// Returns an error if a server sends an unexpected answer.
 pub async fn transcripts(count: Count<'_>) -> Result<String> {
     let mut text = String::new();

@@ -76,6 +76,7 @@ pub struct Goal {
 /// Measures all tasks.
 ///
 /// # Errors
+///
 /// Returns an error if a server sends an unexpected answer.
 pub async fn whole_tasks(count: Count<'_>) -> Result<WholeTasks> {
     let mut tasks = Vec::new();

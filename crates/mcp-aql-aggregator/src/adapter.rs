@@ -31,6 +31,7 @@ const INSTRUCTIONS: &str = "Searches several MCP servers at once. Results contai
 /// ```
 ///
 /// # Errors
+///
 /// Returns a [`BuildError`](mcp_aql::BuildError) if an environment variable holds an invalid
 /// adapter setting. Configuration files of adapters are not read.
 pub fn adapter(aggregator: Aggregator) -> Result<Adapter, mcp_aql::BuildError> {

@@ -51,7 +51,7 @@ pub struct Hit {
     pub timestamp: DateTime<Utc>,
     /// The server's tool that returned the result.
     pub tool: String,
-    /// Source of the result according to the server.
+    /// URI of the result's source, as stated by the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uri: Option<String>,
     /// If `true`, the content was shortened.

@@ -17,6 +17,7 @@ impl File {
     /// Reads and parses a configuration file of at most 1 MiB.
     ///
     /// # Errors
+    ///
     /// Returns [`ConfigError`] if the file cannot be read or its content is invalid.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         const MAX_BYTES: u64 = 1 << 20;
@@ -33,6 +34,7 @@ impl File {
     /// of the file.
     ///
     /// # Errors
+    ///
     /// Returns [`ConfigError::Wrong`] if the content is invalid or a variable is missing.
     pub fn parse(
         text: &str,

@@ -12,8 +12,9 @@ use self::owners::is_foreign_link;
 /// Reads a file of at most `max_bytes` bytes as a string.
 ///
 /// # Errors
-/// Returns `InvalidInput` if the file is larger or is not a regular file: a device may have no end, and a pipe no
-/// writer. Other errors come from the operating system.
+///
+/// Returns `InvalidInput` if the file is larger or is not a regular file: reading a device may never end, and a pipe
+/// may have no writer. Other errors come from the operating system.
 pub fn read(path: &Path, max_bytes: u64) -> io::Result<String> {
     let mut text = String::new();
     open(path, OpenOptions::new().read(true))?.take(max_bytes + 1).read_to_string(&mut text)?;
@@ -26,6 +27,7 @@ pub fn read(path: &Path, max_bytes: u64) -> io::Result<String> {
 /// Opens a file for writing. Rejects a relative path that contains a link, because the link may belong to the project.
 ///
 /// # Errors
+///
 /// Returns `InvalidInput` if the path contains such a link or does not name a regular file. Other errors come from the
 /// operating system.
 pub fn open_to_write(path: &Path, options: &OpenOptions) -> io::Result<File> {

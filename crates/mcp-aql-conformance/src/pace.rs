@@ -25,9 +25,9 @@ const MAX_PARTIAL_WAIT: Duration = Duration::from_secs(30);
 const MIN_RETRY_WAIT: Duration = Duration::from_millis(50);
 /// Wait before a retry if the rejection does not state one.
 const DEFAULT_RETRY_WAIT: Duration = Duration::from_secs(1);
-/// Longest window with evenly spread calls. Longer windows belong to quotas.
+/// Maximum window with evenly spread calls. Longer windows belong to quotas.
 const MAX_WINDOW: Duration = Duration::from_secs(60);
-/// Longest window over which calls are spread before the first rejection.
+/// Maximum window over which calls are spread before the first rejection.
 const MAX_SPREAD_WINDOW: Duration = Duration::from_secs(10);
 /// Maximum factor by which a rate limit prolongs the run.
 const MAX_PROLONGATION: u32 = 6;
@@ -330,6 +330,7 @@ impl Pacer {
     /// Makes a raw request at the pace of the adapter. Repeats it while the rate limit rejects it.
     ///
     /// # Errors
+    ///
     /// Returns the reason to skip the case if the limit rejects the request for too long.
     pub(crate) async fn answer<F: Future<Output = Answer>>(
         &self,

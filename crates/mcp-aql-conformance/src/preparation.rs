@@ -87,8 +87,8 @@ impl Run {
         .await;
     }
 
-    /// Returns a word with which a search finds items. Returns `None` if the search finds some anyway, or if no word
-    /// helps.
+    /// Returns a word with which a search finds items. Returns `None` if the search finds items without it, or if no
+    /// word helps.
     async fn found_text(&self, search: &Operation) -> Option<Value> {
         let unheard = Cases::default();
         let params = self.valid(search).ok()?;

@@ -9,7 +9,7 @@ use crate::requirements::SPEC_VERSIONS;
 
 /// Shortest accepted time limit. A limit of zero would time out every request.
 const MIN_TIME_LIMIT: Duration = Duration::from_millis(1);
-/// Longest accepted time limit, a day. Longer ones might overflow an `Instant`.
+/// Maximum accepted time limit, a day. Longer ones might overflow an `Instant`.
 pub(crate) const MAX_TIME_LIMIT: Duration = Duration::from_secs(86_400);
 
 /// Settings of a run.

@@ -23,6 +23,7 @@ impl Run {
     /// Their values come from the configuration, from results, from examples, or are generated from the constraints.
     ///
     /// # Errors
+    ///
     /// Returns [`Skip::NoFixture`] if a parameter has no known value.
     pub(crate) fn valid(&self, operation: &Operation) -> Result<Map<String, Value>, Skip> {
         valid(self, operation, 0)
@@ -32,6 +33,7 @@ impl Run {
     /// it should fail but runs.
     ///
     /// # Errors
+    ///
     /// Returns [`Skip::NoFixture`] if a parameter has no value of its form.
     pub(crate) fn with_missing_ids(
         &self,
@@ -58,6 +60,7 @@ pub(crate) fn valid(
 /// Adds a value for each required parameter without one.
 ///
 /// # Errors
+///
 /// Returns [`Skip::NoFixture`] with the names of all parameters without a known value.
 pub(crate) fn with_required(
     mut params: Map<String, Value>,

@@ -11,7 +11,8 @@ use crate::table::{Column, ColumnKind};
 
 /// Returns the constraints of a column: its checks and the length of its type.
 ///
-/// Integers without a gap become bounds. If no value can satisfy the checks, they are left out.
+/// A check that lists consecutive integers becomes a minimum and a maximum. If no value can satisfy the checks, all of
+/// them are omitted.
 pub(crate) fn of_column(column: &Column, rules: &[Check]) -> Vec<Check> {
     let length = match column.kind {
         ColumnKind::Text { max_length: Some(length) } => {

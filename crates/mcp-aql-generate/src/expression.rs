@@ -261,7 +261,7 @@ fn literal(expression: &Expr) -> Option<Json> {
     }
 }
 
-/// Returns the default of a column.
+/// Parses the default of a column.
 pub(crate) fn default(sql: &str) -> Default {
     let text = sql.trim().to_lowercase();
     let plain = text.trim_matches(['(', ')']);

@@ -33,6 +33,7 @@ pub struct Generated {
 /// ```
 ///
 /// # Errors
+///
 /// Returns an error if the database cannot be read, if a requested table does not exist, or if no table can be a
 /// resource.
 pub async fn generate(request: &Request) -> Result<Generated, Error> {

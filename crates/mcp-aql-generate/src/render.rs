@@ -258,8 +258,8 @@ fn enumeration(values: &Enum) -> String {
     text
 }
 
-/// The names of other functions and of variables in the source, and words that cannot be names in Rust. If you let the
-/// source use another name, add it here.
+/// Names that generated functions cannot have: other names in the source, and keywords. If you use another name in the
+/// source, add it.
 const TAKEN: [&str; 7] = ["adapter", "crate", "database", "main", "self", "super", "table"];
 
 /// Returns the name of the function that returns the store of a resource.

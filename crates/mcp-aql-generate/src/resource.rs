@@ -36,7 +36,7 @@ fn references(other: &str) -> String {
     format!("references = \"{}\"", singular_of(&snake(other)))
 }
 
-/// The resource of a table.
+/// The resource to generate for a table.
 #[derive(Debug, Clone)]
 pub(crate) struct Resource {
     pub(crate) table: String,
@@ -194,7 +194,7 @@ impl Resource {
         if column.comment.is_none() {
             field.doc = format!("Identifier of the {}.", self.singular.replace('_', " "));
         }
-        // If the identifier is the one of another record, callers choose among those records.
+        // If the identifier is that of another record, callers choose among those records.
         let is_text = matches!(column.kind, ColumnKind::Text { .. });
         field.is_chosen = !is_changed && (is_text || refers_to.is_some());
         field.marks.extend(refers_to.map(|other| references(other)));

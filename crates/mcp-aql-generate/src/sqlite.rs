@@ -102,7 +102,7 @@ fn columns(
     Ok((columns, primary_key))
 }
 
-/// Returns the tables to whose primary keys single columns refer, by column.
+/// Returns the single-column foreign keys of a table: the column, and the table whose primary key it references.
 fn foreign_keys(connection: &Connection, table: &str) -> Result<BTreeMap<String, String>, Error> {
     let mut statement = connection.prepare(
         "SELECT \"from\", \"table\" FROM pragma_foreign_key_list(?1) AS key

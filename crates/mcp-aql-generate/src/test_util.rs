@@ -13,7 +13,8 @@ use crate::table::{Column, ColumnKind, Table};
 /// flags, its name, its default and its comment.
 ///
 /// # Errors
-/// The same errors as [`generate`](crate::generate).
+///
+/// Returns the same errors as [`generate`](crate::generate).
 pub fn generate_described(name: &str, tables: &str) -> Result<Generated, Error> {
     let request = Request {
         database: Database::Sqlite(String::new()),

@@ -42,7 +42,7 @@ impl TypeNames {
         stems.any(|stem| self.resources.contains(stem))
     }
 
-    /// Reserves the name of an enum. It gets an ending if another type has the same name.
+    /// Reserves the name of an enum. If another type has the same name, a suffix is added.
     fn add_enum(&mut self, mut name: String) -> String {
         while self.resources.contains(&name) || self.enums.contains(&name) || self.is_made(&name) {
             name.push_str("Value");

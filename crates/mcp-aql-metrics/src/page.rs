@@ -48,6 +48,7 @@ impl Metrics {
     /// Starts to record the calls of this adapter and its clones.
     ///
     /// # Errors
+    ///
     /// Returns [`Error::Usage`] if the adapter already has metrics.
     pub fn of(adapter: &Adapter) -> Result<Self> {
         let instruments = Instruments::new();

@@ -31,6 +31,7 @@ impl Metrics {
     /// own domain at the loopback address and read the page from a browser (DNS rebinding).
     ///
     /// # Errors
+    ///
     /// Returns [`Error::Io`](mcp_aql_core::Error::Io) if the listener has no local address.
     ///
     /// ```no_run

@@ -3,7 +3,7 @@
 /// Page size if neither the operation nor the call sets one (REQ-PAG-08).
 pub const DEFAULT_PAGE_SIZE: usize = 20;
 
-/// Largest page size that a call can request, unless the operation sets another maximum (REQ-PAG-08).
+/// Maximum page size that a call can request, unless the operation sets another maximum (REQ-PAG-08).
 pub const DEFAULT_MAX_PAGE_SIZE: usize = 100;
 
 /// Largest maximum page size that an operation can declare (REQ-PAG-08).

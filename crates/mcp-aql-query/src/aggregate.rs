@@ -62,7 +62,8 @@ impl Aggregations {
     /// values of the aggregate's functions in order. Without `group_by`, pass one group.
     ///
     /// # Errors
-    /// If a sum is outside the range of JSON numbers.
+    ///
+    /// Returns an error if a sum is outside the range of JSON numbers.
     pub fn add(
         &mut self,
         aggregate: &Aggregate,

@@ -1,4 +1,4 @@
-//! The query capabilities of a backend.
+//! Limits the queries of a backend.
 
 /// The query capabilities of a backend.
 ///

@@ -89,7 +89,8 @@ impl<T: Resource> CollectionQuery<T> {
     /// Parses a query outside of an operation, for example in a test or from your own configuration file.
     ///
     /// # Errors
-    /// The error that a client would receive for the same parameters.
+    ///
+    /// Returns the error that a client would receive for the same parameters.
     pub fn parse(
         options: &QueryOptions,
         params: Map<String, Value>,
@@ -170,7 +171,8 @@ impl<T: Resource> CollectionQuery<T> {
     /// of rows.
     ///
     /// # Errors
-    /// `VALIDATION_INVALID_VALUE` if `group_by` produces more than 10,000 groups.
+    ///
+    /// Returns `VALIDATION_INVALID_VALUE` if `group_by` produces more than 10,000 groups.
     pub fn run<R: Row<T>>(
         &self,
         rows: impl IntoIterator<Item = R>,
@@ -228,7 +230,8 @@ impl<T: Resource> CollectionQuery<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    ///
+    /// Returns the same errors as [`run`](Self::run).
     pub fn run_ranked<R: Row<T>>(
         &self,
         rows: impl IntoIterator<Item = R>,

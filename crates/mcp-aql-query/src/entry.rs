@@ -38,7 +38,8 @@ pub trait QueryArgument: Send + Sized + 'static {
     /// Parses the parameters of a call. Their names and JSON types are already validated.
     ///
     /// # Errors
-    /// One error that lists all mistakes in the parameters.
+    ///
+    /// Returns one error that lists all mistakes in the parameters.
     fn read(options: &QueryOptions, given: &mut QueryParams<'_>) -> Result<Self, OperationError>;
 }
 

@@ -4,7 +4,7 @@ use super::value::ValueKind;
 
 /// A field that a query may name: top-level, nested, or computed.
 #[derive(Debug, Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a mark that an author writes by itself")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate flag that the author sets")]
 pub struct FieldInfo {
     /// Name in queries: `status`, `metadata.owner`, `_computed.age_days`.
     pub path: String,

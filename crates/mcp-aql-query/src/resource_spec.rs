@@ -19,7 +19,7 @@ pub struct ResourceSpec<T: 'static> {
 /// One field of a resource, or one computed value.
 #[doc(hidden)]
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a mark that an author writes by itself")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate flag that the author sets")]
 pub struct FieldSpec<T: 'static> {
     /// The name in JSON.
     pub(crate) name: &'static str,

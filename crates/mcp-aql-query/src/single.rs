@@ -128,7 +128,7 @@ impl<T: Resource> QueryArgument for Fields<T> {
     }
 }
 
-/// A resource with selected fields, created by [`Fields::of`]. Its JSON schema is the one of the resource.
+/// A resource with selected fields, created by [`Fields::of`]. Its JSON schema is that of the resource.
 #[derive(Debug, Clone)]
 pub struct SelectedFields<T> {
     resource: T,

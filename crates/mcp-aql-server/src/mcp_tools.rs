@@ -114,10 +114,11 @@ impl McpTools {
     /// Runs a call and returns the result of `tools/call`. If an operation fails, that is a result, too.
     ///
     /// The scope names the authenticated caller, reports progress, asks the user and cancels the call.
-    /// `CallScope::default()` has none of these. Its session is replaced by the one of this value.
+    /// `CallScope::default()` has none of these. Its session is replaced by that of this value.
     ///
     /// # Errors
-    /// The error of JSON-RPC for a tool that does not exist, with the names of those that do.
+    ///
+    /// Returns a JSON-RPC error if the tool does not exist. The error lists the existing tools.
     pub async fn call(
         &self,
         tool: &str,

@@ -130,7 +130,7 @@ impl Database for SqlxPostgres {
 pub struct SqlxPostgresTransaction {
     open: Open<Postgres>,
     access: AccessMode,
-    /// The turn of a transaction that writes.
+    /// The turn to write, held until the transaction ends.
     _turn: Turn,
 }
 

@@ -71,8 +71,8 @@ impl SqlxSqlite {
         Self { pool, limits: WaitLimits::default() }
     }
 
-    /// Sets the timeout for a connection. The other limits have no effect: the timeout for a lock is the
-    /// `busy_timeout` of the pool's options, and statements have no timeout.
+    /// Sets how long to wait for a connection of the pool. The other limits have no effect: the timeout for a lock is
+    /// the `busy_timeout` of the pool's options, and statements have no timeout.
     #[must_use]
     pub const fn wait_limits(mut self, limits: WaitLimits) -> Self {
         self.limits = limits;

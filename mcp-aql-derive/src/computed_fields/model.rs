@@ -21,7 +21,7 @@ pub(super) struct ComputedModel<'a> {
 }
 
 impl<'a> ComputedModel<'a> {
-    /// Models the computed fields of a block.
+    /// Builds the models of the computed fields in an impl block.
     pub(super) fn all(block: &'a ItemImpl, errors: &mut Accumulator) -> Vec<Self> {
         let methods = block.items.iter().filter_map(|item| match item {
             ImplItem::Fn(method) if method.attrs.iter().any(is_computed) => Some(method),

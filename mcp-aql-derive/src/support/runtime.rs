@@ -56,7 +56,7 @@ pub(crate) fn alias_at(span: Span) -> Ident {
     Ident::new("__rt", Span::call_site().located_at(span))
 }
 
-/// `true` if the runtime has the feature `query`. That feature enables the one of this crate.
+/// `true` if the runtime has the feature `query`. That feature enables the feature `query` of this crate.
 const QUERY: bool = cfg!(any(feature = "query", test));
 
 /// Returns an error if the feature `query` is off. The error says that `user` needs it.

@@ -392,7 +392,7 @@ async fn a_context_that_outlives_its_call_is_cancelled_with_its_session() {
     for _ in 0..3 {
         client.call("mcp_aql_read", "keep_context", json!({})).await.unwrap();
     }
-    // Another call is cancelled.
+    // Another call is canceled.
     let wait = json!({ "name": "mcp_aql_execute", "arguments": { "operation": "execute_wait" } });
     let (id, _answer) = client.start_request("tools/call", wait).await.unwrap();
     reached(&signals.started, 1).await;

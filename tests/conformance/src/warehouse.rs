@@ -86,6 +86,7 @@ impl Warehouse {
     /// Builds the adapter for a mode.
     ///
     /// # Errors
+    ///
     /// Returns the error of the builder.
     pub fn adapter(&self, mode: Option<Mode>) -> mcp_aql::Result<Adapter> {
         let mode = match mode {
@@ -102,6 +103,7 @@ impl Warehouse {
     /// Serves one connection until it ends.
     ///
     /// # Errors
+    ///
     /// Returns an error if the adapter cannot be built.
     pub async fn serve(
         &self,

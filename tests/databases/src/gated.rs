@@ -140,6 +140,7 @@ fn execute_wait(
 /// Builds the adapter.
 ///
 /// # Errors
+///
 /// Returns the errors of [`AdapterBuilder::build`](mcp_aql::AdapterBuilder::build).
 pub fn adapter(
     store: impl StateStore,
@@ -181,6 +182,7 @@ pub fn adapter(
 /// Opens the store. `postgres` is an address and a schema; without it, the store is a file in the directory.
 ///
 /// # Errors
+///
 /// Returns an error for an invalid PostgreSQL address.
 pub fn store(
     folder: &Path,
@@ -195,6 +197,7 @@ pub fn store(
 /// Serves over HTTP on a free port and prints the address. Stops when standard input is closed.
 ///
 /// # Errors
+///
 /// Returns the errors of the transport.
 pub async fn serve_http(adapter: Adapter) -> mcp_aql::Result {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;

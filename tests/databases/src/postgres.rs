@@ -12,6 +12,7 @@ use crate::sqlite::Failure;
 /// Executes a statement. The executor needs no other code for this driver.
 ///
 /// # Errors
+///
 /// Returns the errors of the driver.
 pub async fn execute(client: &Client, statement: Statement) -> Result<Vec<Vec<SqlValue>>, Failure> {
     let values = statement.values.into_iter().map(|value| -> Box<dyn ToSql + Send + Sync> {

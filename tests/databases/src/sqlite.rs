@@ -11,6 +11,7 @@ pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 /// Executes a statement. The executor needs no other code for this driver.
 ///
 /// # Errors
+///
 /// Returns the errors of the driver.
 pub fn execute(
     connection: &Connection,

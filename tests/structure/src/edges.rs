@@ -34,6 +34,7 @@ pub const CRATES: [(&str, &str); 18] = [
 /// ```
 ///
 /// # Panics
+///
 /// Panics if a manifest is missing or is not valid TOML.
 #[expect(clippy::panic, reason = "a test tool stops at manifests that cargo refuses as well")]
 pub fn edges(workspace: &Path) -> BTreeMap<&'static str, Vec<&'static str>> {

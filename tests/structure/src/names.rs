@@ -50,6 +50,7 @@ pub fn public_modules(source: &Crate) -> Vec<String> {
 /// Here these are `cli` and `http`.
 ///
 /// # Panics
+///
 /// Panics if the manifest is missing, is not TOML or has no features.
 #[expect(clippy::expect_used, reason = "a test tool stops at manifests that cargo rejects as well")]
 pub fn features(manifest: &Path) -> Vec<String> {

@@ -84,6 +84,7 @@ pub struct Phrase {
 /// Counts all phrases in the files.
 ///
 /// # Panics
+///
 /// Panics if a pattern is not a regular expression.
 #[expect(clippy::expect_used, reason = "an invalid pattern would find nothing")]
 pub fn count<'a>(files: impl Iterator<Item = &'a Path>, workspace: &Path) -> Vec<Phrase> {
@@ -143,6 +144,7 @@ fn comment(line: &str) -> Option<&str> {
 /// Returns the constants named with a superlative or a metaphor instead of `MAX_…` or `DEFAULT_…`.
 ///
 /// # Panics
+///
 /// Panics if the pattern is not a regular expression.
 #[expect(clippy::expect_used, reason = "an invalid pattern would find nothing")]
 pub fn constants<'a>(files: impl Iterator<Item = &'a Path>, workspace: &Path) -> Vec<String> {

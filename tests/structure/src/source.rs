@@ -32,6 +32,7 @@ pub struct Module {
 /// Parses the library and the program of the package in `folder`.
 ///
 /// # Panics
+///
 /// Panics if a source file is missing or not valid Rust. The compiler would reject such a workspace, too.
 pub fn read_crate(workspace: &Path, folder: &str) -> Crate {
     let sources = ["src/lib.rs", "src/main.rs", "lib.rs", "main.rs"]

@@ -37,6 +37,7 @@ pub struct HttpScript {
 /// Serves on a free port of the loopback interface until the process ends.
 ///
 /// # Panics
+///
 /// Panics if no port is available.
 #[must_use]
 pub fn serve_http(script: HttpScript) -> SocketAddr {
@@ -46,6 +47,7 @@ pub fn serve_http(script: HttpScript) -> SocketAddr {
 /// Like [`serve_http`], but each connection is converted to another stream first, such as TLS.
 ///
 /// # Panics
+///
 /// Panics if no port is available.
 #[must_use]
 #[allow(clippy::expect_used)] // Only used in tests.

@@ -148,6 +148,7 @@ impl Script {
     /// Parses the options of a script.
     ///
     /// # Errors
+    ///
     /// Returns a message about the first invalid option.
     pub fn read(words: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self, String> {
         let mut script = Self::default();

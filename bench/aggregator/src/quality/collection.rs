@@ -72,6 +72,7 @@ impl Collection {
     /// Reads the collection Cranfield: 1,400 abstracts on aerodynamics, 225 queries.
     ///
     /// # Errors
+    ///
     /// Returns an error if the files cannot be read.
     pub fn cranfield(folder: &Path) -> Result<Self> {
         Self::read(folder, CRANFIELD)
@@ -80,6 +81,7 @@ impl Collection {
     /// Reads the collection CACM: 3,204 titles and abstracts on computing, 52 queries.
     ///
     /// # Errors
+    ///
     /// Returns an error if the files cannot be read.
     pub fn cacm(folder: &Path) -> Result<Self> {
         Self::read(folder, CACM)

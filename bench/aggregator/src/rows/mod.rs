@@ -21,6 +21,7 @@ const ALL: &[(&str, Measurement)] =
 /// Runs all measurements whose name contains `filter`.
 ///
 /// # Errors
+///
 /// Returns an error if a response is wrong.
 pub fn measure(setup: &Setup, filter: &str, report: &dyn Fn(&str)) -> Result<Table> {
     let mut table = Table::new(setup.rounds, "shared with other processes");

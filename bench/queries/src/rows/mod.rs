@@ -39,6 +39,7 @@ const ALL: &[(&str, Measurement)] = &[
 /// Runs every measurement whose name contains `filter`.
 ///
 /// # Errors
+///
 /// Returns an error if the compared results differ, or if one is missing.
 pub fn measure(setup: &Setup, filter: &str, report: &dyn Fn(&str)) -> Result<Table> {
     let mut table = Table::new(setup.rounds, "shared with other processes");

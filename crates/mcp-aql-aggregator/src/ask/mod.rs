@@ -87,7 +87,7 @@ struct CallPlan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Why {
-    /// The configuration names it.
+    /// The configuration names the tool.
     Configured,
     /// The tool is a search tool annotated as read-only.
     Annotated,

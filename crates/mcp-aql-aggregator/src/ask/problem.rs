@@ -17,7 +17,7 @@ pub(crate) enum Problem {
     MayWrite { tool: String },
     /// The argument for the query is ambiguous.
     NoArguments { tool: String, takes: String },
-    /// The tool requires an argument missing in the configuration.
+    /// The tool requires an argument that the configuration does not set.
     Lacks { tool: String, argument: String },
     /// The tool does not know a configured argument.
     Takes { tool: String, argument: String, instead: Option<String> },

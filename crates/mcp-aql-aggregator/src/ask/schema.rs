@@ -9,7 +9,7 @@ pub(super) struct ArgumentLimits {
     /// Maximum length of strings in characters, by path.
     texts: Vec<(Vec<String>, usize)>,
     numbers: Vec<(Vec<String>, (u64, u64))>,
-    /// The largest limit to ever request.
+    /// Maximum limit to request.
     most: usize,
 }
 

@@ -5,7 +5,7 @@ use mcp_aql_aggregator::Aggregator;
 
 use super::Face;
 
-/// No options.
+/// The options of HTTP. Empty without the feature `http`.
 #[derive(Debug, Args)]
 pub(crate) struct HttpArgs {}
 

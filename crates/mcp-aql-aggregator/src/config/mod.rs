@@ -67,6 +67,7 @@ impl Config {
     /// commands to run.
     ///
     /// # Errors
+    ///
     /// Returns a [`ConfigError`] with all mistakes in the file. A relative path that contains a link
     /// is an error.
     pub fn from_file(path: &Path) -> Result<Self, ConfigError> {
@@ -83,6 +84,7 @@ impl Config {
     /// this if your configuration is not in a file.
     ///
     /// # Errors
+    ///
     /// Returns a [`ConfigError`] with all mistakes and their paths. It never contains values of
     /// variables, `env` or `headers`.
     pub fn from_json(

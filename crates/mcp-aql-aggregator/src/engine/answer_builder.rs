@@ -254,7 +254,7 @@ fn omission_warning(count: usize) -> Option<String> {
     (count > 0).then(|| format!("{count} {results} more did not fit into maxOutputBytes"))
 }
 
-/// Returns the size of a shortened result as JSON without its content.
+/// Returns the JSON size of a shortened result, not counting its content.
 fn hit_overhead(hit: &Hit) -> usize {
     hit_bytes(hit) - json_length(&hit.content) + TRUNCATED_BYTES
 }

@@ -61,7 +61,7 @@ pub struct AnswerCheck {
     pub bytes: usize,
     /// The items found in the answer.
     pub items: Vec<String>,
-    /// Number of items left out: images, errors among results, or beyond the limits.
+    /// Number of omitted items: images, errors among the results, and items beyond the limits.
     pub left_out: usize,
     /// If `true`, the configured `items` does not match the answer.
     pub is_mismatch: bool,
@@ -72,6 +72,7 @@ impl Aggregator {
     /// answers. Use this while you write a configuration.
     ///
     /// # Errors
+    ///
     /// Returns [`QueryError::Invalid`] immediately for a query that [`query`](Self::query) would
     /// reject.
     pub async fn check(&self, query: &str) -> Result<Vec<ServerCheck>, QueryError> {

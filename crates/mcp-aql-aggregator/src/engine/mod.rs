@@ -103,6 +103,7 @@ impl Aggregator {
     /// are still starting when its time is over.
     ///
     /// # Panics
+    ///
     /// Panics if called outside of a tokio runtime.
     pub fn start(config: Config) -> Self {
         let described: Vec<_> = config.servers.iter().map(describe).collect();
@@ -122,6 +123,7 @@ impl Aggregator {
     /// calls.
     ///
     /// # Errors
+    ///
     /// Returns a [`QueryError`] if the query is invalid or no server answered.
     pub async fn query(&self, query: Query) -> Result<Answer, QueryError> {
         let begun = Instant::now();
@@ -146,6 +148,7 @@ impl Aggregator {
     /// Waits until none of the servers for this query is starting.
     ///
     /// # Errors
+    ///
     /// Returns [`QueryError::Invalid`] or [`QueryError::UnknownServer`] immediately.
     pub async fn settled_for(&self, query: &Query) -> Result<(), QueryError> {
         let asked = self.inner.validate(query)?;

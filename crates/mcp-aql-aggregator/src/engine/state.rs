@@ -73,7 +73,7 @@ pub struct ServerMetrics {
     pub failures_by_kind: BTreeMap<&'static str, u64>,
     /// The number of calls in progress.
     pub in_flight: usize,
-    /// The number of calls that the caller cancelled.
+    /// The number of calls that the caller canceled.
     pub cancelled: u64,
     /// The number of answers that arrived after the call had been abandoned.
     pub late: u64,

@@ -10,7 +10,7 @@ const MAX_GROUP_LINES: usize = 40;
 /// Maximum length of a path in bytes.
 const MAX_PATH_BYTES: usize = 1000;
 
-/// Returns the items if nearly all lines have one of these forms.
+/// Splits the output of a file search into items. Returns `None` if the string is not such an output.
 pub(super) fn found(text: &str) -> Option<Vec<Cow<'_, str>>> {
     matches(text).or_else(|| paths(text))
 }
@@ -161,7 +161,7 @@ impl<'t> LineGroup<'t> {
     }
 }
 
-/// Returns one item per path of a list of paths.
+/// Splits a list of paths into items. Returns `None` if the string is not such a list.
 fn paths(text: &str) -> Option<Vec<Cow<'_, str>>> {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let (all, paths) = (lines().count(), lines().filter(|line| is_path(line)).count());

@@ -37,6 +37,7 @@ const MAX_MESSAGE_BYTES: usize = 1 << 20;
 /// ```
 ///
 /// # Errors
+///
 /// Returns an error if the MCP connection fails.
 pub async fn serve_stdio(aggregator: &Aggregator) -> io::Result<()> {
     serve_tools_stdio(QueryTool::new(aggregator.clone())).await.map_err(io::Error::other)
@@ -46,6 +47,7 @@ pub async fn serve_stdio(aggregator: &Aggregator) -> io::Result<()> {
 /// serve more clients with the same aggregator.
 ///
 /// # Errors
+///
 /// Returns an error if the MCP connection fails.
 pub async fn serve<R, W>(aggregator: &Aggregator, read: R, write: W) -> io::Result<()>
 where
@@ -74,6 +76,7 @@ mod http {
     /// and origins. Slow clients are disconnected.
     ///
     /// # Errors
+    ///
     /// Returns an error if other machines could reach the address and `options` does not allow that.
     pub async fn serve_listener<S>(
         aggregator: &Aggregator,

@@ -179,6 +179,7 @@ impl Connection {
     /// Discovers the tools again.
     ///
     /// # Errors
+    ///
     /// Returns the failure of discovery. The previous result is kept.
     pub(super) async fn rediscover(&mut self, shared: &Shared) -> Result<(), Failure> {
         let discovered = discover(shared, self.service.peer(), &self.filter);

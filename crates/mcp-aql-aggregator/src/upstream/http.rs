@@ -49,6 +49,7 @@ impl HttpServer {
     /// Creates a server at this URL. `note` receives the cause of a failure if more is known.
     ///
     /// # Errors
+    ///
     /// Returns the reason why the server cannot or must not be called.
     pub(super) fn new(
         url: &str,

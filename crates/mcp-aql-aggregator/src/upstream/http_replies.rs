@@ -35,7 +35,7 @@ impl HttpSession {
                 self.filter.expire();
                 return Err(Failure::Exited);
             }
-            // Some servers answer so for an expired session, although 404 is correct.
+            // Some servers reply to an expired session with 400, although 404 is correct.
             StatusCode::BAD_REQUEST if had_session => return self.bad(reply, asked).await,
             _ => {}
         }

@@ -105,7 +105,7 @@ impl Shared {
                 Ok(mut connection) => {
                     self.waited.store(0, Relaxed);
                     self.apply_discovery(connection.discovered());
-                    // The server will never be called.
+                    // No tool can be called, and that will not change.
                     if connection.discovered().is_err() && !connection.may_change() {
                         return connection.close(Failure::NoQueryTool, self).await;
                     }

@@ -49,7 +49,7 @@ fn overflow(filter: &MessageFilter, beginning: &[u8]) -> (Option<ServerJsonRpcMe
     let begins = message_start(beginning);
     let id = match begins {
         MessageStart::Answer(id) => Some(id),
-        // The pending requests may still be answered.
+        // The line is not an answer, so the pending requests may still be answered.
         MessageStart::Method => None,
         MessageStart::Unknown => filter.only(),
     };

@@ -77,7 +77,7 @@ struct Shared {
     breaker: Breaker,
     permits: Semaphore,
     status: watch::Sender<Status>,
-    /// Number of queries that waited in vain since the server was last ready.
+    /// Number of queries whose wait has timed out since the server was last ready.
     waited: AtomicU32,
     is_started: AtomicBool,
     /// Number of consecutive calls that the server rejected.
@@ -203,7 +203,7 @@ pub(crate) struct CallAnswer {
 }
 
 impl Upstream {
-    /// Creates a server without starting it. `route` is the route of this aggregator itself.
+    /// Creates a server without starting it. `route` names this aggregator and those that started it, to detect loops.
     pub(crate) fn new(config: ServerConfig, settings: Arc<Settings>, route: Route) -> Arc<Self> {
         Self::with_discovery_interval(config, settings, route, DISCOVERY_INTERVAL)
     }
@@ -258,6 +258,7 @@ impl Upstream {
     /// Queries the server until the deadline. Dropping the future cancels the calls.
     ///
     /// # Errors
+    ///
     /// Returns the reason why no call was answered.
     pub(crate) async fn ask(
         &self,

@@ -54,6 +54,7 @@ impl Start<'_> {
     /// Starts the process.
     ///
     /// # Errors
+    ///
     /// Returns an error if the program does not exist or cannot be started.
     pub(super) fn start(
         &self,

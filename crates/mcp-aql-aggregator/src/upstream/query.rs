@@ -18,7 +18,7 @@ use super::{Answers, CallAnswer, Failure, Route, RunState, Shared, message_filte
 use crate::ask::{PlannedCall, display_name};
 use crate::items::{is_empty_answer, is_failure};
 
-/// Number of queries that wait in vain for a server to become ready. Later ones fail at once.
+/// Number of queries whose wait for a server may time out before it becomes ready. Later queries fail immediately.
 pub(super) const MAX_FAILED_WAITS: u32 = 3;
 /// Number of consecutive rejected queries after which the list of tools is fetched again.
 pub(super) const MAX_REFUSALS: u32 = 3;
@@ -145,7 +145,7 @@ impl Shared {
         (answers, failed)
     }
 
-    /// Waits until the server is ready, unless many queries have already waited in vain.
+    /// Waits until the server is ready, unless the waits of many queries have already timed out.
     async fn ready(&self, until: Instant) -> Result<Arc<LiveConnection>, Failure> {
         self.wanted.notify_one();
         let mut status = self.status.subscribe();

@@ -60,6 +60,7 @@ impl Route {
     /// Returns the route of a query that arrived with this `_meta`.
     ///
     /// # Errors
+    ///
     /// Returns [`Failure::Loop`] if the query has passed through this aggregator before.
     pub(crate) fn of_query(&self, meta: Option<&Map<String, Value>>) -> Result<Self, Failure> {
         let told = meta.and_then(|meta| meta.get(META)).and_then(Value::as_str);
@@ -69,6 +70,7 @@ impl Route {
     /// Returns the route of a query that arrived with this [`label`](Self::label).
     ///
     /// # Errors
+    ///
     /// Returns [`Failure::Loop`] if the query has passed through this aggregator before.
     pub(crate) fn of_label(&self, label: Option<&str>) -> Result<Self, Failure> {
         let told = label.and_then(|label| label.strip_prefix(LABEL_PREFIX));
@@ -91,6 +93,7 @@ impl Route {
     /// Rejects a route that must not be continued.
     ///
     /// # Errors
+    ///
     /// Returns [`Failure::Loop`] if the route contains this aggregator twice, or too many
     /// aggregators.
     pub(super) fn check(&self) -> Result<(), Failure> {

@@ -124,7 +124,8 @@ pub(super) async fn run(
 /// ```
 ///
 /// # Errors
-/// [`Error::Usage`] if the adapter does not know the query.
+///
+/// Returns [`Error::Usage`] if the adapter does not know the query.
 fn meant<'a>(
     adapter: &Adapter,
     query: &'a str,

@@ -116,7 +116,8 @@ fn filter(format: LogFormat, problems: &mut Vec<String>) -> Targets {
     });
     let filter = filter.unwrap_or_else(|| default_filter(format));
     match format {
-        // The format `text` prints these lines without the log's filter, so a JSON log must always have them, too.
+        // In the format `text`, these lines bypass the filter. In JSON they are log lines, so the filter must admit
+        // them.
         LogFormat::Json => filter.with_target(PROCESS, LevelFilter::INFO),
         _ => filter,
     }

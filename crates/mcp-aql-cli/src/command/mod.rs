@@ -127,6 +127,7 @@ impl Options {
     /// ```
     ///
     /// # Errors
+    ///
     /// Returns an error if standard output cannot be written to.
     pub fn run_without_adapter<P: CommandFactory>(&self) -> Result<bool> {
         match self.command {
@@ -228,13 +229,15 @@ pub trait RunAdapter {
     /// building is then reported in the same way.
     ///
     /// # Errors
-    /// None, because the process ends instead.
+    ///
+    /// Returns no errors, because the process ends instead.
     fn run(&self) -> impl Future<Output = Result> + Send;
 
     /// Runs the command line with these arguments, starting with the name of the program. Returns the exit code instead
     /// of ending the process, so you can use this in tests.
     ///
     /// # Errors
+    ///
     /// Returns any error that keeps the command from running, such as an invalid configuration file or an address
     /// already in use.
     fn run_with_args<A>(
@@ -251,13 +254,15 @@ pub trait RunAdapter {
     /// [`run_command_of`](Self::run_command_of) to include your own flags.
     ///
     /// # Errors
-    /// The same as [`run`](Self::run). The exit codes are documented there.
+    ///
+    /// Returns no errors, because the process ends instead. [`run`](Self::run) documents the exit codes.
     fn run_command(&self, options: impl Into<Options>) -> impl Future<Output = Result> + Send;
 
     /// Runs a command as [`run_command`](Self::run_command) does. The completions are those of your parser `P`.
     ///
     /// # Errors
-    /// The same as [`run`](Self::run). The exit codes are documented there.
+    ///
+    /// Returns no errors, because the process ends instead. [`run`](Self::run) documents the exit codes.
     fn run_command_of<P: CommandFactory>(
         &self,
         options: impl Into<Options>,

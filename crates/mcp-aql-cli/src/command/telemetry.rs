@@ -31,12 +31,12 @@ mod traces {
 
     use super::BoxedLayer;
 
-    /// Returns no layer.
+    /// Returns `None`, because traces need the feature `opentelemetry`.
     pub(in crate::command) fn trace_layer(_: &Adapter) -> Option<BoxedLayer> {
         None
     }
 
-    /// Returns no ids.
+    /// Returns `None`, because traces need the feature `opentelemetry`.
     pub(in crate::command) fn trace_ids() -> Option<(String, String)> {
         None
     }

@@ -42,6 +42,7 @@ impl Client {
     /// out with [`authorization`](super::authorization) and send them as a header.
     ///
     /// # Errors
+    ///
     /// Returns [`ClientError`] if the URL, the proxy or the certificates of this machine cannot be
     /// used.
     pub fn new(url: &Url) -> Result<Self, ClientError> {
@@ -70,6 +71,7 @@ impl Client {
     /// have arrived; read the body with [`Reply::chunk`].
     ///
     /// # Errors
+    ///
     /// Returns [`HttpError`] if no reply arrives. A request to a different server is not sent.
     pub async fn send(
         &self,
@@ -143,6 +145,7 @@ impl Reply {
     /// of a body.
     ///
     /// # Errors
+    ///
     /// Returns [`HttpError`] if the body is incomplete.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, HttpError> {
         loop {

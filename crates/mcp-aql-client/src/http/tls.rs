@@ -16,6 +16,7 @@ pub(super) type Connector = HttpsConnector<ProxyConnector>;
 /// Adds TLS to a connector. Certificates are only loaded if `is_wanted`.
 ///
 /// # Errors
+///
 /// Returns an error if TLS is required and no certificate is trusted.
 pub(super) fn connector(
     connector: ProxyConnector,

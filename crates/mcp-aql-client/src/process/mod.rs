@@ -69,6 +69,7 @@ impl Process {
     /// process group is ended.
     ///
     /// # Errors
+    ///
     /// Returns an error if the program does not exist or cannot be started.
     pub fn start(
         mut command: Command,

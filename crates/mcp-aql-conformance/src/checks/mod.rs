@@ -107,7 +107,7 @@ pub(crate) enum Body {
     Changes(Active),
     /// Runs alone on connections of its own, after all others.
     Alone(Active),
-    /// Examines every call of every check.
+    /// Runs for every exchange of all checks.
     Every(fn(&Run, &Exchange, &Cases)),
     /// Examines the statistics of all messages at the end of a mode.
     Seen(fn(&Run, &Cases)),

@@ -6,7 +6,7 @@ use crate::call::{Exchange, Failure};
 
 /// Maximum number of allowed values that a rejection is expected to list.
 const MAX_LISTED_VALUES: usize = 12;
-/// Minimum length of a value that counts as listed inside a longer word, such as its plural.
+/// Minimum length of a value to also find it inside a longer word, as `task` in `tasks`.
 const MIN_PART_LETTERS: usize = 4;
 
 /// A JSON type and the words for it in messages.

@@ -118,8 +118,9 @@ impl StatedChanges {
         changes
     }
 
-    /// Returns a string with this word that adapters often alter: with capitals, spaces around and inside, and
-    /// characters beyond ASCII. Those characters are left out if slugs are announced, or if the shape rejects them.
+    /// Returns a string that contains this word and that adapters often alter: it has capitals, surrounding and
+    /// repeated spaces, and characters beyond ASCII. Those characters are left out if slugs are announced, or if the
+    /// shape rejects them.
     ///
     /// The string reveals changes that no description announces. Returns `None` if the shape restricts strings by more
     /// than their length.

@@ -77,6 +77,7 @@ impl Runner {
     /// ```
     ///
     /// # Errors
+    ///
     /// Returns [`EvidenceError`] if the adapter cannot be learned or a part of the bundle would be empty. The error
     /// names the part and the missing permission or fixture.
     pub async fn evidence(&self) -> Result<Value, EvidenceError> {
@@ -88,6 +89,7 @@ impl Runner {
     /// After an interruption, the run still removes the created items if the settings and the remaining time allow it.
     ///
     /// # Errors
+    ///
     /// Returns the errors of [`evidence`](Self::evidence), and [`EvidenceError::Interrupted`].
     pub async fn evidence_until(
         &self,

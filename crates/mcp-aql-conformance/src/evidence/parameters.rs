@@ -92,7 +92,8 @@ impl Collector<'_> {
             let Some(reply) = reply else { continue };
             let is_reported =
                 reply.failure().is_some_and(|failure| names(failure.message, &parameter));
-            // If required parameters are missing, the reply may be about them.
+            // Only keep the reply if it is about the unknown name. If required parameters are missing, it may be about
+            // those.
             if is_reported || is_whole {
                 found.push(Unknown { operation: operation.name.clone(), parameter, reply });
             }
@@ -189,12 +190,13 @@ impl Collector<'_> {
             let reply = run.call(operation, params, cases).await?;
             return Some(!is_refused(&reply));
         }
-        // An operation that changes data must not run. A call therefore omits a required parameter, …
+        // An operation that changes data must not run, so the call omits a required parameter.
         let others = operation.required().any(|other| other.name != parameter.name);
         let params = if others && !parameter.required {
             with(Map::new(), &parameter.name, value?)
         } else if parameter.required {
-            // … namely the tested one. An operation that knows the parameter reports its absence, …
+            // If the tested parameter is the only required one, omit it. An operation that knows the parameter reports
+            // its absence.
             let reply = run.refused_call(operation, Map::new(), cases).await?;
             let failure = reply.failure()?;
             if names(failure.message, &parameter.name)

@@ -123,6 +123,7 @@ struct Listing {
 /// If the adapter serves both modes at once, `of_all` selects one of them.
 ///
 /// # Errors
+///
 /// Returns [`LearnError`] if the server does not reply, or replies with too much data.
 pub(crate) async fn learn(
     connection: &Connection,

@@ -25,8 +25,7 @@ const SHOWING: [&str; 15] = [
     "limit",
     "offset",
 ];
-/// Parameters of paging styles that the runner does not walk. An operation with one of them may return one of many
-/// pages.
+/// Names of page parameters that the runner does not follow. An operation with one of them may return only one page.
 const PAGES: [&str; 12] = [
     "cursor",
     "page",

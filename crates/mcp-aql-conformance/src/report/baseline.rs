@@ -82,6 +82,7 @@ impl Baseline {
     /// Parses a baseline in JSON.
     ///
     /// # Errors
+    ///
     /// Returns an error if the string is not a baseline, or if the baseline has another version.
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
         let baseline: Self = serde_json::from_str(text)?;

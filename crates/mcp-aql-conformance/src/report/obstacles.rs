@@ -10,7 +10,7 @@ pub(super) const NOT_TESTED: &str = "was not tested";
 pub(super) const IN_PART: &str = "was tested in part";
 const KINDS: [&str; 2] = [NOT_TESTED, IN_PART];
 
-/// The parts of an obstacle.
+/// The reason why a check or a level could not be tested, in its parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Obstacle<'a> {
     /// Level that the obstacle concerns, or `None` for all levels.

@@ -17,7 +17,7 @@ pub(super) const OUTSIDE_RUN: &str = "Not part of the run";
 /// Label of failed checks.
 pub(super) const FAILED: &str = "failed";
 
-/// Reason shown for a check without cases that states no reason.
+/// Reason shown for a check with no cases that gives no reason.
 pub(super) const NO_CASE: &str = "no reply contained what this check needs";
 
 /// The checks left untested for one reason.

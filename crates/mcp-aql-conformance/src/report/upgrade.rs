@@ -11,6 +11,7 @@ impl Report {
     /// Parses a report saved as JSON. Reports of earlier versions of the runner are converted.
     ///
     /// # Errors
+    ///
     /// Returns an error if the string is not a report, or if a later version of the runner wrote it.
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
         let mut report: Self = serde_json::from_str(text)?;

@@ -154,6 +154,7 @@ impl Run {
     /// Waits until a call may be made within the limits. The limits count only successful calls.
     ///
     /// # Errors
+    ///
     /// Returns the reason why the call may not be made.
     pub(crate) async fn within_limits(&self, arguments: &Value) -> Result<PendingCalls<'_>, Skip> {
         let mut called = self.called(arguments);
@@ -201,6 +202,7 @@ impl Run {
     /// other calls wait, either.
     ///
     /// # Errors
+    ///
     /// Returns the reason why the request may not be sent.
     pub(super) fn count_refused(&self, arguments: &Value) -> Result<PendingCalls<'_>, Skip> {
         let mut called = self.called(arguments);
@@ -244,6 +246,7 @@ impl Run {
     /// Checks that the run may create this number of further items.
     ///
     /// # Errors
+    ///
     /// Returns the reason if the limit of items is reached, or if the remaining time is needed to remove items.
     pub(super) fn may_create_more(&self, create: &Operation, count: usize) -> Result<(), Skip> {
         if self.exceeds_created(create, count) {

@@ -102,7 +102,7 @@ pub(crate) struct Run {
     asks: OnceLock<String>,
     /// Operations that ran, or would have run on an existing item.
     let_run: Mutex<BTreeSet<String>>,
-    /// CREATE operations called to have items to read.
+    /// CREATE operations called by the run to have items to read.
     planted: Mutex<BTreeSet<String>>,
     /// The resources, and the items that the run created.
     resources: Resources,

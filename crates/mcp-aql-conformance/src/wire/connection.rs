@@ -85,6 +85,7 @@ impl Connection {
     /// Connects and initializes the session.
     ///
     /// # Errors
+    ///
     /// Returns [`NoResponse`] if the other side does not respond like an MCP server.
     pub(crate) async fn open(
         target: &dyn Target,

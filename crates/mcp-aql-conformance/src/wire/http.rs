@@ -66,6 +66,7 @@ impl UrlTarget {
     /// Creates a target with the URL of the MCP endpoint.
     ///
     /// # Errors
+    ///
     /// Returns [`ConfigError::Wrong`] if the URL is invalid or unsupported.
     pub fn new(url: &str) -> Result<Self, ConfigError> {
         // The message must not contain the URL, because it may contain secrets.
@@ -85,6 +86,7 @@ impl UrlTarget {
     /// Sends this header with every request. It replaces an earlier header with the same name.
     ///
     /// # Errors
+    ///
     /// Returns [`ConfigError::Wrong`] if the header is invalid or reserved.
     pub fn header(mut self, name: &str, value: &str) -> Result<Self, ConfigError> {
         let wrong = |why: &str| ConfigError::Wrong(format!("the header `{name}` {why}"));

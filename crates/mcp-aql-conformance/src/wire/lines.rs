@@ -70,8 +70,8 @@ impl Lines {
         Self { writer, inbox, reading, process }
     }
 
-    /// Returns the reason why the other side ended. Waits a short time, because the writer notices the end slightly
-    /// before the reading task.
+    /// Returns why the connection ended. Waits a short time, because the writer notices the end slightly before the
+    /// reading task.
     async fn end(&self) -> Option<NoResponse> {
         for _ in 0..50 {
             if let Some(why) = self.inbox.ended() {

@@ -44,7 +44,7 @@ pub(crate) struct MessageStatistics {
     pub(crate) leaks: Samples,
 }
 
-/// A counter with its first different samples.
+/// A counter that keeps its first distinct samples.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Samples {
     pub(crate) count: usize,

@@ -360,8 +360,9 @@ impl AdapterBuilder {
     /// Checks all settings and builds the adapter.
     ///
     /// # Errors
-    /// All problems at once: duplicate names, unknown families, missing state, limits out of range, an invalid prefix,
-    /// invalid examples, an invalid configuration.
+    ///
+    /// Returns all problems at once: duplicate names, unknown families, missing state, limits out of range, an invalid
+    /// prefix, invalid examples, an invalid configuration.
     pub fn build(mut self) -> Result<Adapter, BuildError> {
         let own: HashSet<_> = self.operations.iter().map(|(spec, _)| spec.name).collect();
         self.ready_operations.retain(|(spec, _)| !own.contains(spec.name));

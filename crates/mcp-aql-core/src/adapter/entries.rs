@@ -53,6 +53,7 @@ impl Adapter {
     /// settings for serving have flags, so the adapter need not be built again.
     ///
     /// # Errors
+    ///
     /// Returns [`Error::Usage`] if a value is invalid.
     pub fn with_flags(
         &self,

@@ -1,4 +1,4 @@
-//! The adapter: all operations, called in the same process or through a transport.
+//! The adapter: holds all operations, and handles calls from this process and from transports.
 
 mod assemble;
 mod builder;
@@ -214,17 +214,19 @@ impl Adapter {
     /// Revokes an unused confirmation token. Returns `true` if the token existed (REQ-TOK-12).
     ///
     /// # Errors
-    /// `INTERNAL_ERROR` when the store fails.
+    ///
+    /// Returns `INTERNAL_ERROR` if the store fails.
     pub async fn revoke_confirmation(&self, token: &str) -> Result<bool, OperationError> {
         self.inner.pipeline.gatekeeper.revoke(token).await
     }
 
     /// Revokes all confirmation tokens of this adapter, and all confirmations [given for a
-    /// session](crate::Policy::for_session) with this adapter and its clones. Call it after a change of the adapter's
-    /// configuration (REQ-TOK-12).
+    /// session](crate::Policy::for_session) with this adapter and its clones. Call this after you change the
+    /// configuration of the adapter (REQ-TOK-12).
     ///
     /// # Errors
-    /// `INTERNAL_ERROR` when the store fails.
+    ///
+    /// Returns `INTERNAL_ERROR` if the store fails.
     pub async fn revoke_confirmations(&self) -> Result<(), OperationError> {
         self.inner.pipeline.gatekeeper.revoke_all().await
     }

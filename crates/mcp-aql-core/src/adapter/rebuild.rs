@@ -22,7 +22,8 @@ impl Adapter {
     /// [`AdapterBuilder::config_file`](super::AdapterBuilder::config_file).
     ///
     /// # Errors
-    /// The same as [`AdapterBuilder::build`](super::AdapterBuilder::build).
+    ///
+    /// Returns the same errors as [`AdapterBuilder::build`](super::AdapterBuilder::build).
     pub fn with_config_file(&self, path: impl Into<PathBuf>) -> Result<Self, BuildError> {
         let adapter = build_from(Arc::clone(&self.inner.parts), &ConfigSource::File(path.into()))?;
         Ok(Self { extensions: self.extensions.clone(), ..adapter })

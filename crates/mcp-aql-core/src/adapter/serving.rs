@@ -42,8 +42,9 @@ impl Adapter {
     /// ```
     ///
     /// # Errors
-    /// The store cannot be opened, read or written, or it was created by another program or version. The message is for
-    /// the log, not for clients.
+    ///
+    /// Returns an error if the store cannot be opened, read or written, or if another program or version created it.
+    /// The message is for the log, not for clients.
     pub async fn check_store(&self) -> Result<(), StoreError> {
         self.inner.pipeline.services.check_store().await
     }

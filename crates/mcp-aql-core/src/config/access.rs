@@ -128,7 +128,7 @@ pub(crate) struct AccessRules {
 }
 
 impl AccessRules {
-    /// Returns the scope that callers of an operation need: the operation's own, or the one of its category.
+    /// Returns the scope that callers of an operation need: the operation's own, or that of its category.
     pub(crate) fn scope(&self, spec: &OperationSpec) -> Option<Arc<str>> {
         let by_category = || {
             let scopes = self.categories.as_ref()?;

@@ -21,11 +21,11 @@ pub struct Key {
     pub variable: Option<&'static str>,
     /// Lines of the documentation, as in the source code.
     doc: &'static [&'static str],
-    /// Smallest and largest number.
+    /// Minimum and maximum of a number.
     pub(crate) range: Option<(u64, u64)>,
     /// The default of a key that is unset by default: JSON in backquotes, or words.
     default: Option<&'static str>,
-    /// Value for the complete file, if there is no default.
+    /// Value shown by `config default` if there is no default.
     example: Option<&'static str>,
     /// Key under which `config show` lists the value, if it is another one.
     listed_as: Option<&'static str>,
@@ -231,7 +231,7 @@ impl Key {
         let (range, number) = (self.range?, value.as_f64()?);
         let is_valid = match value.as_u64() {
             Some(number) => (range.0..=range.1).contains(&number),
-            // A program can set half a second.
+            // A fraction, such as half a second set by the program.
             None => (as_float(range.0)..=as_float(range.1)).contains(&number),
         };
         (!is_valid).then(|| format!("`{}` is {value}: choose {}", self.path, describe(range)))
@@ -261,6 +261,7 @@ impl Key {
     /// Parses a value outside of a file, such as the value of an environment variable.
     ///
     /// # Errors
+    ///
     /// Returns what to write.
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         match self.kind {

@@ -18,6 +18,7 @@ pub(crate) trait SettingValue {
     /// extended.
     ///
     /// # Errors
+    ///
     /// Returns what to write.
     fn set(&mut self, value: Value, folder: &Path) -> Result<(), String>;
 }

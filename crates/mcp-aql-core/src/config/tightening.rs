@@ -1,6 +1,6 @@
 //! Applies settings that may make an adapter stricter, but never less strict.
 
-/// Applies settings from a source that not only the operator can write to.
+/// Applies settings from a source that others can write to, such as a project's file.
 ///
 /// A setting that would weaken a protection is not applied. Its key is recorded, so that it can be reported to the
 /// operator.

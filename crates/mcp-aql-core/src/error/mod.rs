@@ -36,7 +36,8 @@ pub trait OrInternal<T> {
     /// itself. The error is logged as the cause with the same id.
     ///
     /// # Errors
-    /// `INTERNAL_ERROR` for every error.
+    ///
+    /// Returns `INTERNAL_ERROR` for every error.
     fn or_internal(self) -> Result<T, OperationError>;
 }
 

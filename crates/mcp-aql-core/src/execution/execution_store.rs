@@ -181,7 +181,8 @@ impl ExecutionStore {
         record.is_orphaned(now) && !self.services.store.has_failed_within(OUTAGE_MARGIN)
     }
 
-    /// Converts a record for readers. Expired records are hidden, and executions without an owner are ended.
+    /// Parses a stored record, and ends its execution if the owner is gone. Returns `None` for an expired record or one
+    /// of another adapter.
     async fn end_if_orphaned(
         &self,
         found: StateRecord,

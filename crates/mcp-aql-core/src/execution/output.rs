@@ -11,9 +11,10 @@ use super::output_budget::OutputSelection;
 use super::record::ExecutionRecord;
 use crate::store::{Change, Expected, StateRecord, StoreError};
 
-/// The collection of the store for outputs.
+/// Collection of the store for outputs.
 const OUTPUTS: &str = "execution_outputs";
-/// The collection for the size of each output, newest first. It allows counting outputs without reading them.
+/// Collection with the size of each output. Its keys sort the newest first, so the total is computed without reading
+/// outputs.
 const SIZES: &str = "execution_output_sizes";
 
 /// The large parts of an ended execution. A failed one keeps the parameters for its retry:

@@ -12,7 +12,7 @@ use crate::operation::Advance;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ExecutionProgress", description = "The progress of an execution.")]
 pub struct Progress {
-    /// The number of steps that are done.
+    /// Number of completed steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<f64>")]
     current: Option<Number>,

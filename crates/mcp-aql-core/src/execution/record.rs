@@ -213,7 +213,7 @@ impl ExecutionRecord {
         self.output_dropped = true;
     }
 
-    /// Returns `true` if the owner's lease has expired.
+    /// Returns `true` if the execution has not ended and its owner's lease has expired.
     pub(crate) fn is_orphaned(&self, now: DateTime<Utc>) -> bool {
         !self.status.is_final() && self.lease_until < now
     }

@@ -65,7 +65,8 @@ impl Executions {
     /// Check before the call that the caller may see the execution.
     ///
     /// # Errors
-    /// The store fails.
+    ///
+    /// Returns an error if the store fails.
     #[doc(hidden)]
     pub async fn wait_for_end(&self, id: &str, scope: CallScope) -> Result<(), StoreError> {
         self.wait(id, &Context::of_call(scope, None), UNLIMITED).await

@@ -52,7 +52,8 @@ enum Test {
 }
 
 impl Condition {
-    /// Holds if the authenticated caller has this scope. A call without a principal has no scopes.
+    /// Creates a condition that holds if the authenticated caller has this scope. A call without a principal has no
+    /// scopes.
     ///
     /// ```
     /// use mcp_aql::Policy;
@@ -65,17 +66,17 @@ impl Condition {
         Self { subject: Subject::Scope(scope.into()), test: Test::Equals(true.into()) }
     }
 
-    /// Holds if the caller does not have this scope. It also holds for calls without a principal.
+    /// Creates a condition that holds if the caller does not have this scope, also for calls without a principal.
     pub fn lacks_scope(scope: impl Into<String>) -> Self {
         Self { subject: Subject::Scope(scope.into()), test: Test::Equals(false.into()) }
     }
 
-    /// Holds if the subject of the authenticated caller is one of these.
+    /// Creates a condition that holds if the subject of the authenticated caller is one of these.
     pub fn principal_is<S: Into<Value>>(subjects: impl IntoIterator<Item = S>) -> Self {
         Self { subject: Subject::Principal, test: Test::OneOf(values(subjects)) }
     }
 
-    /// Holds if a claim of the authenticated caller equals one of these values.
+    /// Creates a condition that holds if a claim of the authenticated caller equals one of these values.
     pub fn claim_is<V: Into<Value>>(
         claim: impl Into<String>,
         values: impl IntoIterator<Item = V>,
@@ -83,8 +84,8 @@ impl Condition {
         Self { subject: Subject::Claim(claim.into()), test: Test::OneOf(self::values(values)) }
     }
 
-    /// Holds if a claim of the caller equals none of these values, or is missing. It also holds for calls without a
-    /// principal.
+    /// Creates a condition that holds if a claim of the caller is missing or equals none of these values, also for
+    /// calls without a principal.
     pub fn claim_is_not<V: Into<Value>>(
         claim: impl Into<String>,
         values: impl IntoIterator<Item = V>,
@@ -96,17 +97,18 @@ impl Condition {
         Self { subject: Subject::Parameter(parameter.into()), test }
     }
 
-    /// Holds if the parameter has a value, given or by default.
+    /// Creates a condition that holds if the parameter has a value, given or by default.
     pub fn present(parameter: impl Into<String>) -> Self {
         Self::of(parameter, Test::Present)
     }
 
-    /// Holds if the parameter equals this value. For a field of an object, write its path: `input.status`.
+    /// Creates a condition that holds if the parameter equals this value. For a field of an object, write its path:
+    /// `input.status`.
     pub fn equals(parameter: impl Into<String>, value: impl Into<Value>) -> Self {
         Self::of(parameter, Test::Equals(value.into()))
     }
 
-    /// Holds if the parameter equals one of these values.
+    /// Creates a condition that holds if the parameter equals one of these values.
     pub fn one_of<V: Into<Value>>(
         parameter: impl Into<String>,
         values: impl IntoIterator<Item = V>,
@@ -114,17 +116,20 @@ impl Condition {
         Self::of(parameter, Test::OneOf(self::values(values)))
     }
 
-    /// Holds if the parameter is a number above this one. Numbers of any size and type are compared exactly.
+    /// Creates a condition that holds if the parameter is a number above this one. Numbers of any size and type are
+    /// compared exactly.
     pub fn above(parameter: impl Into<String>, number: impl Into<Bound>) -> Self {
         Self::of(parameter, Test::Above(number.into()))
     }
 
-    /// Holds if the parameter is a number below this one, compared as in [`above`](Self::above).
+    /// Creates a condition that holds if the parameter is a number below this one, compared as in
+    /// [`above`](Self::above).
     pub fn below(parameter: impl Into<String>, number: impl Into<Bound>) -> Self {
         Self::of(parameter, Test::Below(number.into()))
     }
 
-    /// Holds if the parameter is a list with more items than this, or a string with more characters.
+    /// Creates a condition that holds if the parameter is a list with more items than this, or a string with more
+    /// characters.
     pub fn longer_than(parameter: impl Into<String>, length: usize) -> Self {
         Self::of(parameter, Test::LongerThan(length))
     }

@@ -64,7 +64,7 @@ pub(crate) struct AuditIds<'a> {
     pub(crate) decided_by: Option<&'a str>,
     /// Name of this person.
     pub(crate) operator: Option<&'a str>,
-    /// Step of a confirmation, unless another event represents it.
+    /// Step of a confirmation to record. `None` if another event records the same step.
     pub(crate) confirmation: Option<Confirmation>,
 }
 

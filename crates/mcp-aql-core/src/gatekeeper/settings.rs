@@ -137,7 +137,7 @@ impl GateSettings {
         })
     }
 
-    /// Checks the trust, and warns about a long tolerance.
+    /// Checks the trust settings, and warns about a long clock tolerance.
     pub(crate) fn check(&self, problems: &mut Vec<String>) {
         if let Some(trust) = &self.trust {
             problems.extend(trust.problems());

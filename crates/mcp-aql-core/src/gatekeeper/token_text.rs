@@ -60,7 +60,7 @@ pub(crate) fn audit_id(token: &str) -> String {
     }
 }
 
-/// Generates 256 random bits with the kind's prefix (REQ-TOK-01, REQ-TOK-02).
+/// Generates a token: the prefix of its kind, and 256 random bits in base64url (REQ-TOK-01, REQ-TOK-02).
 pub(super) fn random_token(kind: TokenKind) -> Result<String, OperationError> {
     Ok(format!("{}{}", kind.prefix(), URL_SAFE_NO_PAD.encode(random_bits()?)))
 }

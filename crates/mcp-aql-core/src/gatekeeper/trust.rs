@@ -178,7 +178,8 @@ impl Trust {
     /// Raises the level by one.
     ///
     /// # Errors
-    /// `to` is not the next level (REQ-DNG-14).
+    ///
+    /// Returns an error if `to` is not the next level (REQ-DNG-14).
     pub fn promote(
         mut self,
         to: TrustLevel,
@@ -196,7 +197,8 @@ impl Trust {
     /// Lowers the level to any lower one.
     ///
     /// # Errors
-    /// `to` is not below the current level.
+    ///
+    /// Returns an error if `to` is not below the current level.
     pub fn demote(
         mut self,
         to: TrustLevel,

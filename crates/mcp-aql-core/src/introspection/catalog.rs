@@ -23,7 +23,7 @@ pub(crate) struct Catalog {
     pub(crate) mode: EndpointMode,
 }
 
-/// Parts of an operation's description missing from its table.
+/// The parts of an operation's description that its table does not contain.
 pub(crate) struct Description {
     pub(crate) returns: Members,
     /// Examples, as pairs of description and `params` in JSON.

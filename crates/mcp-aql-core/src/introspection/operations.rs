@@ -73,7 +73,7 @@ struct Details<'a> {
     further: &'a [(&'static str, Members)],
 }
 
-/// The lifecycle operations of an operation that runs as an execution (REQ-LIF-09).
+/// The member `lifecycle` of an operation that runs as an execution (REQ-LIF-09).
 #[derive(Serialize)]
 struct Lifecycle {
     states: [&'static str; 5],

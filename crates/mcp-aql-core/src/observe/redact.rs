@@ -68,8 +68,7 @@ fn mask(value: &Value, shape: &Shape, shapes: &Shapes) -> Value {
 
 /// Masks a value with several possible forms. A secret in any of them is masked.
 ///
-/// The forms are followed together. Following each one separately would multiply the work at every level, and
-/// recursive types have too many combinations.
+/// All forms are checked in one pass: one pass per form would be exponential in the depth.
 fn mask_as(value: &Value, forms: &[&Shape], shapes: &Shapes) -> Value {
     let Some(forms) = plain_forms(forms, shapes) else { return MASK.into() };
     let inside = |value: &Value, forms: Vec<&Shape>| {

@@ -204,7 +204,7 @@ impl Composites {
         if self.readers.is_empty() {
             return Ok(None);
         }
-        // The log of calls reads the arguments as well. Otherwise the values can be moved.
+        // The debug log of calls reads the arguments later, so they must be kept. Without it, they are moved.
         let keep = keep || tracing::enabled!(tracing::Level::DEBUG);
         let mut values = Vec::with_capacity(self.readers.len());
         let mut late_warnings = Vec::new();

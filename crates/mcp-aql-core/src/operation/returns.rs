@@ -1,4 +1,7 @@
 //! Return types of operations, and the conversion of their data into replies.
+//!
+//! Generated code selects the form of a return type with [`ReturnForm`]. Operations written by hand use
+//! [`OperationReturn`] and let the compiler infer the form.
 
 use std::marker::PhantomData;
 
@@ -51,8 +54,7 @@ pub struct Fallible(());
 ///
 /// This selection is necessary because a `Result` of serializable types is serializable itself. Inference with
 /// [`OperationReturn`] would therefore accept `Result<u8, String>` as data and reply to an `Err` with a success. The
-/// inherent constant of this type takes precedence over the one of [`PlainForm`], even if the error type is
-/// serializable.
+/// inherent constant of this type takes precedence over that of [`PlainForm`], even if the error type is serializable.
 #[derive(Debug)]
 pub struct ReturnForm<R>(PhantomData<fn() -> R>);
 

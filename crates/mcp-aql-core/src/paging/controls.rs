@@ -21,7 +21,7 @@ pub struct Contradiction {
 }
 
 impl Contradiction {
-    /// Checks the page controls of a call. Returns `None` if they are consistent.
+    /// Finds a conflict between the page controls of a call. Returns `None` if they are consistent.
     pub fn of(provided: &[&'static str]) -> Option<Self> {
         let has = |name: &str| provided.contains(&name);
         let found = |expected, hint| Some(Self { expected, provided: provided.to_vec(), hint });

@@ -53,7 +53,8 @@ impl BurstPacer {
     /// Returns how long the caller must wait.
     pub(crate) fn check(&self) -> Result<(), Duration> {
         let mut state = lock(&self.state);
-        // Read with the lock held: an earlier reading of another thread would count its time twice.
+        // Read the clock with the lock held. Otherwise, another thread with an earlier reading could set `reading`
+        // back, and the same time would be counted twice.
         let reading = self.time.now().timestamp_micros();
         let passed = u64::try_from(reading.saturating_sub(state.reading)).unwrap_or_default();
         state.reading = reading;

@@ -247,7 +247,8 @@ impl LimitRules {
         }
     }
 
-    /// Returns an unreadable counter that applies to a call. A call cannot be decided without it.
+    /// Returns the id of a counter that applies to the call and cannot be read. Such a call can neither be admitted nor
+    /// rejected.
     fn unreadable(&self, ledger: &Ledger, operation: &str) -> Option<String> {
         let limits = self.covering(operation).map(|(_, rule)| rule.id.as_str());
         let quotas = self.quotas.iter().map(|quota| quota.metric.as_str());

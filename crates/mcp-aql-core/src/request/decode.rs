@@ -124,7 +124,7 @@ struct RequestMembers {
     operation: Option<Value>,
     operations: Option<Value>,
     params: Option<Value>,
-    /// SentTokens at the top level.
+    /// The tokens sent at the top level.
     tokens: Vec<(&'static str, Value)>,
     /// Other members at the top level. They are parameters (REQ-RQ-03).
     rest: Vec<(String, Value)>,

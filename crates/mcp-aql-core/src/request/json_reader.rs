@@ -18,7 +18,7 @@ use crate::text::clean;
 /// An object parsed from JSON.
 #[derive(Debug, Default)]
 pub struct ParsedObject {
-    /// Members. A repeated member has its last value, or `null` inside an item of a batch.
+    /// The members. Of a repeated member, the last value is kept (inside a batch item: `null`).
     pub members: Map<String, Value>,
     /// Values that could not be represented exactly. The request, or the item of the batch, is rejected.
     pub losses: Vec<Loss>,

@@ -199,7 +199,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Reads any byte after white space.
+    /// Skips white space, and reads one byte.
     #[inline]
     fn next_byte(&mut self) -> Option<u8> {
         self.skip_space();

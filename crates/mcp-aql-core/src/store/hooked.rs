@@ -41,7 +41,7 @@ impl Hook for () {
 #[derive(Debug, Default)]
 pub struct Hooked<H> {
     kept: MemoryState,
-    /// The hook.
+    /// Called before each access.
     pub hook: H,
 }
 

@@ -158,7 +158,7 @@ pub struct StateRecord {
     pub version: u64,
     /// Group by which the record can be listed.
     pub group: Option<String>,
-    /// Time after which the record may be deleted, in whole microseconds.
+    /// Time after which the record may be deleted, truncated to microseconds.
     pub expires_at: Option<DateTime<Utc>>,
 }
 
@@ -169,7 +169,7 @@ pub struct NewRecord {
     pub value: String,
     /// Group by which the record can be listed.
     pub group: Option<String>,
-    /// Time after which the record may be deleted, with a precision of microseconds.
+    /// Time after which the record may be deleted. The store truncates it to microseconds.
     pub expires_at: Option<DateTime<Utc>>,
 }
 

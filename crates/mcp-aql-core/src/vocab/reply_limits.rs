@@ -11,8 +11,8 @@ pub(crate) const MAX_REPLY_DEPTH: usize = 120;
 pub(crate) enum ReplyForm {
     /// JSON.
     Plain,
-    /// A JSON string that contains the JSON, the form that MCP transports. It is not used if only the plain form
-    /// shows whether a limit is exceeded.
+    /// A JSON string that contains the JSON, as MCP transports it. Not used if a size must be measured in the plain
+    /// form.
     Quoted,
 }
 

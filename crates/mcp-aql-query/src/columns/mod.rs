@@ -22,14 +22,14 @@ use super::grouping::{Groups, Sum};
 use super::plan::Test;
 use super::value::{Scalar, ValueKind};
 
-/// FieldAccess to one field of a row, or to a value computed from the row.
+/// Accesses one field of a row, or a value computed from the row.
 pub trait FieldAccess: 'static {
     /// The resource.
     type Row: 'static;
     /// The field's type.
     type Value: 'static;
 
-    /// Calls `take` with the value. A closure lets computed values be passed by reference as well.
+    /// Calls `take` with the value. It takes a closure, so that computed values can be passed by reference, too.
     fn with<R>(row: &Self::Row, take: impl FnOnce(&Self::Value) -> R) -> R;
 }
 
@@ -86,7 +86,8 @@ pub trait Column<T>: Send + Sync {
     /// Returns the value as JSON.
     ///
     /// # Errors
-    /// If the type cannot be serialized.
+    ///
+    /// Returns an error if the type cannot be serialized.
     fn json(&self, row: &T) -> Result<Value, serde_json::Error>;
 
     /// Calls `take` with each string of a row: a single one, or the entries of a list.
@@ -150,7 +151,7 @@ pub(crate) mod priority {
     pub(crate) const RANGE: u8 = 1;
 }
 
-/// A test prepared for many rows.
+/// Tests rows. Prepared once for each query.
 pub trait Matcher<T>: Send + Sync {
     /// Returns `true` if this row passes.
     fn matches(&self, row: &T) -> bool;

@@ -64,7 +64,8 @@ pub(crate) struct Found<R> {
 /// Executes a plan.
 ///
 /// # Errors
-/// If `group_by` produces too many groups, or a sum is too large.
+///
+/// Returns an error if `group_by` produces too many groups, or a sum is too large.
 pub(crate) fn run<T: Resource, R: Borrow<T>>(
     plan: &Plan,
     model: &'static Model<T>,

@@ -58,7 +58,7 @@ pub(super) fn comparison(field: &FieldInfo, text: &str) -> Option<String> {
     Some(format!("{{ {operator}: {} }}", noun(field.kind)))
 }
 
-/// Returns the operator that another API's name probably means.
+/// Returns the operator probably meant by an operator name of another API.
 pub(super) fn operator_of(name: &str, valid: &[&'static str]) -> Option<&'static str> {
     let name = name.trim_start_matches('$');
     let named = valid.iter().copied().find(|known| *known == name);

@@ -109,27 +109,27 @@ impl Day {
         Some(Self { start: midnight(day), end: midnight(day.succ_opt()?) })
     }
 
-    /// Tests that the instant is on this day.
+    /// Returns the tests that an instant is on this day.
     pub(super) fn within(&self) -> [Test; 2] {
         [self.since(), self.until()]
     }
 
-    /// Tests that the instant is on this day or later.
+    /// Returns the test that an instant is on this day or later.
     pub(super) fn since(&self) -> Test {
         Test::Above { bound: Scalar::Instant(self.start), inclusive: true }
     }
 
-    /// Tests that the instant is on a later day.
+    /// Returns the test that an instant is on a later day.
     pub(super) fn after(&self) -> Test {
         Test::Above { bound: Scalar::Instant(self.end), inclusive: true }
     }
 
-    /// Tests that the instant is on an earlier day.
+    /// Returns the test that an instant is on an earlier day.
     pub(super) fn before(&self) -> Test {
         Test::Below { bound: Scalar::Instant(self.start), inclusive: false }
     }
 
-    /// Tests that the instant is on this day or earlier.
+    /// Returns the test that an instant is on this day or earlier.
     pub(super) fn until(&self) -> Test {
         Test::Below { bound: Scalar::Instant(self.end), inclusive: false }
     }

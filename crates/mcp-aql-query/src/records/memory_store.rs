@@ -207,7 +207,8 @@ impl<R: Record<Id: NewId>> ResourceStore for MemoryRecords<R> {
 }
 
 impl<R: Record> MemoryRecords<R> {
-    /// Returns a record that exists for the caller, and the number of changes so far.
+    /// Returns a record and the number of changes so far. Returns `None` if the record does not exist or the caller
+    /// cannot see it.
     fn visible(
         &self,
         call: &StoreCall<'_, R>,

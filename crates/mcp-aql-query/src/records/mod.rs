@@ -90,7 +90,8 @@ pub trait Record: IdentifiedResource + Serialize + Clone {
     /// Compares the version with the caller's expectation.
     ///
     /// # Errors
-    /// `CONFLICT_VERSION_MISMATCH` if they differ.
+    ///
+    /// Returns `CONFLICT_VERSION_MISMATCH` if they differ.
     fn check_version(&self, expected: &Self::IfMatch) -> Result<(), OperationError>;
 
     /// Updates the version of a changed record.

@@ -7,17 +7,17 @@ pub struct RecordNames {
     pub singular: &'static str,
     /// The plural: `orders`.
     pub plural: &'static str,
-    /// For example `create_order`.
+    /// Creates a record, for example `create_order`.
     pub create: OperationName,
-    /// For example `get_order`.
+    /// Reads a record, for example `get_order`.
     pub get: OperationName,
-    /// For example `list_orders`.
+    /// Lists records, for example `list_orders`.
     pub list: OperationName,
-    /// For example `search_orders`.
+    /// Searches records, for example `search_orders`.
     pub search: OperationName,
-    /// For example `update_order`.
+    /// Changes a record, for example `update_order`.
     pub update: OperationName,
-    /// For example `delete_order`.
+    /// Deletes a record, for example `delete_order`.
     pub delete: OperationName,
     /// The question before a deletion: `Delete order '{order_id}'?`
     pub delete_question: &'static str,
@@ -29,9 +29,9 @@ pub struct RecordNames {
 /// The name and the description of an operation.
 #[derive(Debug, Clone, Copy)]
 pub struct OperationName {
-    /// For example `create_order`.
+    /// Name, for example `create_order`.
     pub name: &'static str,
-    /// For example `Create an order.`
+    /// Description, for example `Create an order.`
     pub description: &'static str,
 }
 

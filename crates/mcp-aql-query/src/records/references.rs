@@ -24,7 +24,8 @@ pub trait ReferenceTarget: Send + Sync {
     /// Returns the statement that finds a record with this name, if the store is in a database.
     ///
     /// # Errors
-    /// If a row filter fails.
+    ///
+    /// Returns an error if a row filter fails.
     fn lookup(&self, context: &Context, name: &str) -> Result<Option<Lookup>, OperationError>;
 }
 

@@ -91,7 +91,8 @@ impl<R: Resource> RowFilter<R> {
     /// Returns `true` if a row exists for the caller.
     ///
     /// # Errors
-    /// `INTERNAL_ERROR` if the condition is invalid.
+    ///
+    /// Returns `INTERNAL_ERROR` if the condition is invalid.
     pub fn matches(&self, row: &R) -> Result<bool, OperationError> {
         Ok(self.filter()?.is_none_or(|filter| memory::matches(filter, R::model(), row)))
     }
@@ -118,7 +119,8 @@ impl<R: Resource> CollectionQuery<R> {
     /// Restricts the query to the rows that exist for its caller.
     ///
     /// # Errors
-    /// `INTERNAL_ERROR` if the condition is invalid.
+    ///
+    /// Returns `INTERNAL_ERROR` if the condition is invalid.
     pub fn restricted(&self, rows: &RowFilter<R>) -> Result<Self, OperationError> {
         let mut restricted = self.clone();
         if let Some(filter) = rows.filter()? {

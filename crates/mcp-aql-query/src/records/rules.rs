@@ -90,7 +90,8 @@ pub trait ResourceRules: Send + Sync + 'static {
     /// Completes or rejects a new record.
     ///
     /// # Errors
-    /// If the record is rejected: the reason.
+    ///
+    /// Returns the reason if the record is rejected.
     fn before_create(
         &self,
         context: &Context,
@@ -103,7 +104,8 @@ pub trait ResourceRules: Send + Sync + 'static {
     /// Completes or rejects a change. `new` already contains the change.
     ///
     /// # Errors
-    /// If the change is rejected: the reason.
+    ///
+    /// Returns the reason if the change is rejected.
     fn before_update(
         &self,
         context: &Context,
@@ -126,7 +128,8 @@ pub trait ResourceRules: Send + Sync + 'static {
     /// Runs after a record was created, in the same transaction.
     ///
     /// # Errors
-    /// If the record must not be created: the reason.
+    ///
+    /// Returns the reason if the record must not be created.
     fn after_create(&self, context: &Context, new: &Self::Resource) -> Result<(), OperationError> {
         let _ = (context, new);
         Ok(())
@@ -135,7 +138,8 @@ pub trait ResourceRules: Send + Sync + 'static {
     /// Runs after a record was changed, in the same transaction.
     ///
     /// # Errors
-    /// If the change must not be made: the reason.
+    ///
+    /// Returns the reason if the change must not be made.
     fn after_update(
         &self,
         context: &Context,
@@ -149,7 +153,8 @@ pub trait ResourceRules: Send + Sync + 'static {
     /// Runs after a record was deleted, in the same transaction.
     ///
     /// # Errors
-    /// If the record must not be deleted: the reason.
+    ///
+    /// Returns the reason if the record must not be deleted.
     fn after_delete(&self, context: &Context, old: &Self::Resource) -> Result<(), OperationError> {
         let _ = (context, old);
         Ok(())
@@ -158,7 +163,8 @@ pub trait ResourceRules: Send + Sync + 'static {
     /// Rejects a deletion. It is also called before a person is asked to confirm the deletion.
     ///
     /// # Errors
-    /// If the deletion is rejected: the reason.
+    ///
+    /// Returns the reason if the deletion is rejected.
     fn before_delete(&self, context: &Context, old: &Self::Resource) -> Result<(), OperationError> {
         let _ = (context, old);
         Ok(())

@@ -68,7 +68,8 @@ pub trait ResourceStore: Send + Sync + 'static {
     /// Adds a record and returns it. `make` creates the record for a new identifier.
     ///
     /// # Errors
-    /// The error of `make` or `after`, or an error of the store.
+    ///
+    /// Returns the error of `make` or `after`, or an error of the store.
     fn insert(
         &self,
         call: &StoreCall<'_, Self::Resource>,
@@ -80,7 +81,8 @@ pub trait ResourceStore: Send + Sync + 'static {
     /// Returns a record, if it exists.
     ///
     /// # Errors
-    /// An error of the store.
+    ///
+    /// Returns an error if the store fails.
     fn get(
         &self,
         call: &StoreCall<'_, Self::Resource>,
@@ -90,7 +92,8 @@ pub trait ResourceStore: Send + Sync + 'static {
     /// Returns the selected fields of a record, if it exists. By default, this is a query with one row.
     ///
     /// # Errors
-    /// An error of the store.
+    ///
+    /// Returns an error if the store fails.
     fn get_fields(
         &self,
         call: &StoreCall<'_, Self::Resource>,
@@ -105,7 +108,8 @@ pub trait ResourceStore: Send + Sync + 'static {
     /// Returns `true` if a record exists.
     ///
     /// # Errors
-    /// An error of the store.
+    ///
+    /// Returns an error if the store fails.
     fn exists(
         &self,
         call: &StoreCall<'_, Self::Resource>,
@@ -117,7 +121,8 @@ pub trait ResourceStore: Send + Sync + 'static {
     /// Answers a query.
     ///
     /// # Errors
-    /// An error of the query or of the store.
+    ///
+    /// Returns an error of the query or of the store.
     fn select(
         &self,
         call: &StoreCall<'_, Self::Resource>,
@@ -127,7 +132,8 @@ pub trait ResourceStore: Send + Sync + 'static {
     /// Changes a record and returns it, if it exists.
     ///
     /// # Errors
-    /// The error of `change` or `after`, or an error of the store.
+    ///
+    /// Returns the error of `change` or `after`, or an error of the store.
     fn update(
         &self,
         call: &StoreCall<'_, Self::Resource>,
@@ -139,11 +145,12 @@ pub trait ResourceStore: Send + Sync + 'static {
     /// Returns the record to delete, if it exists. It is called before a person is asked to confirm the
     /// deletion.
     ///
-    /// Reject the deletion for the same reasons as [`delete`](Self::delete), so that a person does not
-    /// confirm in vain.
+    /// Reject the deletion for the same reasons as [`delete`](Self::delete), so that a person is not asked about a
+    /// deletion that fails.
     ///
     /// # Errors
-    /// If the record must not be deleted: the reason. Otherwise an error of the store.
+    ///
+    /// Returns the reason if the record must not be deleted, or an error of the store.
     fn before_delete(
         &self,
         call: &StoreCall<'_, Self::Resource>,
@@ -168,7 +175,8 @@ pub trait ResourceStore: Send + Sync + 'static {
     /// Deletes a record and returns it, if it exists.
     ///
     /// # Errors
-    /// The error of `check` or `after`, or an error of the store.
+    ///
+    /// Returns the error of `check` or `after`, or an error of the store.
     fn delete(
         &self,
         call: &StoreCall<'_, Self::Resource>,

@@ -122,7 +122,8 @@ impl<R: Record> StoreCall<'_, R> {
     /// Returns `true` if a record exists for the caller.
     ///
     /// # Errors
-    /// `INTERNAL_ERROR` if the condition on the rows is invalid.
+    ///
+    /// Returns `INTERNAL_ERROR` if the condition on the rows is invalid.
     pub fn sees(&self, record: &R) -> Result<bool, OperationError> {
         self.rows.matches(record)
     }
@@ -130,7 +131,8 @@ impl<R: Record> StoreCall<'_, R> {
     /// Rejects a new or changed record that its own caller could not see.
     ///
     /// # Errors
-    /// `PERMISSION_DENIED`.
+    ///
+    /// Returns `PERMISSION_DENIED` if the caller could not see the record.
     pub fn check_stays(&self, record: &R) -> Result<(), OperationError> {
         if self.sees(record)? { Ok(()) } else { Err(Self::would_leave()) }
     }
@@ -192,7 +194,8 @@ impl<R: Record> StoreCall<'_, R> {
     /// the same store, so do not hold a lock for which [`get`](super::ResourceStore::get) waits.
     ///
     /// # Errors
-    /// `VALIDATION_INVALID_VALUE` for the field, and the errors of the other stores.
+    ///
+    /// Returns `VALIDATION_INVALID_VALUE` for the field, and the errors of the other stores.
     pub async fn check_references(&self, old: Option<&R>, new: &R) -> Result<(), OperationError>
     where
         R: Serialize,

@@ -164,7 +164,8 @@ impl<T> RelationshipQuery<T> {
     /// before it, and `totalCount` is not available.
     ///
     /// # Errors
-    /// The errors of `source`.
+    ///
+    /// Returns the errors of `source`.
     pub async fn run<S: RelationshipSource + ?Sized>(
         &self,
         source: &S,
@@ -215,7 +216,8 @@ impl<T: RelationshipKinds> RelationshipQuery<T> {
     /// Parses a query outside of an operation, for example in a test.
     ///
     /// # Errors
-    /// The error that a client would receive for the same parameters.
+    ///
+    /// Returns the error that a client would receive for the same parameters.
     pub fn parse(
         options: &QueryOptions,
         params: Map<String, Value>,

@@ -66,7 +66,7 @@ impl SqlType {
         }
     }
 
-    /// Converts an operand of a comparison with the [read](Self::read) column.
+    /// Converts the value that the column, as converted by [`read`](Self::read), is compared with.
     pub(super) fn operand(&self, operand: Operand, form: Form) -> Operand {
         let convert = |value: Expr| match self {
             Self::Timestamp => in_utc(value),
@@ -242,8 +242,8 @@ fn without_length(name: &str) -> String {
     format!("{}{after}", before.trim_end())
 }
 
-/// Returns the digits of a UUID in any form that PostgreSQL accepts: with capitals, in braces, with other
-/// hyphens or none.
+/// Returns the digits of a UUID in any form that PostgreSQL accepts: with capitals, in braces, with hyphens elsewhere
+/// or without hyphens.
 fn uuid(text: &str) -> Option<String> {
     let inner = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
     let digits: String = inner.unwrap_or(text).chars().filter(|letter| *letter != '-').collect();

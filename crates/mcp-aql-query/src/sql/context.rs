@@ -198,7 +198,7 @@ impl Source {
         }
     }
 
-    /// Returns the operand of a comparison with the field.
+    /// Converts a value into an operand to compare with the field.
     pub(super) fn operand(&self, dialect: Dialect, value: &Scalar) -> Operand {
         // A cursor of the in-memory executor contains a number as shown.
         let operand = dialect.operand(&self.rounded(value, self.inside), self.form);

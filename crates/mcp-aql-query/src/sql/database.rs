@@ -31,7 +31,8 @@ pub trait Database: Send + Sync + 'static {
     ///   IMMEDIATE`. In PostgreSQL, every transaction waits.
     ///
     /// # Errors
-    /// The error of the driver.
+    ///
+    /// Returns the error of the driver.
     fn begin(
         &self,
         access: AccessMode,
@@ -52,7 +53,8 @@ pub trait Transaction: Send {
     /// Runs a statement and returns its rows, each with a value for each column.
     ///
     /// # Errors
-    /// The error of the driver.
+    ///
+    /// Returns the error of the driver.
     fn run(
         &mut self,
         statement: Statement,
@@ -61,6 +63,7 @@ pub trait Transaction: Send {
     /// Ends the transaction and keeps its changes.
     ///
     /// # Errors
-    /// The error of the driver.
+    ///
+    /// Returns the error of the driver.
     fn commit(self) -> impl Future<Output = Result<(), DatabaseError>> + Send;
 }

@@ -17,7 +17,8 @@ impl EncodingCheck {
     /// Checks the database of a transaction, unless it was checked before.
     ///
     /// # Errors
-    /// If the encoding is `SQL_ASCII`, or the statement fails.
+    ///
+    /// Returns an error if the encoding is `SQL_ASCII`, or the statement fails.
     pub async fn run(&self, transaction: &mut impl Transaction) -> Result<(), DatabaseError> {
         let check = move || async move {
             let sql = "SHOW server_encoding".to_owned();

@@ -82,7 +82,7 @@ pub struct SqlTable<T: 'static> {
     finish: Option<InMemoryFinish<T>>,
     /// The problems of the mapping, determined on first use.
     problems: OnceLock<Vec<String>>,
-    /// The name of the internal row number, if it breaks ties. It is set when a store has determined it.
+    /// Name of the database's row-number column, if it breaks ties. Set by the store.
     row_number: OnceLock<Option<&'static str>>,
 }
 
@@ -251,7 +251,8 @@ impl<T: Resource> SqlTable<T> {
     /// Checks that the description fits the resource. Call it in a unit test.
     ///
     /// # Errors
-    /// [`SqlError::Table`] with all problems.
+    ///
+    /// Returns [`SqlError::Table`] with all problems.
     pub fn check(&self) -> Result<(), SqlError> {
         let problems = self.problems();
         if problems.is_empty() { Ok(()) } else { Err(SqlError::Table(problems.to_vec())) }
@@ -334,7 +335,8 @@ impl<T: Resource> SqlTable<T> {
     /// Answers a query. `execute` runs each statement.
     ///
     /// # Errors
-    /// The errors of `execute`, and [`SqlError`].
+    ///
+    /// Returns the errors of `execute`, and [`SqlError`].
     pub fn run<E: From<SqlError>>(
         &self,
         query: &CollectionQuery<T>,
@@ -346,7 +348,8 @@ impl<T: Resource> SqlTable<T> {
     /// Answers a query. `execute` runs each statement. The future is `Send` if the futures of `execute` are.
     ///
     /// # Errors
-    /// The errors of `execute`, and [`SqlError`].
+    ///
+    /// Returns the errors of `execute`, and [`SqlError`].
     pub async fn run_async<E, F>(
         &self,
         query: &CollectionQuery<T>,

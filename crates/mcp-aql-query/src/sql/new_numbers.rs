@@ -1,4 +1,4 @@
-//! Statements for the identifiers of new records.
+//! Builds the statements that assign identifiers to new records.
 
 use sea_query::{Alias, Expr, ExprTrait as _, Query};
 

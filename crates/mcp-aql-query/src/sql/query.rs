@@ -63,7 +63,8 @@ impl<'a, T: Resource> SqlQuery<'a, T> {
     /// [`run_async`](Self::run_async) do it for you.
     ///
     /// # Errors
-    /// If the query has no SQL, or exceeds a limit.
+    ///
+    /// Returns an error if the query cannot be expressed in SQL, or exceeds a limit.
     pub fn steps(self) -> Result<Steps<'a, T>, SqlError> {
         self.table.check()?;
         let context = self.table.context(self.now);
@@ -73,7 +74,8 @@ impl<'a, T: Resource> SqlQuery<'a, T> {
     /// Answers the query. `execute` runs each statement.
     ///
     /// # Errors
-    /// The errors of `execute`, and [`SqlError`].
+    ///
+    /// Returns the errors of `execute`, and [`SqlError`].
     pub fn run<E: From<SqlError>>(
         self,
         mut execute: impl FnMut(&Statement) -> Result<Vec<Vec<SqlValue>>, E>,
@@ -89,7 +91,8 @@ impl<'a, T: Resource> SqlQuery<'a, T> {
     /// are.
     ///
     /// # Errors
-    /// The errors of `execute`, and [`SqlError`].
+    ///
+    /// Returns the errors of `execute`, and [`SqlError`].
     pub fn run_async<E, F>(
         self,
         mut execute: impl FnMut(Statement) -> F,

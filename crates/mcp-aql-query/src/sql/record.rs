@@ -17,7 +17,7 @@ use crate::odd_values::OddFields;
 
 /// A row of a table with the selected fields.
 ///
-/// A row serializes like a `T` with the same fields, and its JSON schema is the one of `T`.
+/// A row serializes like a `T` with the same fields, and its JSON schema is that of `T`.
 pub struct SqlRecord<T> {
     content: Content,
     row: PhantomData<fn() -> T>,

@@ -1,4 +1,4 @@
-//! Checks that a record exists for the caller.
+//! Looks up records, and checks that the caller can see them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ impl<R: Record> StoredRecord<R> {
 }
 
 impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
-    /// Reads a record that exists for the caller.
+    /// Reads a record. Returns `None` if it does not exist or the caller cannot see it.
     pub(super) async fn read(
         &self,
         transaction: &mut D::Transaction,
@@ -101,7 +101,7 @@ impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
         Ok(exists.then_some(found))
     }
 
-    /// Reads a record that exists for the caller, in a separate transaction.
+    /// Reads a record in a separate transaction. Returns `None` if it does not exist or the caller cannot see it.
     pub(super) async fn load(
         &self,
         call: &StoreCall<'_, R>,

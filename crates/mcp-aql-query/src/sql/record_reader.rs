@@ -38,7 +38,7 @@ pub(super) struct StoredRecord<R> {
 }
 
 impl<R> StoredRecord<R> {
-    /// Returns the fields to which the current change has written values of another type.
+    /// Returns the unreadable fields caused by this change: those that were readable before, or that the call set.
     pub(super) fn odd_after(&self, old: Option<&Self>) -> Vec<String> {
         let is_left = |field: &&String| {
             old.is_some_and(|old| old.unreadable.contains(field) && !old.replaced.contains(field))

@@ -254,7 +254,7 @@ fn write(
     let empty = Value::Array(Vec::new());
     let whole = if value.is_null() && info.list && !info.optional { &empty } else { value };
     let written = match context.mapping.types.get(path) {
-        // A field of any JSON stores `null` as JSON, not as NULL.
+        // A field for arbitrary JSON stores `null` as JSON, not as SQL NULL.
         None if whole.is_null() && info.kind == ValueKind::Json && !info.optional => {
             stored(context, info, whole)?
         }

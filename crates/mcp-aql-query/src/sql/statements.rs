@@ -37,7 +37,7 @@ pub(super) enum WorkSplit {
 /// The statements of a query.
 #[derive(Debug)]
 pub(super) struct Statements {
-    /// In the order of their execution.
+    /// The statements, in the order of their execution.
     pub(super) queue: VecDeque<(Purpose, Statement)>,
     /// The conversion of rows.
     pub(super) layout: Arc<Layout>,

@@ -95,7 +95,9 @@ impl<'a, T: Resource> Steps<'a, T> {
     /// Processes the rows of the last statement. Each row has a value for each column.
     ///
     /// # Errors
-    /// If the values do not have the types of the table's description, or there are too many groups.
+    ///
+    /// Returns an error if the values do not have the types of the table's description, or if there are too many
+    /// groups.
     pub fn push_rows(&mut self, rows: Vec<Vec<SqlValue>>) -> Result<(), SqlError> {
         match self.current.take() {
             Some(Purpose::Rows) => rows.into_iter().try_for_each(|row| self.take_row(row)),
@@ -162,7 +164,8 @@ impl<'a, T: Resource> Steps<'a, T> {
     /// Builds the page. Call it after all statements were executed.
     ///
     /// # Errors
-    /// If statements were not executed, or processing in memory fails.
+    ///
+    /// Returns an error if statements were not executed, or if processing in memory fails.
     pub fn finish(mut self) -> Result<Page<SqlRecord<T>>, SqlError> {
         if self.current.is_some() || !self.statements.queue.is_empty() {
             return Err(SqlError::Unfinished);

@@ -25,7 +25,8 @@ impl StoredValue {
     /// Converts the database's value of a field.
     ///
     /// # Errors
-    /// If the row has no such column.
+    ///
+    /// Returns an error if the row has no such column.
     pub(super) fn of(stored: StoredForm, value: Option<&SqlValue>) -> Result<Self, SqlError> {
         let value = value.ok_or_else(|| SqlError::Column {
             path: stored.info.path.clone(),

@@ -175,7 +175,8 @@ impl SummaryStatement {
     /// aggregate in the query.
     ///
     /// # Errors
-    /// If there are more than [`MAX_GROUPS`] groups, or a column contains an unexpected type.
+    ///
+    /// Returns an error if there are more than [`MAX_GROUPS`] groups, or a column contains an unexpected type.
     pub(super) fn read(
         &self,
         dialect: Dialect,

@@ -85,7 +85,8 @@ impl WaitLimits {
     /// Waits for a connection.
     ///
     /// # Errors
-    /// [`DatabaseError::Busy`] if the timeout expires.
+    ///
+    /// Returns [`DatabaseError::Busy`] if the timeout expires.
     pub async fn connect<T>(&self, waiting: impl Future<Output = T>) -> Result<T, DatabaseError> {
         let result = tokio::time::timeout(self.connection, waiting).await;
         result.map_err(|_| DatabaseError::Busy("no connection was free in time".into()))
@@ -97,7 +98,8 @@ impl WaitLimits {
     /// network is broken.
     ///
     /// # Errors
-    /// [`DatabaseError::Busy`] if the timeout expires.
+    ///
+    /// Returns [`DatabaseError::Busy`] if the timeout expires.
     pub async fn answer<T>(&self, waiting: impl Future<Output = T>) -> Result<T, DatabaseError> {
         let limit = self.statement.saturating_add(ANSWER_MARGIN);
         let result = tokio::time::timeout(limit, waiting).await;
@@ -137,7 +139,8 @@ impl Writers {
     /// Waits for a turn to write. Reading needs no turn.
     ///
     /// # Errors
-    /// [`DatabaseError::Busy`] if other calls write for too long.
+    ///
+    /// Returns [`DatabaseError::Busy`] if other calls write for too long.
     pub async fn turn(
         &self,
         access: AccessMode,

@@ -1,6 +1,6 @@
 //! Recognizes values of parameters in a question: paths and addresses.
 
-/// A value in a question.
+/// A value in a question, such as a path or a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Literal<'t> {
     /// A path or the name of a file, with its format.

@@ -42,7 +42,7 @@ type ConceptScores = Vec<(usize, f64)>;
 struct SearchCandidate<'i> {
     operation: usize,
     name: &'i NameTerms,
-    /// A factor of the whole score.
+    /// Factor by which the score is multiplied.
     weight: f64,
     /// The score for the whole question and for the group.
     base: f64,

@@ -1,4 +1,4 @@
-//! Splitting strings into words, stems, words without content, and cleaning.
+//! Splits strings into words, stems the words, recognizes words without content, and cleans strings.
 //!
 //! All functions accept any string and take time linear in its length.
 

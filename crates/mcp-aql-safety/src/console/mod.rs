@@ -87,7 +87,7 @@ struct Shared {
     links: Links,
     sessions: Sessions,
     login_command: Option<String>,
-    /// The audit log's file. The page shows its last entries.
+    /// Path of the audit log. The page shows its last entries.
     audit_log: Option<PathBuf>,
     /// The name in the links that this process creates.
     name: OperatorName,
@@ -104,6 +104,7 @@ impl Console {
     /// Starts a console for this operator.
     ///
     /// # Errors
+    ///
     /// Returns [`Error::Io`] if the port is in use, the state directory is not writable, or an option is invalid.
     pub async fn start(operator: Operator, options: ConsoleOptions) -> Result<Self> {
         let mut console = Self::listening(operator, &options).await?;
@@ -167,6 +168,7 @@ impl Console {
     /// [operator](ConsoleOptions::operator_name) of the options. Show it to people only.
     ///
     /// # Errors
+    ///
     /// Returns [`Error::Io`] if the system's random number generator fails.
     pub fn link(&self) -> Result<String> {
         Ok(self.shared.link(ON_DEMAND_TTL)?)
@@ -179,6 +181,7 @@ impl Console {
     /// consoles are removed.
     ///
     /// # Errors
+    ///
     /// Returns an error if the directory or a file in it cannot be read. A missing directory has no consoles.
     ///
     /// ```no_run
@@ -200,8 +203,9 @@ impl Console {
     /// state directory can choose any name, so the name is a statement for the log and not a proof of identity.
     ///
     /// # Errors
-    /// The same as `login_links`, and [`InvalidInput`](io::ErrorKind::InvalidInput) if the name does not have 1 to 64
-    /// visible characters.
+    ///
+    /// Returns the same errors as `login_links`, and [`InvalidInput`](io::ErrorKind::InvalidInput) if the name does not
+    /// have 1 to 64 visible characters.
     pub fn login_links_for(
         state_dir: impl AsRef<Path>,
         operator: &str,

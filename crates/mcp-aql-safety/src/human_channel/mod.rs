@@ -200,7 +200,8 @@ impl Operator {
     /// Returns the state of the adapter and its agents.
     ///
     /// # Errors
-    /// `INTERNAL_ERROR` if the store fails.
+    ///
+    /// Returns `INTERNAL_ERROR` if the store fails.
     pub async fn overview(&self) -> Result<Overview, OperationError> {
         self.0.overview().await
     }
@@ -217,7 +218,8 @@ impl Operator {
     /// `by`: the name of a channel, or a [`Decider`] with the name of a person.
     ///
     /// # Errors
-    /// `NOT_FOUND_RESOURCE` if no such request is open; `INTERNAL_ERROR` if the store fails.
+    ///
+    /// Returns `NOT_FOUND_RESOURCE` if no such request is open, and `INTERNAL_ERROR` if the store fails.
     pub async fn approve(&self, id: &str, by: impl Into<Decider>) -> Result<(), OperationError> {
         self.0.decide(id, true, by.into()).await
     }
@@ -225,7 +227,8 @@ impl Operator {
     /// Denies an open request. A blocked agent stays blocked.
     ///
     /// # Errors
-    /// The same as [`approve`](Self::approve).
+    ///
+    /// Returns the same errors as [`approve`](Self::approve).
     pub async fn deny(&self, id: &str, by: impl Into<Decider>) -> Result<(), OperationError> {
         self.0.decide(id, false, by.into()).await
     }
@@ -236,8 +239,9 @@ impl Operator {
     /// learns of the block with its next call.
     ///
     /// # Errors
-    /// `NOT_FOUND_RESOURCE` if no such agent executes, or if it is blocked already; `PERMISSION_DENIED` if the safety
-    /// loop does not enforce its decisions; `INTERNAL_ERROR` if the store fails.
+    ///
+    /// Returns `NOT_FOUND_RESOURCE` if no such agent executes or if it is blocked already, `PERMISSION_DENIED` if the
+    /// safety loop does not enforce its decisions, and `INTERNAL_ERROR` if the store fails.
     pub async fn stop(&self, agent: &str, by: impl Into<Decider>) -> Result<(), OperationError> {
         self.0.stop(agent, by.into()).await
     }
@@ -246,7 +250,8 @@ impl Operator {
     /// that caused the block.
     ///
     /// # Errors
-    /// `NOT_FOUND_RESOURCE` if the agent is not blocked; `INTERNAL_ERROR` if the store fails.
+    ///
+    /// Returns `NOT_FOUND_RESOURCE` if the agent is not blocked, and `INTERNAL_ERROR` if the store fails.
     pub async fn unblock(&self, agent: &str, by: impl Into<Decider>) -> Result<(), OperationError> {
         self.0.unblock(agent, by.into()).await
     }
@@ -254,7 +259,8 @@ impl Operator {
     /// Issues a new code for a request. Use it if the code has expired, or if the process that issued it has ended.
     ///
     /// # Errors
-    /// The same as [`approve`](Self::approve).
+    ///
+    /// Returns the same errors as [`approve`](Self::approve).
     pub async fn renew_code(&self, id: &str, by: impl Into<Decider>) -> Result<(), OperationError> {
         self.0.renew_code(id, by.into()).await
     }

@@ -109,7 +109,8 @@ pub(super) fn normalize(hint: &str) -> (String, bool) {
 /// and that class matches far more than its author wrote.
 ///
 /// # Errors
-/// A sentence that names the character to write differently.
+///
+/// Returns a sentence that names the character to write differently.
 pub(super) fn normalize_pattern(pattern: &str) -> Result<String, String> {
     let composed: String = pattern.nfc().collect();
     let mut characters = composed.chars();

@@ -213,6 +213,7 @@ fn has_token(query: &str) -> bool {
 /// Returns the bearer token of a request, or `None` if the request has no credentials.
 ///
 /// # Errors
+///
 /// Returns the reason why the credentials are not a bearer token.
 fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, &'static str> {
     let mut values = headers.get_all(AUTHORIZATION).iter();

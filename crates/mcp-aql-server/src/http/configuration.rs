@@ -30,6 +30,7 @@ impl HttpOptions {
     /// that you set afterwards take precedence.
     ///
     /// # Errors
+    ///
     /// Returns [`Error::Build`](mcp_aql_core::Error::Build) if the table `auth` of the file is invalid, and
     /// [`Error::Usage`](mcp_aql_core::Error::Usage) if a number of these options is out of range.
     pub fn configured(mut self, adapter: &Adapter) -> Result<Self> {

@@ -23,6 +23,7 @@ use super::rmcp::kept_reply::SessionReply;
 const EVENT_STREAM_DELAY: Duration = Duration::from_secs(2);
 /// Interval between keep-alive comments.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
+
 /// A running call.
 pub(super) struct PendingReply {
     /// The reply as a JSON-RPC message, or `None` if the client has canceled the request.

@@ -10,8 +10,9 @@ impl HttpOptions {
     /// Checks that the options allow a server to listen on this address.
     ///
     /// # Errors
-    /// Returns [`Error::Usage`] if other machines could reach the address and the options do not allow that. Also
-    /// returned if a number is out of range, or if an allowed host or origin is invalid, such as
+    ///
+    /// Returns [`Error::Usage`] if other machines could reach the address and the options do not allow that. It also
+    /// returns this error if a number is out of range, or if an allowed host or origin is invalid, such as
     /// `https://tasks.example.org` as a host.
     ///
     /// ```

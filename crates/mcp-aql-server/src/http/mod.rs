@@ -64,6 +64,7 @@ impl HttpOptions {
     /// [origins](Self::allowed_origins), and authenticate its callers.
     ///
     /// # Errors
+    ///
     /// Returns [`Error::Usage`](mcp_aql_core::Error::Usage) if other machines could reach the address and the options
     /// do not allow that. Also returned if the options have an [authenticator](Self::authenticator), because it only
     /// applies to the router of an adapter.
@@ -142,6 +143,7 @@ pub trait ServeHttp {
     /// the [store](Adapter::check_store) cannot be used and during the shutdown.
     ///
     /// # Errors
+    ///
     /// Returns [`Error::Usage`](mcp_aql_core::Error::Usage) if other machines could reach the address and `options`
     /// does not allow that, [`Error::Io`](mcp_aql_core::Error::Io) if binding the address fails, and
     /// [`Error::Other`](mcp_aql_core::Error::Other) if the adapter's [store](Adapter::check_store) cannot be used.
@@ -155,6 +157,7 @@ pub trait ServeHttp {
     /// a [`Shutdown`].
     ///
     /// # Errors
+    ///
     /// Returns the same errors as [`serve_http`](Self::serve_http).
     fn serve_listener<S>(
         &self,
@@ -203,6 +206,7 @@ impl ServeHttp for Adapter {
 /// Binds a listener to an address. Errors name the address and suggest a solution.
 ///
 /// # Errors
+///
 /// Returns [`Error::Io`](mcp_aql_core::Error::Io) if the address is in use or does not belong to this machine.
 pub async fn bind(address: SocketAddr) -> Result<TcpListener> {
     let bound = TcpListener::bind(address).await;
@@ -240,6 +244,7 @@ async fn listen(
 /// Serves tools over streamable HTTP at `/mcp` until `stop` completes. Pass a future or a [`Shutdown`].
 ///
 /// # Errors
+///
 /// Returns [`Error::Usage`](mcp_aql_core::Error::Usage) if other machines could reach the address and `options` does
 /// not allow that.
 pub fn serve_tools_listener<S>(

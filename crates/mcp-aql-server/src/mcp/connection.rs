@@ -12,8 +12,8 @@ use super::version::{WITH_BATCHES, WITH_EMPTY_EVENTS, WITH_TASKS};
 
 /// A client's connection and its session (REQ-SES-01, REQ-SES-02).
 ///
-/// The default value is a handler for HTTP. It serves a single request until a client is initialized through it. From
-/// then on it represents a connection. The client's headers do not affect this (REQ-SES-05).
+/// `Connection::default()` serves HTTP requests without a session. `initialize` turns it into a lasting connection,
+/// whose requests share a session. The client's headers do not affect this (REQ-SES-05).
 #[derive(Debug, Default)]
 pub(crate) struct Connection {
     session: OnceLock<Session>,

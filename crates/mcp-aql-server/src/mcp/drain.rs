@@ -127,6 +127,7 @@ impl Drain {
     /// Starts a call. It counts as a change until it is [labeled](RunningCall::labelled).
     ///
     /// # Errors
+    ///
     /// Returns an error if the server is stopping.
     pub(crate) fn start(self: &Arc<Self>) -> Result<RunningCall, OperationError> {
         // Increment before the check: either the drain counts the call, or the call sees the drain.

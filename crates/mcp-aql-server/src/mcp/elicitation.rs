@@ -38,6 +38,7 @@ pub(crate) type Responses = BTreeMap<String, Value>;
 /// Returns how to ask the user of a call since MCP 2026-07-28, including the answer if the call repeats an earlier one.
 ///
 /// # Errors
+///
 /// Returns an error if `inputResponses` or `requestState` has the wrong type.
 pub(crate) fn of_call(
     call: &ToolCall<'_>,

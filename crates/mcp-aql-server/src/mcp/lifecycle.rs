@@ -33,7 +33,7 @@ pub(crate) struct Lifecycle {
     pub(crate) version: Option<&'static str>,
 }
 
-/// An admitted request.
+/// The protocol versions of an admitted request.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Admitted {
     /// If `true`, the answer has the format of MCP 2026-07-28.
@@ -98,6 +98,7 @@ impl Lifecycle {
     /// Returns a call's `_meta`. The second value is `true` if the call follows MCP 2026-07-28.
     ///
     /// # Errors
+    ///
     /// Returns an error if `_meta` is malformed, or if the version is missing or not supported.
     pub(crate) fn admit_call(
         &self,
@@ -118,6 +119,7 @@ impl Lifecycle {
     /// Returns the `_meta` of a request other than a call, and the format of its answer.
     ///
     /// # Errors
+    ///
     /// Returns an error if `_meta` is malformed, or if the version is missing or not supported.
     pub(crate) fn admit_request(
         &self,
@@ -132,6 +134,7 @@ impl Lifecycle {
     /// of the request's batch, if it belongs to one.
     ///
     /// # Errors
+    ///
     /// Returns an error if the request is malformed, or if its method is unknown in its version of MCP.
     pub(crate) fn answer<'a>(
         &mut self,
@@ -159,6 +162,7 @@ impl Lifecycle {
     /// Checks the `_meta` of a request other than `initialize`.
     ///
     /// # Errors
+    ///
     /// Returns an error if a required version is missing, or if the version is not supported.
     fn admit(&self, method: &str, meta: &RequestMeta) -> Result<Admitted, RpcError> {
         let version = meta.protocol_version();
@@ -191,6 +195,7 @@ impl Lifecycle {
     /// Handles `initialize`: records the negotiated version and returns the result as JSON.
     ///
     /// # Errors
+    ///
     /// Returns an error if a required parameter is missing.
     fn initialize(
         &mut self,

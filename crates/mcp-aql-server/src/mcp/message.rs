@@ -67,6 +67,7 @@ impl<'a> OtherRequest<'a> {
     /// Returns the request's `_meta`.
     ///
     /// # Errors
+    ///
     /// Returns an error if the parameters are not an object, or if they repeat a member.
     pub(crate) fn meta(&self) -> Result<Option<&'a str>, RpcError> {
         let Some(params) = self.params else { return Ok(None) };

@@ -212,7 +212,7 @@ pub struct ToolWork {
 /// The operation of a call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CalledOperation {
-    /// The number of the operation among those of the service.
+    /// Index of the operation among those of the service.
     pub(crate) number: usize,
     pub(crate) name: &'static str,
     pub(crate) category: SemanticCategory,

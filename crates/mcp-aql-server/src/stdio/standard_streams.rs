@@ -36,6 +36,7 @@ pub trait ServeStdio {
     /// standard error.
     ///
     /// # Errors
+    ///
     /// Returns [`Error::Transport`](mcp_aql_core::Error::Transport) if the client does not speak MCP, and
     /// [`Error::Other`](mcp_aql_core::Error::Other) if the adapter's [store](Adapter::check_store) cannot be used.
     ///

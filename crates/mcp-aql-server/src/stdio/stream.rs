@@ -18,6 +18,7 @@ pub trait ServeStream {
     /// One connection is one session. When the client disconnects, the executions that it has started are canceled.
     ///
     /// # Errors
+    ///
     /// Returns [`Error::Transport`](mcp_aql_core::Error::Transport) if the client does not speak MCP.
     ///
     /// Source: REQ-SES-01, REQ-SES-02.

@@ -90,6 +90,7 @@ impl MessageReader {
     /// Returns the tool of a call, and the scope to run it in.
     ///
     /// # Errors
+    ///
     /// Returns an error if the tool is unknown, or if the answers in a repeated call are malformed.
     pub(super) fn begin_call(
         &self,
@@ -125,7 +126,7 @@ impl MessageReader {
         asks.then(|| Elicitation::Waiting(Arc::clone(&self.user) as _))
     }
 
-    /// Returns a cancellation for the next call. Reuses the one of the last call if that call returned immediately and
+    /// Returns a cancellation for the next call. Reuses that of the last call if that call returned immediately and
     /// kept no reference to it.
     fn unused_cancellation(&mut self) -> Cancellation {
         let last = self.unused_cancellation.take();

@@ -37,6 +37,7 @@ use crate::stdio::ServeStream as _;
 /// ```
 ///
 /// # Panics
+///
 /// Panics with the report if a MUST requirement fails or the level is not reached. Warnings are ignored.
 pub async fn assert_conforms(adapter: &Adapter) {
     assert_conforms_with(adapter, Settings::default().allow_all()).await;
@@ -69,6 +70,7 @@ pub async fn assert_conforms(adapter: &Adapter) {
 /// ```
 ///
 /// # Panics
+///
 /// Panics in the same cases as [`assert_conforms`].
 #[expect(clippy::panic, reason = "that is what an assertion does")]
 pub async fn assert_conforms_with(adapter: &Adapter, settings: Settings) {
@@ -99,6 +101,7 @@ pub async fn assert_conforms_with(adapter: &Adapter, settings: Settings) {
 /// ```
 ///
 /// # Errors
+///
 /// Returns a [`BuildError`] if the adapter cannot be built in the other mode, for instance because its audit log can be
 /// opened only once.
 pub async fn conformance_report(

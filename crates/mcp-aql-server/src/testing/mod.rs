@@ -100,6 +100,7 @@ impl Client {
     /// Connects to the adapter and performs the handshake.
     ///
     /// # Errors
+    ///
     /// Returns [`Error::Transport`] if the adapter does not answer as an MCP server.
     pub async fn connect(adapter: &Adapter) -> Result<Self> {
         let mut client = Self::connect_without_handshake(adapter);
@@ -140,6 +141,7 @@ impl Client {
     /// Lists the tools.
     ///
     /// # Errors
+    ///
     /// Returns [`Error::Transport`] if the answer is not a list of tools.
     pub async fn list_tools(&self) -> Result<Vec<ListedTool>> {
         let answer = self.request("tools/list", json!({})).await?;
@@ -150,6 +152,7 @@ impl Client {
     /// Calls an operation through a tool.
     ///
     /// # Errors
+    ///
     /// Returns [`Error::Transport`] if the tool does not exist or the connection is closed. A failed operation is
     /// returned as a result, not as an error.
     pub async fn call(
@@ -170,6 +173,7 @@ impl Client {
     /// `result` with `content` and `isError`, or `error`.
     ///
     /// # Errors
+    ///
     /// Returns [`Error::Transport`] if the connection is closed.
     pub async fn call_raw(&self, tool: &str, arguments: Value) -> Result<Value> {
         self.request("tools/call", json!({ "name": tool, "arguments": arguments })).await
@@ -178,6 +182,7 @@ impl Client {
     /// Sends a request and waits for its answer.
     ///
     /// # Errors
+    ///
     /// Returns [`Error::Transport`] if the connection is closed.
     pub async fn request(&self, method: &str, params: Value) -> Result<Value> {
         let (id, answer) = self.start_request(method, params).await?;
@@ -188,6 +193,7 @@ impl Client {
     /// `notifications/cancelled`, and the receiver of the answer.
     ///
     /// # Errors
+    ///
     /// Returns [`Error::Transport`] if the connection is closed.
     pub async fn start_request(
         &self,
@@ -211,6 +217,7 @@ impl Client {
     /// Sends a notification.
     ///
     /// # Errors
+    ///
     /// Returns [`Error::Transport`] if the connection is closed.
     pub async fn notify(&self, method: &str, params: Value) -> Result {
         self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params })).await
@@ -224,6 +231,7 @@ impl Client {
     /// Closes the connection and waits until the adapter has ended it.
     ///
     /// # Errors
+    ///
     /// Returns the error of [`Adapter::serve`].
     pub async fn close(mut self) -> Result {
         self.writer.get_mut().shutdown().await?;

@@ -89,7 +89,9 @@ impl PostgresState {
     /// user=…` or `postgresql://…`. The first call opens the first connection.
     ///
     /// # Errors
-    /// If the configuration is invalid, or requires TLS. If you need TLS, call [`connect_with`](Self::connect_with).
+    ///
+    /// Returns an error if the configuration is invalid or requires TLS. If you need TLS, call
+    /// [`connect_with`](Self::connect_with).
     pub fn connect(config: &str) -> Result<Self, StoreError> {
         let config = parse_config(config)?;
         if config.get_ssl_mode() == SslMode::Require {
@@ -103,7 +105,8 @@ impl PostgresState {
     /// Creates a store as [`connect`](Self::connect) does, with connections encrypted by your connector.
     ///
     /// # Errors
-    /// If the configuration is invalid.
+    ///
+    /// Returns an error if the configuration is invalid.
     pub fn connect_with<T>(config: &str, tls: T) -> Result<Self, StoreError>
     where
         T: MakeTlsConnect<Socket> + Clone + Send + Sync + 'static,

@@ -17,12 +17,12 @@ use crate::sql::{Dialect, Statement, Tables, Upgrade, Value};
 /// process locks the file many times within this time.
 const LOCK_RETRY_DELAY: Duration = Duration::from_millis(1);
 
-/// The length of the write-ahead log, in pages, from which a commit moves it into the file.
+/// Number of pages at which a commit checkpoints the write-ahead log.
 ///
 /// With SQLite's own limit of 1,000 pages, the log alone fills a small file system. It can then no longer be
 /// moved, and all later writes fail.
 const MAX_LOG_PAGES: i64 = 64;
-/// The size of a page in new files of SQLite.
+/// Page size of new files of SQLite.
 const PAGE_BYTES: i64 = 4_096;
 
 /// The database file of a store.

@@ -89,7 +89,8 @@ impl SqliteState {
     /// ```
     ///
     /// # Errors
-    /// If the directory is unknown, or the name is not a valid directory name.
+    ///
+    /// Returns an error if the directory is unknown, or if the name is not a valid directory name.
     pub fn in_user_state(name: &str) -> Result<Self, StoreError> {
         let folder = user_directory::of(Purpose::State, name)
             .map_err(|problem| StoreError::failed(format!("{problem}; name a file instead")))?;

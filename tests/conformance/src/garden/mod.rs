@@ -101,6 +101,7 @@ impl Garden {
     /// Builds the adapter for a mode.
     ///
     /// # Errors
+    ///
     /// Returns the error of the builder.
     pub fn adapter(&self, mode: Option<Mode>) -> mcp_aql::Result<Adapter> {
         let mode = (self.options.mode)(mode);

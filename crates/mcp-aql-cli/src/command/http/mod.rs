@@ -69,7 +69,8 @@ impl HttpArgs {
 /// Returns the options for serving on this address.
 ///
 /// # Errors
-/// [`Error::Usage`] for an error in the command line, and [`Error::Build`] for an error in the configuration.
+///
+/// Returns [`Error::Usage`] for an error in the command line, and [`Error::Build`] for an error in the configuration.
 fn checked_options(
     adapter: &Adapter,
     flags: &SettingFlags,

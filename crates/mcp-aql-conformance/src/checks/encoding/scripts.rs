@@ -36,7 +36,7 @@ pub(super) async fn unicode(run: &Run, cases: &Cases) {
         }
     }
     for (place, (operation, parameter)) in free_texts(run).enumerate() {
-        // Together the parameters cover all strings. Each parameter gets one of them.
+        // Use the next string for each parameter, so that many parameters cover all strings.
         let Some((what, text)) = TEXTS.get(place % TEXTS.len()) else { return };
         let Some(params) = with_text(run, operation, parameter, text, cases) else { continue };
         if let Some(exchange) = run.call(operation, params, cases).await {

@@ -40,7 +40,7 @@ static OFFICIAL: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
 
 pub(super) fn official_patterns(_: &Run, exchange: &Exchange, cases: &Cases) {
     for (_, error) in errors(exchange) {
-        // A string as the error is a mistake of its own, reported by the check `errors.form`.
+        // If `error` is a string, `errors.form` reports that. Check the string here.
         let message = error.as_str().unwrap_or_else(|| text(error, "message"));
         let is_hit = OFFICIAL.as_ref().is_some_and(|official| official.is_match(message));
         cases.expect(!is_hit, || {

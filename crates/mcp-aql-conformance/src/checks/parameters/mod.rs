@@ -196,7 +196,7 @@ fn is_named(failure: &Failure<'_>, parameter: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-/// Returns `true` if a successful call is harmless: it identifies a missing item, or it only creates or reads.
+/// Returns `true` if a successful call is harmless: it names an item that does not exist, or it only creates or reads.
 fn is_harmless(operation: &Operation) -> bool {
     match operation.category {
         Some(Category::Create) => true,

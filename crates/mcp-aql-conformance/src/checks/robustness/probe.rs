@@ -17,7 +17,7 @@ pub(super) struct Probe<'a> {
     pub(super) run: &'a Run,
     pub(super) cases: &'a Cases,
     pub(super) connection: Option<SpareConnection>,
-    /// The check that reports why the adapter does not reject the requests, with its reason.
+    /// Another check that already reports the cause, and its reason. Accepted requests are then not reported again.
     pub(super) known: Option<(&'static str, &'static str)>,
 }
 

@@ -31,8 +31,9 @@ use crate::services::Services;
 /// Builds the adapter.
 ///
 /// # Errors
-/// All problems found by the checks, each once. The checks continue after a problem, so that the author can correct
-/// everything before the next build.
+///
+/// Returns all problems, each once. The checks continue after a problem, so that the author can correct everything
+/// before the next build.
 pub(super) fn assemble(
     parts: Arc<Parts>,
     mut settings: Settings,

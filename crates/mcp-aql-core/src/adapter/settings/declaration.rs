@@ -65,6 +65,7 @@ impl Declaration {
     /// Sets a value in the unit of the file. Relative paths are resolved against `folder`. `origin` names the source.
     ///
     /// # Errors
+    ///
     /// Returns the problem with a value that is invalid or out of range. It is not set.
     pub(in crate::adapter) fn set(
         &self,

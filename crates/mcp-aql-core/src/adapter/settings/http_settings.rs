@@ -10,9 +10,8 @@ use super::declaration::{Declaration, declare};
 use crate::config::key::{Key, ValueKind};
 use crate::config::setting::ConfigSources;
 
-/// Largest number of sessions, connections and MiB.
+/// Upper bound of settings that count sessions, connections or MiB.
 const MAX_COUNT: u64 = 1_000_000;
-/// A day in seconds.
 const DAY: u64 = 86_400;
 
 macro_rules! http_settings {
@@ -95,7 +94,7 @@ http_settings! {
 
     /// Keep no sessions.
     ///
-    /// Clients of MCP versions before 2026-07-28 have a session otherwise. Later versions have no sessions over HTTP,
+    /// Otherwise, clients of MCP versions before 2026-07-28 have a session. Later versions have no sessions over HTTP,
     /// regardless of this setting.
     stateless: bool = false, Key::new("http.stateless", ValueKind::Switch)
         .flag("--stateless", "");
@@ -224,7 +223,7 @@ impl HttpSettings {
         *self = own.http;
     }
 
-    /// Returns the problems with numbers out of range. Your program can set parts of a second and of a MiB.
+    /// Returns a problem for each number out of range. Your program can also set fractions of a second and of a MiB.
     #[doc(hidden)]
     pub fn problems(&self) -> Vec<String> {
         let mut settings = Settings { http: self.clone(), ..Settings::default() };

@@ -40,6 +40,7 @@ pub fn flag_defaults() -> Vec<(&'static str, Value)> {
 /// Checks a value of a key in the unit of the file.
 ///
 /// # Errors
+///
 /// Returns the problem.
 pub fn check_value(key: &Key, value: Value) -> Result<(), String> {
     let found = declaration(key.path).ok_or_else(|| format!("`{}` is not a key", key.path))?;

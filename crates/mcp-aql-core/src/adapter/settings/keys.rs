@@ -14,9 +14,9 @@ use crate::gatekeeper::GateSettings;
 use crate::observe::logging::LogFormat;
 use crate::router::EndpointMode;
 
-/// Smallest and largest sizes of stored outputs.
+/// Minimum and maximum size of stored outputs, in bytes.
 const STORED_BYTES: (u64, u64) = (1 << 20, 1 << 40);
-/// Largest number of executions.
+/// Maximum number of executions.
 const MAX_EXECUTIONS: u64 = 100_000;
 
 /// The keys that set a field of the settings.

@@ -41,7 +41,7 @@ pub(super) enum Meaning {
 /// An unknown name with its probable meaning.
 #[derive(Debug)]
 pub(super) struct UnknownName {
-    /// The path as messages show it.
+    /// The path as shown in messages.
     pub(super) path: String,
     /// The last part of the path.
     name: String,

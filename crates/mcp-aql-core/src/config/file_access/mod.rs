@@ -50,7 +50,9 @@ pub(crate) const MAX_SETTINGS_BYTES: u64 = 1 << 20;
 /// checked.
 ///
 /// # Errors
-/// `InvalidInput` if it is not a regular file, or if it is larger than 1 MiB.
+///
+/// Returns `InvalidInput` if the path is not a regular file, or if the file is larger than 1 MiB. Other errors come
+/// from the operating system.
 pub fn read_settings(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let file = open_regular(path, OpenOptions::new().read(true))?;
@@ -65,7 +67,8 @@ pub fn read_settings(path: &Path) -> io::Result<Vec<u8>> {
 /// pipe waits for its other end.
 ///
 /// # Errors
-/// `InvalidInput` if it is not a regular file, or the error of the system.
+///
+/// Returns `InvalidInput` if the path is not a regular file. Other errors come from the operating system.
 pub fn open_regular(path: &Path, options: &OpenOptions) -> io::Result<File> {
     const PROBLEM: &str = "it is not a regular file";
     if path.metadata().is_ok_and(|found| !found.is_file()) {

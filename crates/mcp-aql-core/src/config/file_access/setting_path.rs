@@ -30,7 +30,8 @@ impl SettingPath {
     /// Returns the path if it contains no link.
     ///
     /// # Errors
-    /// `InvalidInput` if the file is a link, or a folder between it and the base folder is one.
+    ///
+    /// Returns `InvalidInput` if the file is a link, or a folder between it and the base folder is one.
     pub fn without_links(&self) -> io::Result<PathBuf> {
         let Some(folder) = &self.folder else { return Ok(self.path.clone()) };
         let mut here = folder.clone();

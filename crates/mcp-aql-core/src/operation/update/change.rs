@@ -78,6 +78,8 @@ impl<T: UpdateInput> Update<T> {
     ///
     /// # Errors
     ///
+    /// Returns:
+    ///
     /// - `VALIDATION_INVALID_TYPE` if `input`, or a member merged by key or field, is not an object.
     /// - `VALIDATION_UNKNOWN_FIELD` for an unknown field or an identifier.
     /// - `VALIDATION_READ_ONLY_FIELD` for a field that only the adapter may set.

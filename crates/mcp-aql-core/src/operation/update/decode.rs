@@ -8,8 +8,8 @@ use super::{ErasedPatch, InputPath, UpdateInput};
 use crate::error::OperationError;
 use crate::schema::spec::InputSpec;
 
-/// The decoded changes of the fields of a `T`. They are parallel to the members of the JSON object: the n-th change
-/// belongs to the n-th member, so merging needs no lookup by name.
+/// The decoded changes of the fields of a `T`. The n-th change belongs to the n-th member of the JSON object, so
+/// merging needs no lookup by name.
 #[doc(hidden)]
 pub struct Changes<T>(Vec<DecodedChange<T>>);
 

@@ -39,7 +39,7 @@ impl<'a> InputPath<'a> {
         Ok(Self { parent: Some(self), name, depth: self.depth + 1 })
     }
 
-    /// Returns the path from the resource down, without the leading `input`.
+    /// Returns the path inside the resource, without the leading `input.`.
     pub(super) fn inside_input(&self) -> String {
         let path = self.to_string();
         path.strip_prefix("input.").map(str::to_owned).unwrap_or(path)

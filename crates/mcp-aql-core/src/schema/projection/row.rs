@@ -34,7 +34,7 @@ impl<T> std::fmt::Debug for View<T> {
 pub struct DisplayedRow<'a, T> {
     /// The row.
     pub row: &'a T,
-    /// `None` for a row that the executor has already projected.
+    /// The selected fields. `None` if the executor has already projected the row.
     pub view: Option<&'a View<T>>,
 }
 

@@ -17,7 +17,7 @@ pub(super) fn tags(object: &ObjectShape) -> impl Iterator<Item = (&str, &Value)>
     })
 }
 
-/// A variant for objects.
+/// A variant of a union that accepts objects, and its object shape.
 pub(super) type Variant<'a> = (&'a Shape, &'a ObjectShape);
 
 /// Reports why an object does not fit any variant. Either its tag is missing or wrong, or the violations are those of

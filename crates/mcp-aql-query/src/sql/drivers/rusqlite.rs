@@ -33,7 +33,8 @@ impl RusqliteDatabase {
     /// Opens an existing file.
     ///
     /// # Errors
-    /// If the file cannot be opened.
+    ///
+    /// Returns an error if the file cannot be opened.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let flags = OpenFlags::default() & !OpenFlags::SQLITE_OPEN_CREATE;
         let open = || Connection::open_with_flags(&path, flags).map_err(Error::other);
@@ -71,7 +72,8 @@ impl RusqliteDatabase {
     /// ```
     ///
     /// # Errors
-    /// The error of the function, or [`DatabaseError::Busy`].
+    ///
+    /// Returns the error of the function, or [`DatabaseError::Busy`].
     pub async fn with<T: Send + 'static>(
         &self,
         call: impl FnOnce(&mut Connection) -> Result<T, DatabaseError> + Send + 'static,
@@ -220,7 +222,8 @@ impl Statement {
     /// Runs the statement on your own connection, for [`SqlTable::run`](crate::sql::SqlTable::run).
     ///
     /// # Errors
-    /// The error of the driver.
+    ///
+    /// Returns the error of the driver.
     pub fn run_on(&self, connection: &Connection) -> rusqlite::Result<Vec<Vec<SqlValue>>> {
         let mut prepared = connection.prepare_cached(&self.sql)?;
         let width = prepared.column_count();

@@ -33,7 +33,9 @@ impl PostgresDatabase {
     /// Use [`new`](Self::new) with your own pool if you need TLS or other limits.
     ///
     /// # Errors
-    /// If the URL is malformed, the first connection fails, or the database has the encoding `SQL_ASCII`.
+    ///
+    /// Returns an error if the URL is malformed, the first connection fails, or the database has the encoding
+    /// `SQL_ASCII`.
     pub async fn connect(url: &str) -> Result<Self, Error> {
         let config = url.parse().map_err(Error::other)?;
         let manager = Manager::new(config, tokio_postgres::NoTls);
@@ -104,7 +106,7 @@ pub struct PostgresTransaction {
     connection: Option<Object>,
     limits: WaitLimits,
     access: AccessMode,
-    /// The turn of a transaction that writes.
+    /// The turn to write, held until the transaction ends.
     _turn: Turn,
 }
 

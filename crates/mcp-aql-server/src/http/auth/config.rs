@@ -69,6 +69,7 @@ pub(crate) struct Configured {
 /// in the table is ignored.
 ///
 /// # Errors
+///
 /// Returns [`Error::Build`] if the table is invalid, as for all other tables.
 pub(crate) fn configured(adapter: &Adapter, has_authenticator: bool) -> Result<Option<Configured>> {
     read(adapter, has_authenticator).map_err(|error| match error {

@@ -44,6 +44,7 @@ pub trait Authenticator: Send + Sync + 'static {
     /// Returns the principal of a token.
     ///
     /// # Errors
+    ///
     /// Returns an error if the token is invalid, or if it cannot be checked at present.
     fn authenticate<'a>(
         &'a self,

@@ -39,6 +39,7 @@ impl StaticTokens {
     /// Accepts the token with this SHA-256 hash, given as 64 hexadecimal digits.
     ///
     /// # Errors
+    ///
     /// Returns [`Error::Usage`](mcp_aql_core::Error::Usage) if the hash has another format.
     pub fn hashed(mut self, hash: &str, principal: Principal) -> mcp_aql_core::Result<Self> {
         let hash = decode_hex(hash).ok_or_else(|| {

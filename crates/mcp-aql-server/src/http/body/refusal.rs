@@ -30,18 +30,18 @@ pub(crate) fn refuse_unfinished(seen: &BodyRecord) -> Option<Response> {
     seen.is_aborted.then(|| refuse_overload(seen, message))
 }
 
-/// Returns the response if the limit on sessions is reached.
+/// Builds the response to a new session when the limit on sessions is reached.
 pub(crate) fn refuse_session(seen: &BodyRecord) -> Response {
     refuse_overload(seen, "Too many sessions are open: try again later")
 }
 
-/// Returns the response if the caller's limit on sessions is reached.
+/// Builds the response to a caller at its limit on sessions.
 pub(crate) fn refuse_own_session(seen: &BodyRecord) -> Response {
     let message = "This caller has too many open sessions: end one with DELETE, or try again later";
     refuse_for_now(seen, StatusCode::TOO_MANY_REQUESTS, message)
 }
 
-/// Returns the response to a client without a session while the server is stopping.
+/// Builds the response to a client without a session while the server is stopping.
 pub(crate) fn refuse_shutdown(seen: &BodyRecord) -> Response {
     let message = format!(
         "The server is shutting down: send the request again in {RETRY_AFTER_SECONDS} seconds"

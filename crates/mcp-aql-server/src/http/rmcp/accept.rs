@@ -116,8 +116,8 @@ pub(crate) fn resolve_wildcards(headers: &mut HeaderMap) {
     }
 }
 
-/// Returns which of JSON and events the media ranges of a request cover, and `true` as the second value if there are
-/// ranges and none is a wildcard. Returns `None` if the header is unreadable.
+/// Returns whether the media ranges of a request cover JSON and events. The second value is `true` if there are ranges,
+/// none with a wildcard. Returns `None` if the header is unreadable.
 fn covered(headers: &HeaderMap) -> Option<([bool; 2], bool)> {
     let mut ranges = Vec::new();
     for header in headers.get_all(ACCEPT) {

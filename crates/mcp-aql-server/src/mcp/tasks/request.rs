@@ -142,6 +142,7 @@ impl Server {
     /// Reads a request about tasks.
     ///
     /// # Errors
+    ///
     /// Returns an error if the method does not exist in the client's version of MCP, or if the client does not declare
     /// the extension.
     pub(crate) fn task_request(

@@ -44,6 +44,7 @@ impl KeySource {
     /// Fetches the keys from a URL. It must start with `https://`, unless it is on this machine.
     ///
     /// # Errors
+    ///
     /// Returns [`Error::Usage`] for any other URL.
     pub fn url(url: &str) -> Result<Self> {
         let parsed = Url::parse(url).ok();
@@ -65,6 +66,7 @@ impl KeySource {
     /// Reads the keys from a file, and checks now that the file has usable keys.
     ///
     /// # Errors
+    ///
     /// Returns [`Error::Usage`] if the file has no usable keys.
     pub(super) fn checked_file(path: SettingPath) -> Result<Self> {
         let problem = match read_file(&path) {
@@ -203,6 +205,7 @@ impl Keys {
     /// Returns `true` if one of the keys verifies a signature. A token that names a key is only checked with that key.
     ///
     /// # Errors
+    ///
     /// Returns an error if the token names an unknown key, or if no keys are available.
     pub(super) async fn verify(
         &self,

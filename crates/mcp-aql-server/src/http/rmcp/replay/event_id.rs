@@ -57,7 +57,8 @@ impl StreamId {
         self.session == start_of(session)
     }
 
-    /// Returns the id of the event before the one with the number `next`. `None` stands for the answer.
+    /// Returns the id of the event before the one with the number `next`. If `next` is `None`, returns the id of the
+    /// answer.
     pub(crate) fn event(&self, next: Option<usize>) -> EventId {
         EventId { next, stream: self.clone() }
     }

@@ -106,7 +106,7 @@ impl EventStreams {
         if logs.bytes > bytes { logs.finished.pop_front() } else { None }
     }
 
-    /// Drops the session's oldest finished reply.
+    /// Drops a finished reply. It is the session's oldest, or was already taken by `take_oldest_beyond`.
     fn remove_finished(&self, number: u64, call: i64, bytes: usize) {
         let mut logs = lock(&self.logs);
         if logs.finished.front() == Some(&number) {
