@@ -215,10 +215,22 @@ async fn arguments_come_from_claims() {
     let detail = json!({ "query": "operations", "name": "get_tenant" });
     let detail = call_as(&adapter, &north, "introspect", detail).await;
     assert_eq!(detail["operation"]["parameters"], json!([]));
+    // The claim is checked before the parameters are described, and before an execution is started.
+    let calls = [
+        ("get_tenant", json!({})),
+        ("get_tenant", json!({ "tenant": "south" })),
+        ("execute_export", json!({})),
+    ];
     for lacking in [reader.clone(), reader.with_claim("tenant", 7)] {
-        let refused = call_as(&adapter, &lacking, "get_tenant", json!({})).await;
-        assert_eq!(refused["code"], "PERMISSION_DENIED");
-        assert_eq!(refused["details"]["required_claim"], "tenant");
+        for (operation, params) in &calls {
+            let refused = call_as(&adapter, &lacking, operation, params.clone()).await;
+            assert_eq!(refused["code"], "PERMISSION_DENIED", "{refused}");
+            assert_eq!(refused["details"]["required_claim"], "tenant");
+        }
+        let list =
+            call_as(&adapter, &lacking, "introspect", json!({ "query": "operations" })).await;
+        assert!(list.to_string().contains("get_sheet"), "{list}");
+        assert!(!list.to_string().contains("get_tenant"), "{list}");
     }
     let local = adapter.call("get_tenant", json!({})).await;
     assert_eq!(local.code(), Some("PERMISSION_DENIED"));

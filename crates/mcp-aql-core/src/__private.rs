@@ -11,8 +11,8 @@ pub use crate::operation::update::{
 pub use crate::operation::{Fallible, Payload, Plain, PlainForm, ReturnForm};
 pub use crate::schema::spec::{optional, required};
 pub use crate::table::{
-    Call, DangerSpec, DataKey, DefaultSpec, Deprecation, ExampleSpec, InputSpec, IntoPreview,
-    LifecycleSpec, Operation, OperationEntry, OperationSpec, Operations, ParamGroup,
+    Call, ClaimSpec, DangerSpec, DataKey, DefaultSpec, Deprecation, ExampleSpec, InputSpec,
+    IntoPreview, LifecycleSpec, Operation, OperationEntry, OperationSpec, Operations, ParamGroup,
     ParameterEntry, ParameterSpec, StateSpec,
 };
 pub use crate::{DangerLevel, Error, ErrorCode, OperationError, SemanticCategory};

@@ -78,8 +78,8 @@ pub mod table {
         ParameterEntry,
     };
     pub use crate::schema::spec::{
-        DangerSpec, DefaultSpec, InputFieldSpec, InputSpec, LifecycleSpec, MapValueSpec, Merge,
-        ParameterSpec, ParameterType, ReturnsSpec, SharedState, StateSpec,
+        ClaimSpec, DangerSpec, DefaultSpec, InputFieldSpec, InputSpec, LifecycleSpec, MapValueSpec,
+        Merge, ParameterSpec, ParameterType, ReturnsSpec, SharedState, StateSpec,
     };
 }
 /// The types that a transport passes to [`Adapter::handle`] or receives from it.

@@ -1,31 +1,34 @@
-//! Permit: checks that the caller has the scope that an operation needs.
+//! Permit: checks that the caller has the scope and the claims that an operation needs.
 
 use crate::caller::principal::Principal;
 use crate::caller::session::Session;
 use crate::error::OperationError;
 use crate::gatekeeper::GatedOperation;
 use crate::observe::audit::AuditEntry;
-use crate::operation::{CallScope, RegisteredOperation};
+use crate::operation::{CallScope, RegisteredOperation, missing_claim};
 
 use super::Pipeline;
 
 impl Pipeline {
-    /// Rejects callers without the scope of the operation, and calls without a principal if the adapter requires one.
-    /// This check precedes validation, so that errors do not describe an operation to a caller who may not call it.
+    /// Rejects callers without the scope or a claim of the operation, and calls without a principal if the adapter
+    /// requires one. This check precedes validation, so that errors do not describe an operation to a caller who may not call it.
     pub(super) fn permit(
         &self,
         operation: &RegisteredOperation,
         scope: &CallScope,
     ) -> Result<(), OperationError> {
         self.permit_caller(scope)?;
-        let Some(principal) = scope.principal() else { return Ok(()) };
-        match operation.missing_scope(principal) {
-            None => Ok(()),
-            Some(scope) => Err(OperationError::permission_denied(format!(
+        let principal = scope.principal();
+        if let Some(scope) = principal.and_then(|principal| operation.missing_scope(principal)) {
+            return Err(OperationError::permission_denied(format!(
                 "the caller lacks the scope '{scope}'"
             ))
             .with_detail("operation", operation.spec.name)
-            .with_detail("required_scope", scope)),
+            .with_detail("required_scope", scope));
+        }
+        match operation.missing_claim(principal) {
+            None => Ok(()),
+            Some(claim) => Err(missing_claim(principal, claim)),
         }
     }
 

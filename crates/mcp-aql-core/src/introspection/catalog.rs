@@ -8,7 +8,7 @@ use mcp_aql_rank::operations::OperationIndex;
 use crate::caller::principal::Principal;
 use crate::introspection::{self, Introspection, Source};
 use crate::operation::further_query::FurtherQueries;
-use crate::router::{EndpointMode, Registry};
+use crate::router::{EndpointMode, Entry, Registry};
 use crate::schema::shape::{Members, Shapes};
 use crate::util::lock;
 
@@ -62,8 +62,11 @@ impl Views {
     pub(crate) fn of(&self, principal: Option<&Principal>, whole: &Arc<Catalog>) -> Arc<Catalog> {
         let Some(principal) = principal else { return Arc::clone(whole) };
         let entries = whole.registry.entries.iter();
-        let shown: Vec<_> =
-            entries.map(|entry| entry.operation.missing_scope(principal).is_none()).collect();
+        let permits = |entry: &Arc<Entry>| {
+            entry.operation.missing_scope(principal).is_none()
+                && entry.operation.missing_claim(Some(principal)).is_none()
+        };
+        let shown: Vec<_> = entries.map(permits).collect();
         if shown.iter().all(|is_shown| *is_shown) {
             return Arc::clone(whole);
         }

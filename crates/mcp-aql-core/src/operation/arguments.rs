@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use mcp_aql_protocol::SizeLimits;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::{
     CallScope, CompositeValues, Context, Envelope, ExecutionContext, Outcome, ReplyWriter, State,
     StateMap,
 };
+use crate::caller::principal::Principal;
 use crate::error::OperationError;
 use crate::schema::Argument;
 use crate::schema::spec::{ParameterType, SharedState};
@@ -127,14 +129,8 @@ impl Call {
     /// Returns `PERMISSION_DENIED` if the caller is not authenticated, or has no such claim of this type.
     pub fn claim<T: DeserializeOwned>(&self, name: &str) -> Result<T, OperationError> {
         let principal = self.context.principal();
-        let claim = principal.and_then(|principal| principal.claim(name)).cloned();
-        T::deserialize(claim.unwrap_or_default()).map_err(|_| {
-            OperationError::permission_denied(match principal {
-                Some(_) => "the caller's identity lacks a claim required by this operation",
-                None => "this operation only serves authenticated callers",
-            })
-            .with_detail("required_claim", name)
-        })
+        let claim = principal.and_then(|principal| principal.claim(name));
+        T::deserialize(claim.unwrap_or(&Value::Null)).map_err(|_| missing_claim(principal, name))
     }
 
     /// Returns the execution of the call.
@@ -164,4 +160,13 @@ impl Call {
             OperationError::internal("the operation's table lists too few parameters")
         })
     }
+}
+
+/// Returns the error for a caller without a claim that an operation needs, or with a value of another type.
+pub(crate) fn missing_claim(principal: Option<&Principal>, name: &str) -> OperationError {
+    OperationError::permission_denied(match principal {
+        Some(_) => "the caller's identity lacks a claim required by this operation",
+        None => "this operation only serves authenticated callers",
+    })
+    .with_detail("required_claim", name)
 }

@@ -21,6 +21,7 @@ pub mod update;
 mod usage;
 
 pub use arguments::Call;
+pub(crate) use arguments::missing_claim;
 pub use cancellation::Cancellation;
 pub use composite::{
     BriefParameters, CompositeDescription, CompositeReader, CompositeSpec, CompositeTable,

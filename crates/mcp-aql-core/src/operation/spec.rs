@@ -5,7 +5,7 @@ use mcp_aql_protocol::SemanticCategory;
 use super::CompositeSpec;
 use crate::error::warning::Deprecation;
 use crate::schema::spec::{
-    DangerSpec, InputSpec, LifecycleSpec, ParameterSpec, ReturnsSpec, StateSpec,
+    ClaimSpec, DangerSpec, InputSpec, LifecycleSpec, ParameterSpec, ReturnsSpec, StateSpec,
 };
 
 /// An entry of an operation's parameter table. It describes one parameter, or several parameters from one type.
@@ -61,6 +61,8 @@ pub struct OperationSpec {
     pub deprecated: Option<Deprecation>,
     /// Shared state used by the function.
     pub states: &'static [StateSpec],
+    /// Claims of the caller that the function receives. A caller without one of them may not call the operation.
+    pub claims: &'static [ClaimSpec],
     /// Declared danger.
     pub danger: DangerSpec,
     /// Lifecycle, if the operation runs in the background as an execution.
@@ -94,6 +96,7 @@ impl OperationSpec {
             examples: &[],
             deprecated: None,
             states: &[],
+            claims: &[],
             danger: DangerSpec::UNDECLARED,
             lifecycle: None,
             timeout_seconds: None,
@@ -156,6 +159,13 @@ impl OperationSpec {
     #[must_use]
     pub const fn states(mut self, states: &'static [StateSpec]) -> Self {
         self.states = states;
+        self
+    }
+
+    /// Lists the claims of the caller that the function receives.
+    #[must_use]
+    pub const fn claims(mut self, claims: &'static [ClaimSpec]) -> Self {
+        self.claims = claims;
         self
     }
 

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::caller::principal::Principal;
 use crate::error::OperationError;
+use crate::schema::spec::ClaimSpec;
 use crate::util::BoxFuture;
 
 /// A registered operation: its table, prepared for validation and calls.
@@ -46,6 +47,14 @@ impl RegisteredOperation {
     /// Returns the scope that callers need, if the principal does not have it.
     pub fn missing_scope(&self, principal: &Principal) -> Option<&str> {
         self.scope.as_deref().filter(|scope| !principal.has_scope(scope))
+    }
+
+    /// Returns the first claim passed to the function that the caller does not have with the type of the argument.
+    pub(crate) fn missing_claim(&self, principal: Option<&Principal>) -> Option<&'static str> {
+        let value = |name| principal.and_then(|principal| principal.claim(name));
+        let lacks =
+            |claim: &&ClaimSpec| !(claim.accepts)(value(claim.name).unwrap_or(&Value::Null));
+        self.spec.claims.iter().find(lacks).map(|claim| claim.name)
     }
 }
 

@@ -18,13 +18,14 @@ pub(super) fn table(model: &OperationModel<'_>) -> TokenStream {
     let (name, description) = (name(model), description(model));
     let category = model.category.as_deref().copied().unwrap_or(SemanticCategory::Read);
     let category = variant_ident(category);
-    let mut states = Vec::new();
+    let (mut states, mut claims) = (Vec::new(), Vec::new());
     let mut parameters = Vec::new();
     for argument in &model.arguments {
         let entry = quote!(__rt::ParameterEntry);
         match argument {
             Argument::State(ty) => states.push(quote!(__rt::StateSpec::of::<#ty>())),
-            Argument::Claim(..) | Argument::Context | Argument::Execution(_) => {}
+            Argument::Claim(name, ty) => claims.push(quote!(__rt::ClaimSpec::of::<#ty>(#name))),
+            Argument::Context | Argument::Execution(_) => {}
             Argument::Input(input) => {
                 let ty = input.ty;
                 parameters.push(quote!(#entry::Input(<#ty as __rt::UpdateInput>::INPUT)));
@@ -41,6 +42,7 @@ pub(super) fn table(model: &OperationModel<'_>) -> TokenStream {
     }
     let parameters = (!parameters.is_empty()).then(|| quote!(.parameters(&[#(#parameters),*])));
     let states = (!states.is_empty()).then(|| quote!(.states(&[#(#states),*])));
+    let claims = (!claims.is_empty()).then(|| quote!(.claims(&[#(#claims),*])));
     let returns = model.returns().map(|ty| {
         let form = form(ty);
         let method = quote_spanned!(ty.span()=> returns);
@@ -60,7 +62,7 @@ pub(super) fn table(model: &OperationModel<'_>) -> TokenStream {
     let examples = example::tokens(&model.examples);
     quote! {
         __rt::OperationSpec::new(#name, __rt::SemanticCategory::#category, #description)
-            #parameters #returns #wrap #states #examples #endpoint #rationale
+            #parameters #returns #wrap #states #claims #examples #endpoint #rationale
             #danger #lifecycle #timeout #scope #deprecated
     }
 }

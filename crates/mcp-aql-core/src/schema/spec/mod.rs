@@ -9,6 +9,8 @@ use std::any::{TypeId, type_name};
 use std::fmt;
 
 use schemars::{Schema, SchemaGenerator};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 pub use danger::{DangerSpec, LifecycleSpec};
 pub use parameter::{
@@ -49,6 +51,27 @@ impl StateSpec {
 impl fmt::Debug for StateSpec {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "StateSpec({})", (self.name)())
+    }
+}
+
+/// A claim of the caller that an operation needs.
+#[derive(Clone, Copy)]
+pub struct ClaimSpec {
+    pub(crate) name: &'static str,
+    /// Returns `true` if a value of the claim has the type of the argument. A missing claim is `null`.
+    pub(crate) accepts: fn(&Value) -> bool,
+}
+
+impl ClaimSpec {
+    /// Describes a claim that is passed to an argument of type `T`.
+    pub const fn of<T: DeserializeOwned>(name: &'static str) -> Self {
+        Self { name, accepts: |value| T::deserialize(value).is_ok() }
+    }
+}
+
+impl fmt::Debug for ClaimSpec {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "ClaimSpec({})", self.name)
     }
 }
 
