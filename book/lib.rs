@@ -1,6 +1,6 @@
 //! The samples of the book and of the README, compiled and run by `cargo test`.
 //!
-//! A new chapter gets a line here; the test below fails if one is missing.
+//! A new chapter gets a line here; the check `structure` fails if one is missing.
 
 macro_rules! chapters {
     ($($name:ident: $file:literal,)*) => {
@@ -8,10 +8,6 @@ macro_rules! chapters {
             #[doc = include_str!($file)]
             mod $name {}
         )*
-
-        /// The files whose samples are compiled.
-        #[cfg(test)]
-        const FILES: &[&str] = &[$($file),*];
     };
 }
 
@@ -59,72 +55,4 @@ chapters! {
     features: "src/features.md",
     comparison: "src/comparison.md",
     limitations: "src/limitations.md",
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    /// The chapters without samples. Two of them are generated.
-    const WITHOUT_SAMPLES: [&str; 5] = [
-        "src/SUMMARY.md",
-        "src/configuration-keys.md",
-        "src/conformance-checks.md",
-        "src/spec-coverage.md",
-        "src/what-a-model-sees.md",
-    ];
-
-    #[test]
-    fn every_chapter_is_compiled_and_listed() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
-        let summary = std::fs::read_to_string(format!("{folder}/SUMMARY.md")).unwrap();
-        let mut chapters = BTreeSet::new();
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let name = entry.unwrap().file_name().into_string().unwrap();
-            if name.ends_with(".md") {
-                assert!(
-                    name == "SUMMARY.md" || summary.contains(&format!("({name})")),
-                    "{name} is not in SUMMARY.md"
-                );
-                chapters.insert(format!("src/{name}"));
-            }
-        }
-        for chapter in &chapters {
-            let known = super::FILES.contains(&chapter.as_str())
-                || WITHOUT_SAMPLES.contains(&chapter.as_str());
-            assert!(known, "{chapter} is not in `chapters!`, so nothing compiles its samples");
-        }
-    }
-
-    #[test]
-    fn the_readers_in_other_languages_are_the_code_that_is_tested() {
-        let chapter = include_str!("src/other-languages.md");
-        for (language, tested) in [
-            ("python", include_str!("../examples/other-languages/python/protocol.py")),
-            ("typescript", include_str!("../examples/other-languages/typescript/protocol.ts")),
-        ] {
-            let begin = format!("<!-- {language} -->\n```{language}\n");
-            let (_, rest) = chapter.split_once(&begin).unwrap();
-            let (shown, _) = rest.split_once("```\n").unwrap();
-            assert!(tested.contains(shown), "{language}: the chapter shows other code");
-        }
-    }
-
-    /// The recipe for sqlx cannot be compiled here, because this crate contains the SQLite of rusqlite.
-    #[test]
-    fn the_recipe_for_sqlx_is_the_code_that_is_tested() {
-        let between = |text: &'static str, begin, end| {
-            let (_, rest) = text.split_once(begin).unwrap();
-            rest.split_once(end).unwrap().0
-        };
-        let tested = include_str!("../crates/mcp-aql-sqlx/tests/it/pool.rs");
-        let tested = between(
-            tested,
-            "// The code of the book begins here.\n",
-            "// The code of the book ends here.",
-        );
-        let shown =
-            between(include_str!("src/recipes.md"), "<!-- sqlx -->\n```rust,ignore\n", "```");
-        assert_eq!(shown, tested);
-    }
 }

@@ -527,3 +527,15 @@ fn tables_of_resources_are_there() {
     assert!(renamed::Book::model().schema().index_of("_computed.twice").is_some());
     assert!(odd_names::Fields::model().schema().index_of("inner").is_some());
 }
+
+#[test]
+fn macros_find_a_renamed_runtime() {
+    use mcp_aql::table::Operation as _;
+    use mcp_aql::{Operations as _, Resource as _};
+    use mcp_aql_tests_renamed::{Book, Counter, count, list_books};
+
+    assert_eq!(count::OPERATION.spec.examples.len(), 1);
+    assert_eq!(Counter::OPERATIONS.len(), 1);
+    assert_eq!(list_books::OPERATION.spec.parameters.len(), 1);
+    assert!(Book::model().schema().index_of("_computed.twice").is_some());
+}

@@ -78,17 +78,3 @@ impl Book {
 pub fn list_books(query: CollectionQuery<Book>) -> Result<Page<Book>, OperationError> {
     query.run(Vec::<Book>::new())
 }
-
-#[cfg(test)]
-mod tests {
-    use aql::table::Operation;
-    use aql::{Operations, Resource};
-
-    #[test]
-    fn macros_found_the_runtime() {
-        assert_eq!(super::count::OPERATION.spec.examples.len(), 1);
-        assert_eq!(super::Counter::OPERATIONS.len(), 1);
-        assert_eq!(super::list_books::OPERATION.spec.parameters.len(), 1);
-        assert!(super::Book::model().schema().index_of("_computed.twice").is_some());
-    }
-}

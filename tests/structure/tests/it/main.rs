@@ -9,5 +9,6 @@
     reason = "a test that cannot go on panics, in its helpers too"
 )]
 
+mod book;
 mod coverage;
 mod test_targets;
