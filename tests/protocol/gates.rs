@@ -550,6 +550,101 @@ fn a_policy_that_names_nothing_real_keeps_the_adapter_from_starting() {
     assert!(problems[2].contains("`forced`"), "{problems:?}");
 }
 
+/// A payment, with amounts in the forms that JSON has for large and for decimal numbers.
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Payment {
+    /// The status.
+    status: PaymentStatus,
+}
+
+/// The status of a payment.
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum PaymentStatus {
+    /// Not yet paid.
+    Open,
+    /// Paid.
+    Paid,
+}
+
+/// A decimal, sent as a number or as a string.
+#[derive(serde::Deserialize, serde::Serialize)]
+#[serde(untagged)]
+enum Decimal {
+    Number(f64),
+    Text(String),
+}
+
+impl schemars::JsonSchema for Decimal {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Decimal".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": ["string", "number"], "pattern": r"^-?\d+(\.\d+)?$" })
+    }
+}
+
+/// Execute a payment.
+#[mcp_aql::operation(category = "EXECUTE")]
+fn execute_payment(
+    /// The amount.
+    #[param(minimum = 0.5)]
+    amount: Decimal,
+    /// The number of the account.
+    account: Option<mcp_aql::encoding::BigInteger<u128>>,
+    /// The payment.
+    payment: Option<Payment>,
+) -> String {
+    let status = payment.map(|payment| matches!(payment.status, PaymentStatus::Open));
+    json!([amount, account, status]).to_string()
+}
+
+#[test]
+fn numbers_in_strings_are_compared_as_numbers() {
+    // REQ-GATE-04, REQ-ENC-05
+    let builder = || Adapter::builder("bank").operation(execute_payment {}).without_config();
+    let adapter = builder()
+        .policy(Policy::confirm("execute_payment").when(Condition::above("amount", 100)))
+        .policy(Policy::deny("execute_payment").when(Condition::equals("amount", 13)))
+        .policy(Policy::deny("execute_payment").when(Condition::above("account", 1_000_000_u64)))
+        .policy(Policy::deny("execute_payment").when(Condition::equals("payment.status", "paid")))
+        .build()
+        .unwrap();
+    for (params, expected) in [
+        (json!({ "amount": 99 }), None),
+        (json!({ "amount": "99.5" }), None),
+        (json!({ "amount": "0.4" }), Some("VALIDATION_INVALID_VALUE")),
+        (json!({ "amount": "-5" }), Some("VALIDATION_INVALID_VALUE")),
+        (json!({ "amount": -5 }), Some("VALIDATION_INVALID_VALUE")),
+        (json!({ "amount": 101 }), Some("CONFIRMATION_REQUIRED")),
+        (json!({ "amount": "100.01" }), Some("CONFIRMATION_REQUIRED")),
+        (json!({ "amount": "13.0" }), Some("PERMISSION_DENIED")),
+        (json!({ "amount": 1, "account": "1000000" }), None),
+        (
+            json!({ "amount": 1, "account": "340282366920938463463374607431768211455" }),
+            Some("PERMISSION_DENIED"),
+        ),
+        (json!({ "amount": 1, "payment": { "status": "open" } }), None),
+        (json!({ "amount": 1, "payment": { "status": "paid" } }), Some("PERMISSION_DENIED")),
+    ] {
+        let reply = block_on(adapter.call("execute_payment", params.clone()));
+        assert_eq!(reply.code(), expected, "{params}: {:?}", reply.error());
+    }
+    for condition in [
+        Condition::equals("payment.state", "paid"),
+        Condition::equals("payment.status", "payd"),
+        Condition::above("payment.status", 5),
+        Condition::equals("account", true),
+        Condition::longer_than("payment", 5),
+    ] {
+        let text = format!("{condition:?}");
+        let error = builder().policy(Policy::deny("execute_payment").when(condition)).build();
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("that a call cannot meet"), "{text}: {error}");
+    }
+}
+
 #[test]
 fn a_confirmation_may_apply_to_the_session() {
     // REQ-GATE-08

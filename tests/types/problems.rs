@@ -146,3 +146,86 @@ fn both_operations_of_one_name_are_named() {
         format!("two operations are called `get_plan`, both from {block}: register it once");
     assert_problems(builder().operations(Others).operations(Others), &[&twice]);
 }
+
+/// A list whose name the macro does not know.
+type Tags = Vec<String>;
+
+/// A map whose name the macro does not know.
+type Counts = BTreeMap<String, u8>;
+
+/// A name.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Name(String);
+
+/// A number or a word.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum Amount {
+    /// The number.
+    Number(f64),
+    /// The word.
+    Word(String),
+}
+
+/// Read with constraints.
+#[operation(category = "READ")]
+fn get_constrained(
+    /// The tags.
+    #[param(max_length = 5)]
+    tags: Tags,
+    /// The name.
+    #[param(minimum = 1)]
+    name: Name,
+    /// The amount.
+    #[param(minimum = 1)]
+    amount: Amount,
+    /// The counts.
+    #[param(min_items = 1)]
+    counts: Counts,
+    /// The balance.
+    #[param(minimum = 1)]
+    balance: mcp_aql::encoding::BigInteger<u64>,
+) {
+    let _ = (tags, name, amount, counts, balance);
+}
+
+#[test]
+fn constraints_apply_to_all_values_of_a_parameter() {
+    // REQ-RQ-11
+    assert_problems(
+        builder().operation(get_constrained {}),
+        &[
+            "parameter `tags` has the constraint `max_length`, which is for strings, but a value can have the type `array`",
+            "parameter `name` has the constraint `minimum`, which is for numbers, but a value can have the type `string`",
+            "parameter `amount` has the constraint `minimum`, which is for numbers, but a value can have the type `string`",
+            "parameter `counts` has the constraint `min_items`, which is for lists, but a value can have the type `object`",
+        ],
+    );
+}
+
+/// A condition that contains itself.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum Endless {
+    /// The same again.
+    Again(Box<Endless>),
+    /// The end.
+    Text(String),
+}
+
+/// Read without end.
+#[operation(category = "READ")]
+fn get_endless(
+    /// The condition.
+    condition: Endless,
+) {
+    let _ = condition;
+}
+
+#[test]
+fn a_type_that_only_contains_itself_is_named() {
+    assert_problems(
+        builder().operation(get_endless {}),
+        &["values of the type `Endless` would contain themselves without end"],
+    );
+}

@@ -169,9 +169,129 @@ fn faults_of_a_dynamic_operation_are_reported_at_build() {
         "`delete_issue` is READ, but its verb `delete` implies DELETE",
         "`update_issue` is UPDATE, but takes no `input",
         "pattern `(`",
-        "`list_issues`: a JSON schema must be an object",
+        "`list_issues`: the schema of the result must be an object",
         "`list_issues`: an example is not a valid call",
     ] {
         assert!(error.contains(part), "{part}: {error}");
+    }
+}
+
+/// Creates an adapter with one operation whose parameter has this schema.
+fn with_schema(schema: &Value) -> Result<Adapter, mcp_aql::BuildError> {
+    let operation = DynamicOperation::new(
+        "get_value",
+        SemanticCategory::Read,
+        "Return a value.",
+        |mut params, _context| async move { Ok(params["value"].take()) },
+    )
+    .parameter(DynamicParameter::required("value", "The value.", schema.clone()));
+    Adapter::builder("values").dynamic_operation(operation).without_config().build()
+}
+
+#[tokio::test]
+async fn every_keyword_of_a_schema_is_enforced() {
+    // REQ-RQ-11. Each row has a schema, values that it accepts, and values that it rejects.
+    let circle = json!({
+        "A": { "type": "object", "properties": { "kind": { "const": "a" }, "side": { "type": "integer" } }, "required": ["kind"] },
+        "B": { "type": "object", "properties": { "kind": { "const": "b" } }, "required": ["kind", "size"], "additionalProperties": true },
+    });
+    for (schema, accepted, rejected) in [
+        (
+            json!({ "type": "number", "multipleOf": 0.1 }),
+            json!([0.3, 7, 0, -0.7]),
+            json!([0.35, 0.01]),
+        ),
+        (json!({ "type": "integer", "multipleOf": 5 }), json!([0, 5, -10]), json!([1, 12])),
+        (
+            json!({ "type": "array", "uniqueItems": true }),
+            json!([[], [1, "1", [1]]]),
+            json!([[1, 1], [{ "a": 1 }, { "a": 1 }]]),
+        ),
+        (
+            json!({ "type": "object", "required": ["a"] }),
+            json!([{ "a": null }, { "a": 1, "b": 2 }]),
+            json!([{}, { "b": 2 }]),
+        ),
+        (
+            json!({ "required": ["a"], "additionalProperties": { "type": "string" } }),
+            json!([{ "a": "x", "b": "y" }]),
+            json!([{ "b": "y" }, { "a": 1 }, { "a": "x", "b": 1 }]),
+        ),
+        (
+            json!({ "type": "object", "minProperties": 1, "maxProperties": 2 }),
+            json!([{ "a": 1 }, { "a": 1, "b": 2 }]),
+            json!([{}, { "a": 1, "b": 2, "c": 3 }]),
+        ),
+        (
+            json!({ "items": { "type": "integer" }, "minItems": 1 }),
+            json!([[1]]),
+            json!([[], ["a"], "a"]),
+        ),
+        (
+            json!({ "prefixItems": [{ "type": "integer" }, { "type": "string" }] }),
+            json!([[1, "a"]]),
+            json!([["a", 1], [1]]),
+        ),
+        (
+            json!({ "type": "object", "patternProperties": { "^a": { "type": "integer" }, "z$": { "minimum": 5 } }, "additionalProperties": false }),
+            json!([{ "a": 1, "az": 5, "z": 6 }, {}]),
+            json!([{ "b": 1 }, { "a": "x" }, { "az": 1 }]),
+        ),
+        (
+            json!({ "type": "string", "anyOf": [{ "type": "string", "format": "date" }, { "type": "string", "format": "uuid" }] }),
+            json!(["2031-05-06", "67e55044-10b1-426f-9247-bb680e5fe0c8"]),
+            json!(["x", 5, {}]),
+        ),
+        (
+            json!({ "allOf": [{ "type": "string" }], "minLength": 2 }),
+            json!(["ab"]),
+            json!(["a", 5]),
+        ),
+        (
+            json!({ "$defs": { "A": { "type": "integer" } }, "$ref": "#/$defs/A", "minimum": 1 }),
+            json!([1]),
+            json!([0, "1"]),
+        ),
+        (
+            json!({ "$defs": circle, "oneOf": [{ "$ref": "#/$defs/A" }, { "$ref": "#/$defs/B" }] }),
+            json!([{ "kind": "a" }, { "kind": "a", "side": 2 }, { "kind": "b", "size": 3 }]),
+            json!([{ "kind": "b" }, { "kind": "c" }, { "kind": "a", "side": "2" }, { "kind": "a", "other": 1 }]),
+        ),
+        (
+            json!({ "$defs": circle, "allOf": [{ "$ref": "#/$defs/A" }, { "properties": { "size": { "type": "integer" } }, "required": ["size"] }] }),
+            json!([{ "kind": "a", "size": 1 }]),
+            json!([{ "kind": "a" }, { "size": 1 }, { "kind": "a", "size": "1" }]),
+        ),
+        (json!({ "const": { "a": [1] } }), json!([{ "a": [1] }]), json!([{ "a": [2] }, {}])),
+        (json!({ "enum": [1, "a", null] }), json!([1, "a", null]), json!([2, "b", true])),
+        (
+            json!({ "type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1 }),
+            json!([0.5]),
+            json!([0, 1]),
+        ),
+    ] {
+        let adapter = with_schema(&schema).unwrap();
+        for (values, fits) in [(accepted, true), (rejected, false)] {
+            for value in values.as_array().unwrap() {
+                let reply = adapter.call("get_value", json!({ "value": value })).await;
+                assert_eq!(reply.error().is_none(), fits, "{schema} {value}: {:?}", reply.error());
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_enforced_prevents_the_start() {
+    for (schema, expected) in [
+        (json!({ "type": "string", "not": { "const": "root" } }), "`not` cannot be checked"),
+        (json!({ "type": "string", "nullable": true }), "`nullable` cannot be checked"),
+        (json!({ "$ref": "#/$defs/Missing" }), "is not a definition of the schema"),
+        (
+            json!({ "$defs": { "A": { "anyOf": [{ "$ref": "#/$defs/A" }, { "type": "string" }] } }, "$ref": "#/$defs/A" }),
+            "values of the type `A` would contain themselves without end",
+        ),
+    ] {
+        let error = with_schema(&schema).unwrap_err().to_string();
+        assert!(error.contains(expected), "{schema}: {error}");
     }
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::caller::principal::Principal;
 use crate::schema::Argument;
 use crate::schema::constraint::Bound;
+use crate::schema::shape::{Kind, Shape, Shapes, number_in};
 
 /// Limits a policy to some calls, by a parameter or by the authenticated caller. Add it with
 /// [`Policy::when`](super::Policy::when). A policy applies if all of its conditions hold.
@@ -142,6 +143,39 @@ impl Condition {
         }
     }
 
+    /// Returns the tested parameter, or the path of the tested field. Returns `""` for a condition on the caller.
+    pub(super) fn path(&self) -> &str {
+        match &self.subject {
+            Subject::Parameter(path) => path,
+            Subject::Principal | Subject::Scope(_) | Subject::Claim(_) => "",
+        }
+    }
+
+    /// Returns `true` if some value of the tested parameter meets the condition.
+    pub(super) fn can_hold(&self, parameter: &Shape, shapes: &Shapes) -> bool {
+        let forms = parameter.forms_at(self.path().split('.').skip(1), shapes);
+        let any = |fits: &dyn Fn(&Shape) -> bool| {
+            forms.iter().any(|form| matches!(form.kind, Kind::Any) || fits(form))
+        };
+        let accepts = |value: &Value| {
+            any(&|form| {
+                value.is_null()
+                    || form.accepts(value, shapes)
+                    || whole(value).is_some_and(|value| form.accepts(&value, shapes))
+                    || (value.is_number() && form.is_numeric() && matches!(form.kind, Kind::String))
+            })
+        };
+        match &self.test {
+            Test::Present | Test::Lacks(_) => any(&|_| true),
+            Test::Equals(value) => accepts(value),
+            Test::OneOf(values) => values.iter().all(accepts),
+            Test::Above(_) | Test::Below(_) => any(&Shape::is_numeric),
+            Test::LongerThan(_) => {
+                any(&|form| matches!(form.kind, Kind::Array(_) | Kind::Tuple(_) | Kind::String))
+            }
+        }
+    }
+
     /// Returns the value to test.
     fn value<'a>(
         &self,
@@ -194,7 +228,18 @@ fn values<V: Into<Value>>(values: impl IntoIterator<Item = V>) -> Vec<Value> {
     values.into_iter().map(Into::into).collect()
 }
 
-/// Compares JSON values. 1 and 1.0 are equal.
+/// Returns a number such as 10.0 as an integer.
+fn whole(value: &Value) -> Option<Value> {
+    let number = value.as_f64().filter(|number| value.is_f64() && number.fract() == 0.0)?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "saturates, and the result is only compared"
+    )]
+    let number = number as i64;
+    Some(number.into())
+}
+
+/// Compares JSON values. 1 and 1.0 are equal, and so is the number in the string "1" if the other value is a number.
 fn equal_as_json(left: &Value, right: &Value) -> bool {
     match Bound::of(right) {
         Some(number) => compare(left, number).is_some_and(Ordering::is_eq),
@@ -202,9 +247,11 @@ fn equal_as_json(left: &Value, right: &Value) -> bool {
     }
 }
 
-/// Compares a value with a number. Returns `None` if the value is not a number.
+/// Compares a value with a number. Some types, such as decimals, are sent as numbers or as strings. Returns `None` if
+/// the value is neither a number nor a string with one.
 fn compare(value: &Value, number: Bound) -> Option<Ordering> {
-    Bound::of(value)?.compare(number)
+    let value = value.as_str().map_or_else(|| Bound::of(value), number_in)?;
+    value.compare(number)
 }
 
 /// A condition in the configuration file:

@@ -11,6 +11,7 @@ use super::{Permission, Policy, PolicyTable, Trust};
 use crate::config::setting::Setting;
 use crate::config::tightening::Tightening;
 use crate::operation::{OperationSpec, Parameter};
+use crate::schema::shape::Shapes;
 
 /// The settings of the gates.
 #[derive(Debug, Clone)]
@@ -156,11 +157,12 @@ impl GateSettings {
         self.policies.iter().filter(asks).map(|policy| policy.operation.as_str())
     }
 
-    /// Reports policies without effect: policies that match no operation, and policies with conditions on unknown
-    /// parameters.
+    /// Reports policies without effect: policies that match no operation, and policies with conditions that no call can
+    /// meet.
     pub(crate) fn check_policies<'a>(
         &self,
         operations: impl Iterator<Item = (&'a OperationSpec, &'a [Parameter])> + Clone,
+        shapes: &Shapes,
         problems: &mut Vec<String>,
     ) {
         for policy in &self.policies {
@@ -190,10 +192,17 @@ impl GateSettings {
                          to a call"
                     ));
                 }
-                let mut parameters = matching.clone().flat_map(|(_, parameters)| parameters);
-                if !parameters.any(|parameter| &*parameter.name == root) {
+                let parameters = matching.clone().flat_map(|(_, parameters)| parameters);
+                let mut named = parameters.filter(|parameter| &*parameter.name == root).peekable();
+                if named.peek().is_none() {
                     problems.push(format!(
                         "the policy for `{name}` has a condition on `{root}`, but the operation has no such parameter"
+                    ));
+                } else if !named.any(|parameter| condition.can_hold(&parameter.shape, shapes)) {
+                    problems.push(format!(
+                        "the policy for `{name}` has a condition on `{}` that a call cannot meet: check its path, and \
+                         whether the parameter accepts its value",
+                        condition.path()
                     ));
                 }
             }

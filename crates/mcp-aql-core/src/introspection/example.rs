@@ -149,11 +149,11 @@ fn sample(
         Kind::Boolean => Value::Bool(true),
         Kind::Integer => match attempt {
             SampleStrategy::Number(number) => json!(number),
-            _ => pick(whole_number).unwrap_or_else(|| json!(1)),
+            _ => pick(multiple).or_else(|| pick(whole_number)).unwrap_or_else(|| json!(1)),
         },
         Kind::Number => match attempt {
             SampleStrategy::Number(number) => json!(number),
-            _ => pick(any_number).unwrap_or_else(|| json!(1.5)),
+            _ => pick(multiple).or_else(|| pick(any_number)).unwrap_or_else(|| json!(1.5)),
         },
         Kind::String => match (attempt, pick(text)) {
             (SampleStrategy::AnyText(text), _) | (SampleStrategy::Text(text), None) => json!(text),
@@ -199,6 +199,18 @@ fn sample_object(object: &ObjectShape, made: (&Shapes, SampleStrategy), depth: u
         members.insert(KEY.to_owned(), sample(KEY, each, made, depth + 1));
     }
     members.into()
+}
+
+/// Returns the first multiple of a factor above the lower bound.
+fn multiple(checks: &Checks) -> Option<Value> {
+    let factor = checks.multiple_of?;
+    let low = checks.minimum.or(checks.above).map_or(0.0, as_float);
+    let number = ((low / as_float(factor)).floor() + 1.0) * as_float(factor);
+    Some(if number.fract() == 0.0 {
+        json!(floor(Bound::Float(number)) as i64)
+    } else {
+        json!(number)
+    })
 }
 
 fn whole_number(checks: &Checks) -> Option<Value> {

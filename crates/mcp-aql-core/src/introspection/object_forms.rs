@@ -13,9 +13,9 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-type SchemaObject = Map<String, Value>;
+use crate::schema::keywords::SchemaObject;
 
 /// Keywords that define the members of an object.
 const STRUCTURAL: [&str; 2] = ["properties", "required"];

@@ -11,6 +11,8 @@ use super::{
     Call, Context, DataKey, ExampleSpec, Handler, OperationSpec, Outcome, ParameterEntry, Run,
 };
 use crate::error::OperationError;
+use crate::schema::keywords;
+use crate::schema::shape::MAX_DEPTH;
 use crate::schema::spec::{DangerSpec, DefaultSpec, ParameterSpec, ReturnsSpec};
 use crate::util::BoxFuture;
 use crate::util::lock;
@@ -20,7 +22,8 @@ use crate::util::lock;
 ///
 /// The operation is validated, introspected, documented and gated like one with `#[operation]`. JSON schemas describe
 /// its parameters and its result. An object schema with `properties` accepts no further members unless
-/// `additionalProperties` allows them. The result becomes `data` itself.
+/// `additionalProperties` allows them. Every keyword that restricts parameters is enforced: `build()` reports those that
+/// cannot be checked, such as `not` and `if`. The result becomes `data` itself.
 ///
 /// The table is kept until the process ends. Equal registrations share one table.
 ///
@@ -199,10 +202,15 @@ impl DynamicOperation {
 
     /// Returns the table and the function. Adds problems with the schemas to `problems`.
     pub(crate) fn into_parts(self, problems: &mut Vec<String>) -> (OperationSpec, Handler) {
-        let schemas = self.parameters.iter().map(|it| &it.schema).chain([&self.returns]);
-        if schemas.into_iter().any(|schema| !schema.is_object() && !schema.is_boolean()) {
+        for DynamicParameter { name, schema, .. } in &self.parameters {
+            let found = keywords::problems(schema, MAX_DEPTH).into_iter();
+            problems.extend(found.map(|problem| {
+                format!("operation `{}`: the schema of `{name}`: {problem}", self.name)
+            }));
+        }
+        if !self.returns.is_object() && !self.returns.is_boolean() {
             problems.push(format!(
-                "operation `{}`: a JSON schema must be an object, `true` or `false`",
+                "operation `{}`: the schema of the result must be an object, `true` or `false`",
                 self.name
             ));
         }

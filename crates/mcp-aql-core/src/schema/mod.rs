@@ -3,6 +3,7 @@
 pub mod constraint;
 pub mod encoding;
 pub(crate) mod instant;
+pub(crate) mod keywords;
 pub(crate) mod projection;
 pub mod shape;
 pub(crate) mod spec;

@@ -9,7 +9,7 @@ use crate::adapter::{Parts, Settings};
 use crate::introspection::other_than_text_keys;
 use crate::operation::{DataKey, OperationSpec, Parameter, RegisteredOperation};
 use crate::router::{EndpointProfile, Entry};
-use crate::schema::shape::{Faults, Path, Shapes};
+use crate::schema::shape::{Faults, Path, Shapes, misfit_problem};
 use crate::schema::spec::ParameterSpec;
 
 /// Advice in problems about operations that a person must confirm.
@@ -230,6 +230,22 @@ pub(super) fn check_map_keys(
                 operation.name, parameter.name
             ));
         }
+    }
+}
+
+/// Checks that the constraints of each parameter apply to all of its values. The macros check this for the types that
+/// they know by name.
+pub(super) fn check_constraints(
+    operation: &RegisteredOperation,
+    shapes: &Shapes,
+    problems: &mut Vec<String>,
+) {
+    for parameter in &operation.parameters {
+        let constraints = parameter.spec.constraints.iter();
+        let misfits = constraints.filter_map(|it| misfit_problem(it, &parameter.shape, shapes));
+        problems.extend(misfits.map(|problem| {
+            format!("operation `{}`: parameter `{}` has {problem}", operation.name, parameter.name)
+        }));
     }
 }
 

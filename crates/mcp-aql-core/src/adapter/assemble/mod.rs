@@ -47,13 +47,13 @@ pub(super) fn assemble(
     let access = settings.access.rules(&parts.name, &mut problems);
     let mut operations =
         OperationSet::register(&parts, (&settings, &access), &profile, &extensions, &mut problems);
-    operations.check(&mut settings, &mut problems);
+    operations.check(&settings, &mut problems);
     let tokens = Arc::new(CallTokens::new(Arc::clone(&services), &settings.gate));
     let mut added = connect(extensions, &operations, &profile, &tokens, &mut problems);
     let mut queries = further_queries(&operations.entries, &parts, &settings, &mut problems);
     queries.append(&mut added.queries);
     operations.publish(&queries);
-    let described = operations.describe(&mut problems);
+    let described = operations.describe(&settings, &mut problems);
     if !problems.is_empty() {
         return Err(build_error(problems));
     }

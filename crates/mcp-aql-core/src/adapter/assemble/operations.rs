@@ -6,8 +6,8 @@ use std::sync::Arc;
 use mcp_aql_protocol::SemanticCategory;
 
 use super::checks::{
-    check_data_key, check_defaults, check_map_keys, check_name, check_people, check_replacements,
-    check_state, policy_targets,
+    check_constraints, check_data_key, check_defaults, check_map_keys, check_name, check_people,
+    check_replacements, check_state, policy_targets,
 };
 use super::examples::examples;
 use super::introspection::returns_of_introspect;
@@ -22,7 +22,7 @@ use crate::introspection::{self, TypeRegistry};
 use crate::operation::further_query::{self, FurtherQueries};
 use crate::operation::{Composites, DataKey, Handler, OperationSpec, Plain, RegisteredOperation};
 use crate::router::{EndpointProfile, Entry, Family};
-use crate::schema::shape::{Compiler, Members, Shapes};
+use crate::schema::shape::{Compiler, Members, Shapes, endless_types};
 use crate::schema::spec::ReturnsSpec;
 
 /// The operations of an adapter during the build.
@@ -141,15 +141,18 @@ impl OperationSet {
         returns_of_introspect(self.returns.first_mut(), queries);
     }
 
-    /// Checks replacements, policies and channels. These checks need all operations.
-    pub(super) fn check(&self, settings: &mut Settings, problems: &mut Vec<String>) {
+    /// Checks replacements and channels. These checks need all operations.
+    pub(super) fn check(&self, settings: &Settings, problems: &mut Vec<String>) {
         check_replacements(&self.entries, problems);
-        settings.gate.check_policies(policy_targets(&self.entries), problems);
         check_people(&self.entries, settings, problems);
     }
 
-    /// Compiles the shapes of all types. Then checks defaults and examples with these shapes.
-    pub(super) fn describe(self, problems: &mut Vec<String>) -> DescribedOperations {
+    /// Compiles the shapes of all types. Then checks policies, constraints, defaults and examples with these shapes.
+    pub(super) fn describe(
+        self,
+        settings: &Settings,
+        problems: &mut Vec<String>,
+    ) -> DescribedOperations {
         let Self { mut entries, returns, mut types, mut compiler, .. } = self;
         let mut shapes = types.shapes(&mut compiler);
         let parameters = entries.iter_mut().flat_map(|entry| &mut entry.operation.parameters);
@@ -157,8 +160,19 @@ impl OperationSet {
         shapes.shrink_to_fit();
         problems.append(&mut compiler.problems);
         problems.extend(types.taken_inputs(&compiler));
+        let endless = endless_types(&shapes);
+        problems.extend(endless.iter().map(|name| {
+            format!(
+                "values of the type `{name}` would contain themselves without end: put the inner value into an \
+                 object or a list"
+            )
+        }));
         let mut descriptions = Vec::new();
-        for (entry, returns) in entries.iter().zip(returns) {
+        // The following checks would not end, either.
+        let checked = if endless.is_empty() { entries.as_slice() } else { &[] };
+        settings.gate.check_policies(policy_targets(checked), &shapes, problems);
+        for (entry, returns) in checked.iter().zip(returns) {
+            check_constraints(&entry.operation, &shapes, problems);
             check_defaults(&entry.operation, &shapes, problems);
             check_map_keys(&entry.operation, &shapes, problems);
             gatekeeper::check_confirmation_message(&entry.operation, &shapes, problems);

@@ -175,7 +175,7 @@ fn check_object(
             }
             (None, Rest::Open) => {
                 let matching = object.keys.iter().zip(&object.others);
-                if let Some((_, each)) = matching.into_iter().find(|(key, _)| key.is_match(name)) {
+                for (_, each) in matching.filter(|(key, _)| key.is_match(name)) {
                     each.check(value, at, shapes, faults);
                 }
             }

@@ -1,10 +1,13 @@
 //! Checks values against constraints, and describes the violated constraint.
 
+use std::collections::HashSet;
+
 use mcp_aql_protocol::{Format, nearest_name, snake_case};
 use serde_json::Value;
 
 use super::Checks;
 use super::describe::is_telling_bound;
+use super::forms::number_in;
 use crate::schema::constraint::{Bound, has_format};
 use crate::schema::instant::unsupported_instant;
 
@@ -27,17 +30,19 @@ impl Checks {
                     false => self.out_of_range(Bound::of(value)?),
                 }
             }
-            Value::String(text) => self.bad_text(text),
+            Value::String(text) => self.bad_text(text).or_else(|| {
+                let number = number_in(text).filter(|_| self.text_too)?;
+                self.out_of_range(number)
+            }),
             Value::Array(values) => {
-                let (least, most) =
-                    (self.min_items.unwrap_or(0), self.max_items.unwrap_or(usize::MAX));
-                (values.len() < least || values.len() > most).then(|| {
-                    format!(
-                        "must have {} items, has {}",
-                        range(self.min_items, self.max_items),
-                        values.len()
-                    )
+                bad_count((self.min_items, self.max_items), "items", values.len()).or_else(|| {
+                    let mut seen = HashSet::new();
+                    let repeats = self.distinct && !values.iter().all(|value| seen.insert(value));
+                    repeats.then(|| "must not have an item twice".to_owned())
                 })
+            }
+            Value::Object(members) => {
+                bad_count((self.min_members, self.max_members), "members", members.len())
             }
             _ => None,
         }
@@ -69,7 +74,11 @@ impl Checks {
             || self.above.is_some_and(|least| !less(least, number));
         let above = self.maximum.is_some_and(|most| less(most, number))
             || self.below.is_some_and(|most| !less(number, most));
-        (below || above).then(|| format!("must be {}", self.numbers(|_| true)))
+        if below || above {
+            return Some(format!("must be {}", self.numbers(|_| true)));
+        }
+        let factor = self.multiple_of.filter(|factor| !is_multiple(number, *factor))?;
+        Some(format!("must be a multiple of {}", plain_bound(factor)))
     }
 
     /// Formats the range of a number from the bounds selected by `shown`: `1 to 5`, `3 or more`.
@@ -158,6 +167,38 @@ fn range(least: Option<usize>, most: Option<usize>) -> String {
         (Some(least), None) => format!("{least} or more"),
         (None, Some(most)) => format!("up to {most}"),
         (None, None) => "any number of".to_owned(),
+    }
+}
+
+/// Describes a wrong number of items or members.
+fn bad_count(
+    (least, most): (Option<usize>, Option<usize>),
+    noun: &str,
+    count: usize,
+) -> Option<String> {
+    let fits = least.unwrap_or(0) <= count && count <= most.unwrap_or(usize::MAX);
+    (!fits).then(|| format!("must have {} {noun}, has {count}", range(least, most)))
+}
+
+/// Returns `true` if a number is a multiple of another one. Decimal fractions such as 0.1 have no exact binary form, so
+/// their quotient may differ from a whole number by rounding.
+fn is_multiple(number: Bound, factor: Bound) -> bool {
+    match (number, factor) {
+        (Bound::Int(number), Bound::Int(factor)) => {
+            number.checked_rem(factor).is_none_or(|rest| rest == 0)
+        }
+        _ => {
+            let quotient = approximate(number) / approximate(factor);
+            (quotient - quotient.round()).abs() <= quotient.abs() * 4.0 * f64::EPSILON
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "the quotient is compared with a tolerance")]
+fn approximate(bound: Bound) -> f64 {
+    match bound {
+        Bound::Int(number) => number as f64,
+        Bound::Float(number) => number,
     }
 }
 

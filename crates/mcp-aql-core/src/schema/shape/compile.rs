@@ -22,7 +22,7 @@ pub struct Compiler {
 
 /// Maximum nesting depth of schemas. A deeper part accepts any value. The Rust type still checks the value when it is
 /// decoded.
-const MAX_DEPTH: usize = 64;
+pub(crate) const MAX_DEPTH: usize = 64;
 
 impl Compiler {
     /// Compiles a JSON schema.
@@ -81,14 +81,25 @@ impl Compiler {
         match schema.get("type") {
             Some(Value::String(name)) => self.typed(name, schema, depth),
             Some(Value::Array(names)) => {
+                let names = names.iter().filter_map(Value::as_str);
                 let mut shapes: Vec<_> = names
-                    .iter()
-                    .filter_map(Value::as_str)
-                    .map(|name| self.typed(name, schema, depth))
+                    .map(|name| {
+                        let mut shape = self.typed(name, schema, depth);
+                        self.checks_of(schema, &mut shape.checks);
+                        shape
+                    })
                     .collect();
                 unite(&mut shapes)
             }
-            _ if has_fields => self.typed("object", schema, depth),
+            _ if ["properties", "required", "additionalProperties", "patternProperties"]
+                .iter()
+                .any(|key| schema.contains_key(*key)) =>
+            {
+                self.typed("object", schema, depth)
+            }
+            _ if schema.contains_key("items") || schema.contains_key("prefixItems") => {
+                self.typed("array", schema, depth)
+            }
             _ => Shape::default(),
         }
     }
@@ -131,6 +142,18 @@ impl Compiler {
             object.order.push(name.clone());
             object.fields.insert(name.clone(), field);
         }
+        for name in required {
+            if object.fields.contains_key(name) {
+                continue;
+            }
+            let shape = match schema.get("additionalProperties") {
+                Some(each) => self.at_depth(each, depth + 1),
+                None => Shape::default(),
+            };
+            let field = FieldShape { required: true, shape, default: None };
+            object.order.push(name.to_owned());
+            object.fields.insert(name.to_owned(), field);
+        }
         object.rest = match schema.get("additionalProperties") {
             None if properties.is_some() => Rest::Closed,
             Some(Value::Bool(false)) => Rest::Closed,
@@ -171,6 +194,10 @@ impl Compiler {
         checks.max_length = count("maxLength").or(checks.max_length);
         checks.min_items = count("minItems").or(checks.min_items);
         checks.max_items = count("maxItems").or(checks.max_items);
+        checks.min_members = count("minProperties").or(checks.min_members);
+        checks.max_members = count("maxProperties").or(checks.max_members);
+        checks.multiple_of = bound("multipleOf").or(checks.multiple_of);
+        checks.distinct |= schema.get("uniqueItems") == Some(&Value::Bool(true));
         if let Some(pattern) = schema.get("pattern").and_then(Value::as_str) {
             self.pattern(pattern, checks);
         }
@@ -206,6 +233,8 @@ impl Compiler {
     pub(crate) fn constrain(&mut self, shape: &mut Shape, constraints: &[Constraint]) {
         for constraint in constraints {
             let checks = &mut shape.checks;
+            checks.text_too |=
+                matches!(constraint, Constraint::Minimum(_) | Constraint::Maximum(_));
             match *constraint {
                 Constraint::Minimum(bound) => checks.minimum = Some(bound),
                 Constraint::Maximum(bound) => checks.maximum = Some(bound),

@@ -134,19 +134,26 @@ pub(super) fn is_telling_bound(checks: &Checks, bound: Bound) -> bool {
 /// are "1 to 3 items." and "More than 0."
 pub fn further_constraints(shape: &Shape, shapes: &Shapes) -> Option<String> {
     let target = shape.resolve(shapes);
-    let pick = |of: fn(&Checks) -> Option<usize>| of(&shape.checks).or_else(|| of(&target.checks));
-    let (least, most) = (pick(|checks| checks.min_items), pick(|checks| checks.max_items));
-    let items = match (least, most) {
-        _ if matches!(target.kind, Kind::Tuple(_)) => None,
-        (Some(least), Some(most)) if least == most => Some(format!("Exactly {least} items.")),
-        (Some(least), Some(most)) => Some(format!("{least} to {most} items.")),
-        (Some(least), None) => Some(format!("{least} or more items.")),
-        (None, Some(most)) => Some(format!("Up to {most} items.")),
-        (None, None) => None,
+    fn pick<T>(shape: &Shape, target: &Shape, of: fn(&Checks) -> Option<T>) -> Option<T> {
+        of(&shape.checks).or_else(|| of(&target.checks))
+    }
+    let count = |of: fn(&Checks) -> Option<usize>| pick(shape, target, of);
+    let bound = |of: fn(&Checks) -> Option<Bound>| pick(shape, target, of);
+    let range = |least, most, noun: &str| match (least, most) {
+        (Some(least), Some(most)) if least == most => Some(format!("Exactly {least} {noun}.")),
+        (Some(least), Some(most)) => Some(format!("{least} to {most} {noun}.")),
+        (Some(least), None) => Some(format!("{least} or more {noun}.")),
+        (None, Some(most)) => Some(format!("Up to {most} {noun}.")),
+        (None::<usize>, None::<usize>) => None,
     };
-    let above = shape.checks.above.or(target.checks.above);
-    let below = shape.checks.below.or(target.checks.below);
-    let mut parts: Vec<String> = items.into_iter().collect();
+    let items = range(count(|checks| checks.min_items), count(|checks| checks.max_items), "items")
+        .filter(|_| !matches!(target.kind, Kind::Tuple(_)));
+    let members =
+        range(count(|checks| checks.min_members), count(|checks| checks.max_members), "members");
+    let mut parts: Vec<String> = items.into_iter().chain(members).collect();
+    if shape.checks.distinct || target.checks.distinct {
+        parts.push("No item twice.".to_owned());
+    }
     match &target.kind {
         Kind::Tuple(items) => {
             let names: Vec<_> = items.iter().map(|item| item_name(item, shapes)).collect();
@@ -158,11 +165,12 @@ pub fn further_constraints(shape: &Shape, shapes: &Shapes) -> Option<String> {
         }
         _ => {}
     }
-    if let Some(above) = above {
-        parts.push(format!("More than {}.", bound_value(above)));
-    }
-    if let Some(below) = below {
-        parts.push(format!("Less than {}.", bound_value(below)));
+    for (words, bound) in [
+        ("More than", bound(|checks| checks.above)),
+        ("Less than", bound(|checks| checks.below)),
+        ("A multiple of", bound(|checks| checks.multiple_of)),
+    ] {
+        parts.extend(bound.map(|bound| format!("{words} {}.", bound_value(bound))));
     }
     (!parts.is_empty()).then(|| parts.join(" "))
 }

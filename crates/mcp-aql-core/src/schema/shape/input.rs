@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::compile::Compiler;
+use super::forms::misfit_problem;
 use super::{FieldShape, Kind, MergeRules, ObjectShape, Rest, Shape, Shapes};
 use crate::schema::spec::{InputFieldSpec, InputSpec, Merge, SchemaFn};
 
@@ -84,6 +85,7 @@ impl Compiler {
     ) {
         let mut secrets = Vec::new();
         for (name, spec) in std::mem::take(&mut self.resources) {
+            self.check_fields(&name, &spec, shapes);
             let Some(Shape { kind: Kind::Object(object), .. }) = shapes.get_mut(&name) else {
                 continue;
             };
@@ -114,6 +116,21 @@ impl Compiler {
                     }
                 }
             });
+        }
+    }
+
+    /// Reports constraints of a resource's fields that do not apply to all values of the field.
+    fn check_fields(&mut self, name: &str, spec: &InputSpec, shapes: &Shapes) {
+        let Some(Shape { kind: Kind::Object(object), .. }) = shapes.get(name) else { return };
+        for InputFieldSpec { parameter, .. } in spec.fields {
+            let Some(field) = object.fields.get(parameter.name) else { continue };
+            let misfits = parameter.constraints.iter();
+            let misfits = misfits.filter_map(|it| misfit_problem(it, &field.shape, shapes));
+            self.problems.extend(
+                misfits.map(|problem| {
+                    format!("type `{name}`: field `{}` has {problem}", parameter.name)
+                }),
+            );
         }
     }
 

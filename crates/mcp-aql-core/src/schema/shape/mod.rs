@@ -8,6 +8,7 @@ mod checks;
 mod compile;
 mod describe;
 mod faults;
+mod forms;
 mod input;
 mod members;
 mod place;
@@ -23,11 +24,12 @@ use mcp_aql_protocol::Format;
 use serde_json::Value;
 
 pub use compile::Compiler;
-pub(crate) use compile::bound_value;
+pub(crate) use compile::{MAX_DEPTH, bound_value};
 pub(crate) use describe::item_name;
 pub use describe::{describe, further_constraints, type_name};
 pub use faults::{Fault, Faults, Path};
 pub(crate) use faults::{FaultKind, Hint};
+pub(crate) use forms::{endless_types, misfit_problem, number_in};
 pub use input::input_name;
 pub use members::Members;
 pub(crate) use place::places;
@@ -163,6 +165,8 @@ pub struct Checks {
     pub maximum: Option<Bound>,
     /// If `true`, the minimum is 0 because the type is unsigned. It is checked, but not described.
     pub counts: bool,
+    /// If `true`, the bounds also apply to numbers in strings, because the author has set them for the parameter.
+    pub text_too: bool,
     /// If `true`, the number is an `f32`. Its range is checked, but not described.
     pub single: bool,
     /// Exclusive lower bound.
@@ -183,6 +187,14 @@ pub struct Checks {
     pub min_items: Option<usize>,
     /// Maximum number of items.
     pub max_items: Option<usize>,
+    /// If `true`, a list has no item twice.
+    pub distinct: bool,
+    /// Minimum number of members of an object.
+    pub min_members: Option<usize>,
+    /// Maximum number of members of an object.
+    pub max_members: Option<usize>,
+    /// A number must be a multiple of this one.
+    pub multiple_of: Option<Bound>,
 }
 
 /// The shapes of all named types.

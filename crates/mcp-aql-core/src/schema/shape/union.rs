@@ -118,7 +118,7 @@ fn check_named(
 pub(super) const MAX_UNIONS: usize = 8;
 
 /// Adds the variants of a union, including those of nested unions.
-fn add_variants<'a>(
+pub(super) fn add_variants<'a>(
     variants: &'a [Shape],
     shapes: &'a Shapes,
     depth: usize,
