@@ -333,7 +333,7 @@ await page.getByRole("button", { name: "Deny 60 …" }).click();
 await page.locator("#ask[open]").waitFor();
 await page.locator("#ask-yes").click();
 check("what cannot be decided stays, and is told of", await until(() => page.locator("#requests-count").textContent(), "1", 300)
-  && await until(async () => (await page.locator("#toast").textContent()).startsWith("59 denied, 1 not"), true));
+  && await until(async () => (await page.locator("#toast").textContent()).startsWith("59 denied, 1 failed"), true));
 await page.setViewportSize({ width: 1280, height: 900 });
 await page.unroute("**/api/requests/many-*/*");
 await page.unroute("**/api/overview");

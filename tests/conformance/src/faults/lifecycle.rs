@@ -95,7 +95,9 @@ pub(super) const FAULTS: &[Fault] = &[
         check: "lifecycle.states",
         neighbours: &[],
         tamper: Tamper::Body(|arguments, body| {
-            if calls(arguments, "get_execution") && body["data"]["status"] == "running" {
+            let is_state =
+                calls(arguments, "get_execution") || calls(arguments, "execute_watering");
+            if is_state && body["data"]["status"] == "running" {
                 body["data"]["status"] = json!("soaking");
             }
         }),
