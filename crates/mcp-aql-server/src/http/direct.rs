@@ -50,7 +50,7 @@ use crate::mcp::recover_id::canonical_id;
 use crate::mcp::request_meta::RequestMeta;
 use crate::mcp::server::{Server, ServerState};
 use crate::mcp::service::CallProperties;
-use crate::mcp::version::{MCP_VERSIONS, NEWEST, WITH_BATCHES, has_handshake};
+use crate::mcp::version::{MCP_VERSIONS, NEWEST, WITH_BATCHES, is_modern};
 
 /// Header with the id of a session.
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -128,7 +128,7 @@ impl DirectCalls {
             false => None,
         };
         if headers.contains_key(SESSION_ID) {
-            let is_earlier = |version| MCP_VERSIONS.contains(&version) && has_handshake(version);
+            let is_earlier = |version| MCP_VERSIONS.contains(&version) && !is_modern(version);
             if !version.is_none_or(is_earlier) {
                 return None;
             }

@@ -19,7 +19,7 @@ use super::request_meta::{RequestMeta, client_label};
 use super::server::Server;
 use super::service::ServerSettings;
 use super::task_source::{TASKS_EXTENSION, TaskSource, tasks_capability};
-use super::version::{MCP_VERSIONS, WITH_TASKS, has_handshake, negotiate};
+use super::version::{MCP_VERSIONS, WITH_TASKS, is_modern, negotiate};
 
 /// MCP's error code for unsupported versions.
 const UNSUPPORTED_VERSION: i32 = -32022;
@@ -170,7 +170,7 @@ impl Lifecycle {
         if self.has_handshake && !supported {
             return Err(unsupported(version));
         }
-        let modern = version.is_some_and(|version| !has_handshake(version));
+        let modern = version.is_some_and(is_modern);
         let legacy = match (method, version) {
             // Clients may send `ping` before `initialize`.
             ("ping", _) => !modern,

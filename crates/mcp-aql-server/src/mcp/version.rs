@@ -15,16 +15,16 @@ pub(crate) const WITH_EMPTY_EVENTS: &str = NEWEST_WITH_HANDSHAKE;
 /// The only version with JSON-RPC batches.
 pub(crate) const WITH_BATCHES: &str = "2025-03-26";
 
-/// Returns `true` if connections of a version start with `initialize`. Versions are dates, so they can be compared as
-/// strings.
-pub(crate) fn has_handshake(version: &str) -> bool {
-    version < NEWEST
+/// Returns `true` for MCP 2026-07-28 and later. Connections of earlier versions start with `initialize`. Versions are
+/// dates, so they can be compared as strings.
+pub(crate) fn is_modern(version: &str) -> bool {
+    version >= NEWEST
 }
 
 /// Returns the version to use for a client that requests this one in `initialize`.
 pub(crate) fn negotiate(requested: &str) -> &'static str {
     let supported = MCP_VERSIONS.into_iter().find(|version| *version == requested);
-    supported.filter(|version| has_handshake(version)).unwrap_or(NEWEST_WITH_HANDSHAKE)
+    supported.filter(|version| !is_modern(version)).unwrap_or(NEWEST_WITH_HANDSHAKE)
 }
 
 #[cfg(test)]

@@ -203,6 +203,7 @@ impl MessageReader {
         match (self.server.refuse_message(fault, None), id) {
             (Err(error), id) => self.error(id.as_deref(), &error, answers),
             (answer, Some(id)) => {
+                // The version of a message that cannot be decoded is unknown.
                 let modern = !self.lifecycle.has_handshake;
                 self.push(answers, |line| self.server.write_answer(line, &id, &answer, modern));
             }

@@ -11,7 +11,7 @@ use futures_util::{StreamExt as _, stream};
 use mcp_aql_core::internal::caller::Principal;
 use serde_json::value::RawValue;
 
-use super::{McpEndpoint, is_modern, session_not_found};
+use super::{McpEndpoint, has_modern_version, session_not_found};
 use crate::http::body::refusal::json;
 use crate::http::rmcp::events::events;
 use crate::http::rmcp::forward::forward_to_rmcp;
@@ -84,7 +84,7 @@ impl McpEndpoint {
             StatusCode::INTERNAL_SERVER_ERROR if noticed.unknown_session => session_not_found(),
             StatusCode::UNSUPPORTED_MEDIA_TYPE => {
                 let caller = head.extensions.get::<Principal>();
-                self.refuse(message.as_bytes(), (is_modern(&head.headers), caller))
+                self.refuse(message.as_bytes(), (has_modern_version(&head.headers), caller))
             }
             _ => response,
         }

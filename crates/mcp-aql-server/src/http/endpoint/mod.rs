@@ -41,6 +41,7 @@ use super::rmcp::server::RmcpService;
 use crate::mcp::drain::{OpenReply, RETRY_AFTER_SECONDS};
 use crate::mcp::message::{Message, decode};
 use crate::mcp::server::Server;
+use crate::mcp::version::is_modern;
 
 /// Checks, answers and rejects the requests to an endpoint.
 #[derive(Clone)]
@@ -162,7 +163,7 @@ impl McpEndpoint {
     }
 
     async fn post(&self, request: Request, until: Instant) -> Response {
-        let modern = is_modern(request.headers());
+        let modern = has_modern_version(request.headers());
         let caller: Option<Principal> = request.extensions().get().cloned();
         let sender = (modern, caller.as_ref());
         let (mut request, seen) = RecordedBody::request(request, self.longest, until, &self.budget);
@@ -267,8 +268,8 @@ fn session_not_found() -> Response {
     (StatusCode::NOT_FOUND, "Not Found: Session not found").into_response()
 }
 
-/// Returns `true` if a request follows MCP 2026-07-28 or later.
-fn is_modern(headers: &HeaderMap) -> bool {
+/// Returns `true` if the header of a request names MCP 2026-07-28 or later.
+fn has_modern_version(headers: &HeaderMap) -> bool {
     let version = headers.get("mcp-protocol-version").and_then(|version| version.to_str().ok());
-    version.is_some_and(|version| version >= "2026-07-28")
+    version.is_some_and(is_modern)
 }

@@ -43,7 +43,7 @@ use crate::mcp::request_meta::RequestMeta;
 use crate::mcp::server::{Server, ServerState};
 use crate::mcp::service::{ServerSettings, ToolDefinition, ToolHints, panicked};
 use crate::mcp::tasks::TaskCall;
-use crate::mcp::version::{NEWEST, has_handshake};
+use crate::mcp::version::is_modern;
 
 /// The state shared by rmcp's handlers of all connections.
 pub(crate) struct RmcpState {
@@ -163,7 +163,7 @@ impl RmcpServer {
         let elicitation = self.elicitation(&meta, answers, context);
         let scope = CallScope { extensions, origin, elicitation, ..cancellation.clone().into() };
         let operation = arguments.as_ref().ok().and_then(Arguments::operation);
-        let modern = meta.protocol_version() == Some(NEWEST);
+        let modern = meta.protocol_version().is_some_and(is_modern);
         if let Some(protocol) = server.task_protocol(None, &meta, modern, operation) {
             let (meta, notifier) = (&meta, Arc::new(notifier));
             let call = TaskCall { protocol, tool, arguments, task: None, meta, notifier, scope };
@@ -184,7 +184,7 @@ impl RmcpServer {
         context: &RequestContext<RoleServer>,
     ) -> Option<Elicitation> {
         match meta.protocol_version() {
-            Some(version) if !has_handshake(version) => repeating(meta, responses.as_ref(), state),
+            Some(version) if is_modern(version) => repeating(meta, responses.as_ref(), state),
             _ => RmcpUser::of(self.server.connection(), context),
         }
     }

@@ -14,6 +14,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::client_user::RmcpUser;
@@ -27,7 +28,7 @@ use crate::mcp::server::Server;
 use crate::mcp::service::panicked;
 use crate::mcp::tasks::{TaskCall, TaskProtocol, is_task_method};
 use crate::mcp::tool_table::ToolTable;
-use crate::mcp::version::NEWEST;
+use crate::mcp::version::is_modern;
 
 /// Answers a request in a session with the tasks of MCP 2025-11-25, or a request about tasks with parameters that rmcp
 /// could not parse. Returns `None` for all other requests.
@@ -37,8 +38,8 @@ pub(crate) async fn answer_custom(
     context: &RequestContext<RoleServer>,
 ) -> Option<Result<CustomResult, ErrorData>> {
     if context.extensions.get::<WithTasks>().is_none() {
-        let is_modern = context.meta.0.0.get(PROTOCOL_VERSION).is_some_and(|it| it == NEWEST);
-        if !is_modern || !is_task_method(&request.method) {
+        let version = context.meta.0.0.get(PROTOCOL_VERSION).and_then(Value::as_str);
+        if !version.is_some_and(is_modern) || !is_task_method(&request.method) {
             return None;
         }
         let answer = answer_extension(server, &request.method, context).await;
