@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use mcp_aql_core::internal::execution::EndScope;
 use mcp_aql_core::internal::observe::logs_calls;
 use mcp_aql_core::internal::operation::CallScope;
@@ -258,6 +259,14 @@ impl Future for ToolWork {
         }
         Poll::Ready(answer)
     }
+}
+
+/// Awaits an answer. Converts a panic of a store or a gate into an error, because the client would otherwise wait
+/// forever.
+pub(crate) async fn catch_panic<T>(
+    answer: impl Future<Output = Result<T, RpcError>>,
+) -> Result<T, RpcError> {
+    AssertUnwindSafe(answer).catch_unwind().await.unwrap_or_else(|_| Err(panicked()))
 }
 
 /// Returns the error for a panic in the framework's own code. Panics of operations are caught earlier.

@@ -1,9 +1,7 @@
 //! Tool calls that may run as MCP tasks, and requests about tasks.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use futures_util::FutureExt as _;
 use mcp_aql_core::internal::operation::{CallScope, Cancellation};
 use mcp_aql_core::internal::request::Arguments;
 use serde_json::value::RawValue;
@@ -14,7 +12,7 @@ use crate::mcp::answer::{RpcError, respond_with, write_error};
 use crate::mcp::message::{OtherRequest, ToolCall};
 use crate::mcp::request_meta::RequestMeta;
 use crate::mcp::server::no_room;
-use crate::mcp::service::panicked;
+use crate::mcp::service::catch_panic;
 use crate::mcp::tasks::{TaskCall, TaskProtocol, TaskRequest};
 
 impl MessageReader {
@@ -96,9 +94,7 @@ impl MessageReader {
         answer: impl Future<Output = Result<Vec<u8>, RpcError>> + Send + 'static,
         answers: &AnswerTarget,
     ) {
-        let answer = AssertUnwindSafe(answer)
-            .catch_unwind()
-            .map(|answer| answer.unwrap_or_else(|_| Err(panicked())));
+        let answer = catch_panic(answer);
         self.spawn_request(
             id.into(),
             cancellation,

@@ -1,13 +1,11 @@
 //! Handles the requests decoded by rmcp.
 
-use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
-use futures_util::FutureExt as _;
 use mcp_aql_core::internal::caller::Principal;
 use mcp_aql_core::internal::operation::{CallScope, Cancellation};
 use mcp_aql_core::internal::request::Arguments;
@@ -41,7 +39,7 @@ use crate::mcp::malformed_call::MalformedCall;
 use crate::mcp::message::{Fault, Message, Refusal, decode};
 use crate::mcp::request_meta::RequestMeta;
 use crate::mcp::server::{Server, ServerState};
-use crate::mcp::service::{ServerSettings, ToolDefinition, ToolHints, panicked};
+use crate::mcp::service::{ServerSettings, ToolDefinition, ToolHints, catch_panic};
 use crate::mcp::tasks::TaskCall;
 use crate::mcp::version::is_modern;
 
@@ -241,8 +239,7 @@ impl ServerHandler for RmcpServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let answer = AssertUnwindSafe(erased(self.answer(request, &context))).catch_unwind().await;
-        answer.unwrap_or_else(|_| Err(panicked())).map_err(error_data)
+        catch_panic(erased(self.answer(request, &context))).await.map_err(error_data)
     }
 
     async fn get_task(

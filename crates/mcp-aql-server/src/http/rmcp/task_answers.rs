@@ -1,9 +1,7 @@
 //! Answers tool calls that may run as MCP tasks, and requests about tasks, in rmcp's types.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use futures_util::FutureExt as _;
 use mcp_aql_core::internal::caller::CallOrigin;
 use mcp_aql_core::internal::operation::{CallScope, Cancellation};
 use mcp_aql_core::internal::request::Arguments;
@@ -25,7 +23,7 @@ use crate::mcp::answer::RpcError;
 use crate::mcp::message::{Message, decode};
 use crate::mcp::request_meta::{PROTOCOL_VERSION, RequestMeta};
 use crate::mcp::server::Server;
-use crate::mcp::service::panicked;
+use crate::mcp::service::catch_panic;
 use crate::mcp::tasks::{TaskCall, TaskProtocol, is_task_method};
 use crate::mcp::tool_table::ToolTable;
 use crate::mcp::version::is_modern;
@@ -45,7 +43,7 @@ pub(crate) async fn answer_custom(
         let answer = answer_extension(server, &request.method, context).await;
         return Some(answer.map(CustomResult::new));
     }
-    let answer = caught(answer_utility(server, &request.method, context)).await;
+    let answer = catch_panic(answer_utility(server, &request.method, context)).await;
     let value = answer.and_then(|result| from_json(&result));
     Some(value.map(CustomResult::new).map_err(error_data))
 }
@@ -119,7 +117,7 @@ pub(crate) async fn answer_extension<T: DeserializeOwned>(
         let answer = server.answer_task_request(request, scope);
         from_json(&or_cancelled(answer, context, &cancellation).await?)
     };
-    caught(answer).await.map_err(error_data)
+    catch_panic(answer).await.map_err(error_data)
 }
 
 /// Returns the `_meta` of the original message, because rmcp accepts repeated members.
@@ -129,11 +127,6 @@ fn sent_meta(message: &Message<'_>) -> Result<RequestMeta, RpcError> {
         Message::Request(request) => RequestMeta::read(request.meta()?),
         refused => Err(refused.refusal()),
     }
-}
-
-/// Converts a panic of a store or a gate into an error, because the client would otherwise wait forever.
-async fn caught<T>(answer: impl Future<Output = Result<T, RpcError>>) -> Result<T, RpcError> {
-    AssertUnwindSafe(answer).catch_unwind().await.unwrap_or_else(|_| Err(panicked()))
 }
 
 /// Converts the result of a call that may run as a task of the extension into rmcp's type.
