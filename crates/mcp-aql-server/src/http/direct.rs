@@ -19,14 +19,13 @@
 //! ```
 
 use std::future::Future;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 
 use axum::extract::Request;
 use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::Response;
-use futures_util::FutureExt as _;
 use mcp_aql_core::internal::caller::{CallOrigin, Principal};
 use mcp_aql_core::internal::operation::{CallScope, Cancellation};
 use mcp_aql_core::internal::request::Arguments;
@@ -38,6 +37,7 @@ use super::authentication::Challenge;
 use super::direct_reply::{CancelOnDrop, PendingReply, respond};
 use super::options::ENDPOINT_PATH;
 use super::request_origin::add_call;
+use super::rmcp::context::run_cancellable;
 use super::rmcp::kept_reply::SessionReply;
 use super::rmcp::open_session::{OpenSession, SessionCall};
 use super::rmcp::original_message::OriginalMessage;
@@ -222,7 +222,8 @@ impl DirectCalls {
         let cancellation = Cancellation::default();
         let cancels = CancelOnDrop(cancellation.clone());
         let work = call.start(Arc::clone(&self.server), cancellation.clone(), true);
-        let reply = until_stopped(Arc::clone(&self.stop), cancellation, work).map(Some);
+        let stop = Arc::clone(&self.stop);
+        let reply = async move { Some(run_cancellable(work, &stop, &cancellation).await) };
         // Run changes in a separate task, so that they finish even if the client disconnects.
         let reply = match reads {
             true => erased(reply),
@@ -307,21 +308,6 @@ fn take_extensions(extensions: &mut Extensions) -> Extensions {
     extensions.remove::<OriginalMessage>();
     extensions.remove::<Challenge>();
     std::mem::take(extensions)
-}
-
-/// Awaits a call. Cancels it if the server stops.
-async fn until_stopped<T>(
-    stop: Arc<CancellationToken>,
-    cancellation: Cancellation,
-    work: impl Future<Output = T>,
-) -> T {
-    let mut work = pin!(work);
-    tokio::select! {
-        biased;
-        reply = &mut work => return reply,
-        () = stop.cancelled() => cancellation.cancel(),
-    }
-    work.await
 }
 
 /// Returns `true` if a request contains everything that MCP 2026-07-28 requires.

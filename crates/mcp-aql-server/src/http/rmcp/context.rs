@@ -12,9 +12,10 @@ use rmcp::model::{
     CustomNotification, ErrorCode, Extensions, MetaObject, NotificationMetaObject,
     ProgressNotificationParam, ServerNotification,
 };
-use rmcp::service::{Peer, RequestContext};
+use rmcp::service::Peer;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use crate::mcp::answer::RpcError;
 use crate::mcp::origin::describe_call;
@@ -41,17 +42,17 @@ pub(crate) fn take_origin(
     Some(Arc::new(origin))
 }
 
-/// Runs a call. Cancels it if the client cancels the request.
-pub(crate) async fn or_cancelled<T>(
+/// Runs a call. Cancels it when the token is canceled, and still waits for its answer.
+pub(crate) async fn run_cancellable<T>(
     call: impl Future<Output = T>,
-    context: &RequestContext<RoleServer>,
+    token: &CancellationToken,
     cancellation: &Cancellation,
 ) -> T {
     let mut call = pin!(call);
     tokio::select! {
         biased;
         answer = &mut call => return answer,
-        () = context.ct.cancelled() => cancellation.cancel(),
+        () = token.cancelled() => cancellation.cancel(),
     }
     call.await
 }

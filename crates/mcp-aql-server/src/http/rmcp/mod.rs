@@ -5,7 +5,7 @@
 
 pub(crate) mod accept;
 mod client_user;
-mod context;
+pub(crate) mod context;
 pub(crate) mod current_request;
 pub(crate) mod events;
 pub(crate) mod forward;

@@ -27,7 +27,7 @@ use serde::de::IgnoredAny;
 use tokio_util::sync::CancellationToken;
 
 use super::client_user::RmcpUser;
-use super::context::{PeerNotifier, error_data, http_extensions, or_cancelled, take_origin};
+use super::context::{PeerNotifier, error_data, http_extensions, run_cancellable, take_origin};
 use super::current_request::made;
 use super::original_message::OriginalMessage;
 use super::sessions::Sessions;
@@ -165,12 +165,12 @@ impl RmcpServer {
         if let Some(protocol) = server.task_protocol(None, &meta, modern, operation) {
             let (meta, notifier) = (&meta, Arc::new(notifier));
             let call = TaskCall { protocol, tool, arguments, task: None, meta, notifier, scope };
-            let answer = or_cancelled(server.call_with_tasks(call), context, &cancellation);
+            let answer = run_cancellable(server.call_with_tasks(call), &context.ct, &cancellation);
             return task_answers::call_response(&answer.await?);
         }
         let work = pin!(server.reply(tool, arguments, &meta, &notifier, scope));
         let work = server.within(room.as_ref(), caller.as_ref(), work);
-        let reply = or_cancelled(work, context, &cancellation).await?;
+        let reply = run_cancellable(work, &context.ct, &cancellation).await?;
         response(server, reply)
     }
 

@@ -16,7 +16,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::client_user::RmcpUser;
-use super::context::{PeerNotifier, error_data, http_extensions, or_cancelled, take_origin};
+use super::context::{PeerNotifier, error_data, http_extensions, run_cancellable, take_origin};
 use super::original_message::OriginalMessage;
 use super::task_routing::WithTasks;
 use crate::mcp::answer::RpcError;
@@ -77,7 +77,8 @@ async fn answer_utility(
         Message::Request(request) => {
             let params = request.params.map(RawValue::get);
             let request = server.task_request(&request.method, params, &meta, false)?;
-            or_cancelled(server.answer_task_request(request, scope), context, &cancellation).await
+            run_cancellable(server.answer_task_request(request, scope), &context.ct, &cancellation)
+                .await
         }
         Message::Call(call) => {
             let tool = server.tools().index(&call.name);
@@ -87,7 +88,7 @@ async fn answer_utility(
             let notifier = Arc::new(PeerNotifier(context.peer.clone()));
             let task = call.task;
             let call = TaskCall { protocol, tool, arguments, task, meta: &meta, notifier, scope };
-            or_cancelled(server.call_with_tasks(call), context, &cancellation).await
+            run_cancellable(server.call_with_tasks(call), &context.ct, &cancellation).await
         }
         // rmcp accepts messages with repeated members.
         refused => Err(refused.refusal()),
@@ -115,7 +116,7 @@ pub(crate) async fn answer_extension<T: DeserializeOwned>(
         let cancellation = Cancellation::default();
         let scope = CallScope { extensions, ..cancellation.clone().into() };
         let answer = server.answer_task_request(request, scope);
-        from_json(&or_cancelled(answer, context, &cancellation).await?)
+        from_json(&run_cancellable(answer, &context.ct, &cancellation).await?)
     };
     catch_panic(answer).await.map_err(error_data)
 }
