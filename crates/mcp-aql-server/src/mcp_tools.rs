@@ -125,11 +125,9 @@ impl McpTools {
         arguments: Map<String, Value>,
         scope: CallScope,
     ) -> Result<Value, RpcError> {
-        let Some(index) = self.server.tools().index(tool) else {
-            return Err(self.server.service().unknown_tool(tool));
-        };
+        let tool = self.server.tool_index(tool)?;
         let arguments = Arguments::from(arguments);
-        let reply = self.server.call(index, arguments, &RequestMeta::default(), scope).await?;
+        let reply = self.server.call(tool, arguments, &RequestMeta::default(), scope).await?;
         let mut result = Vec::new();
         self.server.write_result(&mut result, &reply, false);
         serde_json::from_slice(&result)

@@ -2,11 +2,8 @@
 
 use mcp_aql_core::internal::caller::CallOrigin;
 
-use super::request_meta::RequestMeta;
+use super::request_meta::{RequestMeta, shorten_id};
 use super::version::MCP_VERSIONS;
-
-/// Maximum number of characters of a request id in spans and log lines.
-const MAX_ID_CHARS: usize = 64;
 
 /// Adds the request id, given as JSON, and the name of the tool.
 pub(crate) fn describe_call(origin: &mut CallOrigin, id: &str, tool: &str) {
@@ -14,8 +11,7 @@ pub(crate) fn describe_call(origin: &mut CallOrigin, id: &str, tool: &str) {
         Ok(serde_json::Value::String(text)) => text,
         _ => id.to_owned(),
     };
-    let text = text.chars().filter(|each| !each.is_control()).take(MAX_ID_CHARS).collect();
-    origin.request_id = Some(text);
+    origin.request_id = Some(shorten_id(&text));
     origin.tool = Some(tool.to_owned());
 }
 

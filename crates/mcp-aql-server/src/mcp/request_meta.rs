@@ -14,6 +14,8 @@ const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// Member with the client's name and version, since MCP 2026-07-28.
 const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+/// Maximum number of characters of an id in spans and log lines.
+const MAX_ID_CHARS: usize = 64;
 
 /// Returns a label for a client with this `clientInfo`: its name and version, for example `claude 1.2.0`.
 pub(crate) fn client_label(info: &Map<String, Value>) -> String {
@@ -107,8 +109,13 @@ impl RequestMeta {
             Value::Number(number) => number.to_string(),
             _ => return None,
         };
-        Some(text.chars().filter(|each| !each.is_control()).take(64).collect())
+        Some(shorten_id(&text))
     }
+}
+
+/// Returns an id chosen by the client in the form for spans and log lines.
+pub(crate) fn shorten_id(id: &str) -> String {
+    id.chars().filter(|each| !each.is_control()).take(MAX_ID_CHARS).collect()
 }
 
 /// Identifies the request in its progress notifications. The client chooses this string or integer.

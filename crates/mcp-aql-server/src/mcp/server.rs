@@ -156,6 +156,11 @@ impl Server {
         self.shared.settings()
     }
 
+    /// Returns the index of the tool with this name.
+    pub(crate) fn tool_index(&self, name: &str) -> Result<usize, RpcError> {
+        self.tools().index(name).ok_or_else(|| self.service().unknown_tool(name))
+    }
+
     /// Returns the table of tools.
     pub(crate) fn tools(&self) -> &ToolTable {
         &self.shared.tools

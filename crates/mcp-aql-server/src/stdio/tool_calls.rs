@@ -99,8 +99,7 @@ impl MessageReader {
         modern: bool,
         cancellation: &Cancellation,
     ) -> Result<(usize, CallScope), RpcError> {
-        let tool = self.server.tools().index(&call.name);
-        let tool = tool.ok_or_else(|| self.server.service().unknown_tool(&call.name))?;
+        let tool = self.server.tool_index(&call.name)?;
         let elicitation = match modern {
             true => elicitation::of_call(call, meta)?,
             false => self.waiting_user(),

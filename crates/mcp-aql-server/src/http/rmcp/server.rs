@@ -130,9 +130,7 @@ impl RmcpServer {
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, RpcError> {
         let server = &self.server;
-        let Some(tool) = server.tools().index(&request.name) else {
-            return Err(server.service().unknown_tool(&request.name));
-        };
+        let tool = server.tool_index(&request.name)?;
         let answers = (request.input_responses, request.request_state);
         let mut extensions = http_extensions(&context.extensions);
         let sent: Option<OriginalMessage> = extensions.remove();

@@ -81,8 +81,7 @@ async fn answer_utility(
                 .await
         }
         Message::Call(call) => {
-            let tool = server.tools().index(&call.name);
-            let tool = tool.ok_or_else(|| server.service().unknown_tool(&call.name))?;
+            let tool = server.tool_index(&call.name)?;
             let protocol = TaskProtocol::Utility;
             let arguments = Arguments::read(call.arguments, server.limits());
             let notifier = Arc::new(PeerNotifier(context.peer.clone()));
