@@ -46,6 +46,8 @@ impl Pipeline {
 
     fn decode_object(&self, mut object: ParsedObject) -> Result<Decoded<'static>, Undecoded> {
         if self.settings.json_texts {
+            // The strings of single parameters follow in `call/validation`, because only the operation's table shows
+            // which parameters accept an object or a list.
             read_texts(&mut object.members, &self.settings.limits);
         }
         decode(object, self.settings.batch, &self.settings.limits).map_err(Undecoded::Refused)

@@ -6,30 +6,20 @@ use crate::operation::CallScope;
 use crate::router::Endpoint;
 
 impl Pipeline {
-    /// Finds the operation of a call. Returns its index among the entries of the registry.
+    /// Finds the operation of a call. Returns its index among the entries of the registry. The suggestions of an error
+    /// only name operations that the caller may call.
     pub(super) fn route(
         &self,
         operation: &str,
         endpoint: Endpoint,
         scope: &CallScope,
     ) -> Result<usize, OperationError> {
-        let routed = self.catalog.registry.route(operation, endpoint);
-        routed.map_err(|error| self.error_for(error, operation, endpoint, scope))
-    }
-
-    /// Returns the error for a name that cannot be routed. Its suggestions only name operations that the caller may
-    /// call.
-    fn error_for(
-        &self,
-        error: OperationError,
-        operation: &str,
-        endpoint: Endpoint,
-        scope: &CallScope,
-    ) -> OperationError {
-        if let Err(anonymous) = self.permit_caller(scope) {
-            return anonymous;
-        }
-        let view = self.views.of(scope.principal(), &self.catalog);
-        view.registry.route(operation, endpoint).err().unwrap_or(error)
+        self.catalog.registry.route(operation, endpoint).map_err(|error| {
+            if let Err(anonymous) = self.permit_caller(scope) {
+                return anonymous;
+            }
+            let view = self.views.of(scope.principal(), &self.catalog);
+            view.registry.route(operation, endpoint).err().unwrap_or(error)
+        })
     }
 }

@@ -55,7 +55,10 @@ impl Pipeline {
     }
 }
 
-/// Replaces aliases of parameters and of the confirmation token by the canonical names.
+/// Replaces the aliases that an operation declares, and that of the confirmation token, by the canonical names.
+///
+/// A retry repeats the call with these names and skips this function. The aliases in camel case follow in
+/// [`validation`](crate::call::validation), because they only apply to names that are not in the operation's table.
 pub(super) fn resolve_names(
     operation: &GatedOperation,
     params: &mut Params<'_>,

@@ -82,9 +82,9 @@ pub(crate) fn validate(
     known: &Known<'_>,
     rules: ValidationRules<'_>,
 ) -> Result<ValidParams, OperationError> {
-    let (mut arguments, mut unknown) = sort(operation, params);
+    let (mut arguments, mut unknown) = arrange_by_table(operation, params);
     if rules.camel_case_aliases && !unknown.is_empty() {
-        resolve_aliases(operation, &mut arguments, &mut unknown);
+        resolve_camel_case(operation, &mut arguments, &mut unknown);
     }
     if let Some(limits) = rules.json_texts {
         read_json_texts(operation, &mut arguments, known.shapes, limits);
@@ -202,7 +202,7 @@ fn finish(
 }
 
 /// Returns the values in the order of the table, and the values whose names are not in the table.
-fn sort(
+fn arrange_by_table(
     operation: &RegisteredOperation,
     params: Params<'_>,
 ) -> (Vec<Argument>, Vec<(String, Value)>) {
@@ -220,7 +220,8 @@ fn sort(
 }
 
 /// Replaces JSON strings by the objects and lists that they contain. A string is only replaced if the parameter
-/// accepts the contained value but not the string.
+/// accepts the contained value but not the string. The strings sent for `params` and `operations` as a whole are
+/// replaced before, in `call/decode.rs`, when the operation is not known yet.
 fn read_json_texts(
     operation: &RegisteredOperation,
     arguments: &mut [Argument],
@@ -244,8 +245,8 @@ fn read_json_texts(
 }
 
 /// Accepts `taskId` for `task_id` unless there is a parameter `taskId`. A value under the parameter's own name takes
-/// precedence.
-fn resolve_aliases(
+/// precedence. The aliases that an operation declares are replaced before, in `call/validate.rs`.
+fn resolve_camel_case(
     operation: &RegisteredOperation,
     arguments: &mut [Argument],
     unknown: &mut Vec<(String, Value)>,
