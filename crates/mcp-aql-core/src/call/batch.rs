@@ -36,7 +36,7 @@ impl Pipeline {
                 Ok(request) => &*request.operation,
                 Err(refused) => &*refused.operation,
             };
-            let operation = match self.catalog.registry.place_of(name) {
+            let operation = match self.catalog.registry.index_of(name) {
                 Some(_) => name.to_owned(),
                 None => crate::text::shorten(name),
             };

@@ -174,7 +174,7 @@ impl Pipeline {
         });
         let operation = match &routed {
             Ok((index, _)) => Some(*index),
-            Err(_) => self.catalog.registry.place_of(&name),
+            Err(_) => self.catalog.registry.index_of(&name),
         };
         ReadCall { operation, introspects: introspects(&name), routed }
     }
@@ -183,7 +183,7 @@ impl Pipeline {
     fn refused(&self, refused: Refused) -> ReadCall {
         let Refused { operation, error, .. } = refused;
         ReadCall {
-            operation: self.catalog.registry.place_of(&operation),
+            operation: self.catalog.registry.index_of(&operation),
             introspects: introspects(&operation),
             routed: Err(error),
         }

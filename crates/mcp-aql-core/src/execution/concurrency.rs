@@ -50,7 +50,7 @@ impl Concurrency {
 
 /// Admits calls according to the adapter's concurrency and its limit on concurrent calls.
 pub(crate) struct ConcurrencyLimit {
-    category: Concurrency,
+    concurrency: Concurrency,
     alone: RwLock<()>,
     slots: Option<Semaphore>,
     time_limit: Option<Duration>,
@@ -58,12 +58,12 @@ pub(crate) struct ConcurrencyLimit {
 
 impl ConcurrencyLimit {
     pub(crate) fn new(
-        category: Concurrency,
+        concurrency: Concurrency,
         slots: Option<usize>,
         time_limit: Option<Duration>,
     ) -> Self {
         Self {
-            category,
+            concurrency,
             alone: RwLock::new(()),
             slots: slots.map(|slots| Semaphore::new(slots.min(Semaphore::MAX_PERMITS))),
             time_limit,
@@ -112,7 +112,7 @@ impl ConcurrencyLimit {
             };
             // These guards are held while the operation runs. They are guards of tokio, so holding them across `.await`
             // is correct.
-            let (_shared, _alone) = match self.category {
+            let (_shared, _alone) = match self.concurrency {
                 Concurrency::ReadConcurrent if reads => (Some(self.alone.read().await), None),
                 Concurrency::Serialized | Concurrency::ReadConcurrent => {
                     (None, Some(self.alone.write().await))
@@ -131,7 +131,7 @@ impl ConcurrencyLimit {
     /// Returns `true` if no call ever waits for another one, and the adapter sets no time limit.
     pub(crate) fn is_open(&self) -> bool {
         let free =
-            matches!(self.category, Concurrency::FullyConcurrent | Concurrency::ResourceLocked);
+            matches!(self.concurrency, Concurrency::FullyConcurrent | Concurrency::ResourceLocked);
         free && self.slots.is_none() && self.time_limit.is_none()
     }
 }

@@ -70,7 +70,7 @@ impl CallTokens {
         request: GateRequest<'_>,
     ) -> Result<(String, DateTime<Utc>), OperationError> {
         let hash = request.params_hash();
-        let scope = request.scope(TokenKind::QuotaContinue, &hash, None);
+        let scope = request.token_scope(TokenKind::QuotaContinue, &hash, None);
         let issued = self.issue(request, scope, CONTINUE_VALIDITY).await?;
         Ok((issued.token, issued.expires_at))
     }
@@ -82,7 +82,7 @@ impl CallTokens {
         token: &str,
     ) -> Result<TokenClaim, OperationError> {
         let hash = request.params_hash();
-        self.claim(request, token, request.scope(TokenKind::QuotaContinue, &hash, None)).await
+        self.claim(request, token, request.token_scope(TokenKind::QuotaContinue, &hash, None)).await
     }
 
     /// Claims a token. The claim contains the change that consumes the token (REQ-TOK-07). After too many failures, the

@@ -16,7 +16,7 @@ pub enum GateStage {
     /// Checks the limit on executions.
     Capacity,
     /// Checks rate limits and quotas.
-    SizeLimits,
+    RateLimits,
     /// Checks that the call is confirmed.
     Confirmation,
 }

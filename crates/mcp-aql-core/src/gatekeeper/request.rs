@@ -133,7 +133,7 @@ impl<'a> GateRequest<'a> {
     }
 
     /// Returns the scope of a token for this call.
-    pub(super) fn scope(
+    pub(super) fn token_scope(
         &self,
         kind: TokenKind,
         params_hash: &'a str,

@@ -186,8 +186,8 @@ impl Introspection {
         let key = &self.cursor_key;
         let request =
             PageRequest::read("introspect", None, arguments, PAGE_SIZES, key, &mut warnings)?;
-        let after = self.place_of(request.after(), "after")?;
-        let before = self.place_of(request.before(), "before")?;
+        let after = self.index_at_cursor(request.after(), "after")?;
+        let before = self.index_at_cursor(request.before(), "before")?;
         let total = found.len();
         let mut page = request.page();
         for entry in found {
@@ -231,11 +231,15 @@ impl Introspection {
     /// # Errors
     ///
     /// Returns an error if the operation does not exist, because another version of the adapter created the cursor.
-    fn place_of(&self, name: Option<&str>, control: &str) -> Result<Option<usize>, OperationError> {
+    fn index_at_cursor(
+        &self,
+        name: Option<&str>,
+        control: &str,
+    ) -> Result<Option<usize>, OperationError> {
         let Some(name) = name else { return Ok(None) };
-        let place = self.operations.iter().position(|listed| &*listed.name == name);
+        let index = self.operations.iter().position(|listed| &*listed.name == name);
         let gone = "is a cursor of an older list: start again without a cursor";
-        place.map(Some).ok_or_else(|| OperationError::invalid_value(control, gone))
+        index.map(Some).ok_or_else(|| OperationError::invalid_value(control, gone))
     }
 
     /// Creates the error for an unknown name. An error is better than an incomplete list: a list cannot contain

@@ -128,14 +128,14 @@ impl Catalog {
 
     /// Returns the `params` of a sample call of an operation, as JSON.
     pub(crate) fn sample(&self, name: &str) -> Option<&str> {
-        self.descriptions.get(self.registry.place_of(name)?)?.sample.as_deref()
+        self.descriptions.get(self.registry.index_of(name)?)?.sample.as_deref()
     }
 }
 
 /// Renders detailed descriptions when they are first requested.
 impl Source for Catalog {
     fn has(&self, name: &str) -> bool {
-        self.registry.place_of(name).is_some()
+        self.registry.index_of(name).is_some()
     }
 
     fn in_brief(&self, index: usize) -> String {
@@ -147,7 +147,7 @@ impl Source for Catalog {
     }
 
     fn in_full(&self, name: &str) -> Option<&str> {
-        let index = self.registry.place_of(name)?;
+        let index = self.registry.index_of(name)?;
         let listed = self.introspection.operations.get(index)?;
         let entry = self.registry.entries.get(index)?;
         let description = self.descriptions.get(index)?;

@@ -103,7 +103,7 @@ impl LimitGate {
 
 impl Gate for LimitGate {
     fn stage(&self) -> GateStage {
-        GateStage::SizeLimits
+        GateStage::RateLimits
     }
 
     /// Limits do not apply to operations that read or stop executions, or to those of the safety loop. These

@@ -281,14 +281,14 @@ impl Broken {
             Self::Text(bytes) => {
                 too_large("string_length", limits.max_string_length, bytes, "bytes")
             }
-            Self::Nul => return nul_error(place_of(self, name, value, path, limits)),
+            Self::Nul => return nul_error(path_of_violation(self, name, value, path, limits)),
         };
-        error.with_detail("location", place_of(self, name, value, path, limits))
+        error.with_detail("location", path_of_violation(self, name, value, path, limits))
     }
 }
 
 /// Returns the path of the first value with this violation. `name` and `value` are those of a member.
-fn place_of(
+fn path_of_violation(
     broken: Broken,
     name: &str,
     value: &Value,

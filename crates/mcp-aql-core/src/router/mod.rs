@@ -82,20 +82,20 @@ impl Registry {
     }
 
     /// Returns the index of an operation among the entries.
-    pub(crate) fn place_of(&self, name: &str) -> Option<usize> {
+    pub(crate) fn index_of(&self, name: &str) -> Option<usize> {
         let found = self.by_name.binary_search_by(|(known, _)| name_order(known, name));
         self.by_name.get(found.ok()?).map(|(_, index)| *index)
     }
 
     /// Returns the operation with this name.
     pub fn get(&self, name: &str) -> Option<&Entry> {
-        Some(&**self.entries.get(self.place_of(name)?)?)
+        Some(&**self.entries.get(self.index_of(name)?)?)
     }
 
     /// Returns the index of the operation with this name, if it may be called through this endpoint (REQ-EPT-03,
     /// REQ-EPT-16).
     pub(crate) fn route(&self, name: &str, endpoint: Endpoint) -> Result<usize, OperationError> {
-        let index = self.place_of(name);
+        let index = self.index_of(name);
         let found = index.and_then(|index| Some((index, self.entries.get(index)?)));
         let (index, entry) = found.ok_or_else(|| self.unknown(name))?;
         match entry.other_family(endpoint) {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::camel_case;
 use crate::operation::{NestedName, Parameter, RegisteredOperation};
 use crate::schema::Argument;
-use crate::schema::shape::{Fault, FaultKind, Hint, Shapes, places};
+use crate::schema::shape::{Fault, FaultKind, Hint, Shapes, objects_with_field};
 use crate::text::clean;
 
 /// The parts of a rejected call needed to explain its unknown names.
@@ -93,7 +93,7 @@ impl RefusedCall<'_> {
                 let around = &*parameter.name;
                 let value = argument.value.as_ref();
                 let has_field = || {
-                    places(&parameter.shape, around, name, self.shapes)
+                    objects_with_field(&parameter.shape, around, name, self.shapes)
                         .iter()
                         .any(|it| it == around)
                 };
@@ -133,7 +133,7 @@ impl RefusedCall<'_> {
         if value.as_object().is_some_and(|it| !it.is_empty() && it.keys().all(is_known)) {
             return Some(Meaning::Around);
         }
-        if let Some(path) = self.only_place(name) {
+        if let Some(path) = self.only_path_to(name) {
             return Some(Meaning::Inside { path, member: name.to_owned() });
         }
         let inside = |name: &str| {
@@ -181,8 +181,8 @@ impl RefusedCall<'_> {
 
     /// Returns the path of the only object in the parameters that has this field. Returns `None` if there are
     /// several.
-    fn only_place(&self, name: &str) -> Option<String> {
-        let of = |it: &Parameter| places(&it.shape, &it.name, name, self.shapes);
+    fn only_path_to(&self, name: &str) -> Option<String> {
+        let of = |it: &Parameter| objects_with_field(&it.shape, &it.name, name, self.shapes);
         only(self.operation.parameters.iter().flat_map(of).collect())
     }
 
@@ -197,8 +197,8 @@ impl RefusedCall<'_> {
                 return Some(Meaning::Beside(root.to_owned()));
             }
             let parameter = self.operation.parameters.iter().find(|it| &*it.name == root)?;
-            let near = only(places(&parameter.shape, root, name, self.shapes));
-            let path = near.or_else(|| self.only_place(name))?;
+            let near = only(objects_with_field(&parameter.shape, root, name, self.shapes));
+            let path = near.or_else(|| self.only_path_to(name))?;
             // Another variant of a union may have the field in the same object.
             if path == without_indices(container) {
                 return None;

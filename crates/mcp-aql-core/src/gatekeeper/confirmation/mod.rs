@@ -54,8 +54,12 @@ pub(super) struct RequiredConfirmation<'a> {
 
 impl<'a> RequiredConfirmation<'a> {
     /// Returns the scope of a token for this call.
-    pub(super) fn scope<'b>(&'b self, request: GateRequest<'b>, kind: TokenKind) -> TokenScope<'b> {
-        request.scope(kind, &self.hash, self.preview.fingerprint())
+    pub(super) fn token_scope<'b>(
+        &'b self,
+        request: GateRequest<'b>,
+        kind: TokenKind,
+    ) -> TokenScope<'b> {
+        request.token_scope(kind, &self.hash, self.preview.fingerprint())
     }
 
     /// Returns the hash that a person approves. It covers the call and its effects.
@@ -170,7 +174,7 @@ impl ConfirmationGate {
     /// preview's.
     async fn spent_token(&self, request: GateRequest<'_>, hash: &str) -> Option<OperationError> {
         let token = request.credentials.confirmation()?;
-        let scope = request.scope(TokenKind::Confirmation, hash, None);
+        let scope = request.token_scope(TokenKind::Confirmation, hash, None);
         let error = self.tokens.claim(request, token, scope).await.err()?;
         let spent = [ErrorCode::TokenAlreadyUsed, ErrorCode::TokenExpired];
         spent.contains(&error.code()).then_some(error)
@@ -187,7 +191,7 @@ impl ConfirmationGate {
             return self.ask_user(request, required).await;
         };
         let kind = TokenKind::Confirmation;
-        let scope = required.scope(request, kind);
+        let scope = required.token_scope(request, kind);
         let claim = match self.tokens.claim(request, token, scope).await {
             Err(error) if error.details().contains_key(STATE_CHANGED) => {
                 return Err(self.changed_error(request, &required).await);
@@ -273,7 +277,7 @@ impl ConfirmationGate {
         let seconds = danger.cooldown_seconds.unwrap_or_default();
         let validity =
             Validity { ttl: self.ttl(level), cooldown: TimeDelta::seconds(seconds.into()) };
-        let scope = required.scope(request, TokenKind::Confirmation);
+        let scope = required.token_scope(request, TokenKind::Confirmation);
         let issued = match self.tokens.issue(request, scope, validity).await {
             Ok(issued) => issued,
             Err(error) => return error,

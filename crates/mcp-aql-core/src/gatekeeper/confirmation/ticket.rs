@@ -62,7 +62,7 @@ impl<'a> ConfirmationTicket<'a> {
         match &mut self.proof {
             Proof::Answer { .. } => {}
             Proof::Token { kind, token, claim } => {
-                let scope = required.scope(request, *kind);
+                let scope = required.token_scope(request, *kind);
                 *claim = gate.tokens.claim(request, token, scope).await?;
             }
             Proof::Approval { person, claim } => {

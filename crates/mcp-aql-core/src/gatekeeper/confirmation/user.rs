@@ -176,12 +176,13 @@ impl ConfirmationGate {
             return Err(self.ask_for_repetition(request, &required, call).await);
         };
         let kind = TokenKind::Question;
-        let claim = match self.tokens.claim(request, state, required.scope(request, kind)).await {
-            Err(error) if error.details().contains_key(STATE_CHANGED) => {
-                return Err(self.ask_for_repetition(request, &required, call).await);
-            }
-            claim => claim?,
-        };
+        let claim =
+            match self.tokens.claim(request, state, required.token_scope(request, kind)).await {
+                Err(error) if error.details().contains_key(STATE_CHANGED) => {
+                    return Err(self.ask_for_repetition(request, &required, call).await);
+                }
+                claim => claim?,
+            };
         let refused = match answer {
             UserAnswer::Accepted => {
                 let proof = Proof::Token { kind, token: state, claim };
@@ -209,7 +210,7 @@ impl ConfirmationGate {
     ) -> OperationError {
         let level = request.danger();
         let validity = Validity { ttl: self.ttl(level), cooldown: chrono::TimeDelta::zero() };
-        let scope = required.scope(request, TokenKind::Question);
+        let scope = required.token_scope(request, TokenKind::Question);
         let issued = match self.tokens.issue(request, scope, validity).await {
             Ok(issued) => issued,
             Err(error) => return error,

@@ -4,7 +4,7 @@ use mcp_aql_protocol::{nearest_name, path_parts, probable_parameter, snake_case}
 use serde_json::{Map, Value};
 
 use super::faults::{FaultKind, Faults, Hint, Path};
-use super::place::only_place;
+use super::misplaced_field::only_object_with_field;
 use super::sketch::{expected_form, sketch};
 use super::type_hint::type_hint;
 use super::union::MAX_UNIONS;
@@ -265,8 +265,8 @@ fn unknown_field(
         Hint::Around
     } else if let Some(parts) = path_of_field(object, name, shapes) {
         Hint::Path(parts)
-    } else if let Some(place) = only_place(object, name, shapes) {
-        Hint::Inside(place)
+    } else if let Some(path) = only_object_with_field(object, name, shapes) {
+        Hint::Inside(path)
     } else {
         // A field that the caller did not send is more probable.
         let absent = names().filter(|name| !sent.contains_key(*name));

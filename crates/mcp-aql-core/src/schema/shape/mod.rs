@@ -11,7 +11,7 @@ mod faults;
 mod forms;
 mod input;
 mod members;
-mod place;
+mod misplaced_field;
 mod sketch;
 mod type_hint;
 mod union;
@@ -32,7 +32,7 @@ pub(crate) use faults::{FaultKind, Hint};
 pub(crate) use forms::{endless_types, misfit_problem, number_in};
 pub use input::input_name;
 pub use members::Members;
-pub(crate) use place::places;
+pub(crate) use misplaced_field::objects_with_field;
 pub(crate) use sketch::expected_form;
 
 use crate::schema::constraint::Bound;

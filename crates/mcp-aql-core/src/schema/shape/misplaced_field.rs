@@ -9,7 +9,12 @@ const MAX_VISITS: usize = 500;
 
 /// Returns the paths of all objects inside the value at `path` that have a field with this name, for example
 /// `order.address` or `items[]`.
-pub(crate) fn places(shape: &Shape, path: &str, name: &str, shapes: &Shapes) -> Vec<String> {
+pub(crate) fn objects_with_field(
+    shape: &Shape,
+    path: &str,
+    name: &str,
+    shapes: &Shapes,
+) -> Vec<String> {
     let mut search = Search { name, shapes, found: Vec::new(), visits: 0 };
     search.value(shape, path, 0);
     search.found
@@ -17,7 +22,11 @@ pub(crate) fn places(shape: &Shape, path: &str, name: &str, shapes: &Shapes) -> 
 
 /// Returns the path from an object to the only object inside it that has this field. Returns `None` if there are
 /// several.
-pub(super) fn only_place(object: &ObjectShape, name: &str, shapes: &Shapes) -> Option<String> {
+pub(super) fn only_object_with_field(
+    object: &ObjectShape,
+    name: &str,
+    shapes: &Shapes,
+) -> Option<String> {
     let mut search = Search { name, shapes, found: Vec::new(), visits: 0 };
     search.inside(object, "", 0);
     match search.found.as_slice() {
@@ -82,9 +91,9 @@ mod tests {
                 "one": {"oneOf": [point, {"type": "string"}]},
             },
         }));
-        let found = places(&shape, "p", "x", &Shapes::new());
+        let found = objects_with_field(&shape, "p", "x", &Shapes::new());
         assert_eq!(found, ["p.all[]", "p.at", "p.one"]);
-        assert!(places(&shape, "p", "y", &Shapes::new()).is_empty());
+        assert!(objects_with_field(&shape, "p", "y", &Shapes::new()).is_empty());
     }
 
     #[test]
@@ -94,7 +103,7 @@ mod tests {
             "properties": {"name": {"type": "string"}, "child": {"$ref": "#/$defs/Tree"}},
         }));
         let shapes = Shapes::from([("Tree".into(), tree.clone())]);
-        let found = places(&tree, "t", "name", &shapes);
+        let found = objects_with_field(&tree, "t", "name", &shapes);
         assert_eq!(found.first().map(String::as_str), Some("t"));
         assert!(found.len() <= MAX_DEPTH + 1);
     }
