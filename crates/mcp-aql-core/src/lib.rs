@@ -18,6 +18,7 @@
 extern crate self as mcp_aql;
 
 mod adapter;
+mod bounded_json;
 mod call;
 mod caller;
 mod config;

@@ -5,10 +5,11 @@ use serde::Serialize;
 
 use super::composite::CompositeValues;
 use super::{Context, Envelope, Outcome, Payload, QUOTED_SUCCESS, SUCCESS};
+use crate::bounded_json::write_json;
 use crate::error::OperationError;
 use crate::error::warning::Warning;
 use crate::paging::{FitResult, Frame, Measured, PageSpace, fit_page, measure_frame, widest_cut};
-use crate::request::{too_large, write_json};
+use crate::request::too_large;
 use crate::vocab::{ReplyForm, ReplyLimits, count_escapes};
 
 /// Serializes a result into one reply, with its envelope and within its limits.

@@ -7,8 +7,9 @@ use std::cell::Cell;
 use mcp_aql_protocol::MAX_PAGE_SIZE;
 use serde::ser::{Serialize, SerializeSeq as _, Serializer};
 
+use crate::bounded_json::write_json;
 use crate::error::warning::Warning;
-use crate::request::{nesting, write_json};
+use crate::request::nesting;
 use crate::vocab::{ReplyLimits, new_id};
 
 /// Available bytes for the rows of a page, including commas.

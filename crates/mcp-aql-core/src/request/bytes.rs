@@ -38,7 +38,7 @@ pub fn parse(bytes: &[u8], limits: &SizeLimits) -> Result<ParsedObject, Operatio
 }
 
 /// Returns the nesting depth of objects and arrays.
-pub(super) fn depth_of(text: &str) -> usize {
+pub(crate) fn depth_of(text: &str) -> usize {
     nesting(text).1
 }
 

@@ -6,7 +6,6 @@
 mod arguments;
 mod bytes;
 mod decode;
-mod gauge;
 mod json_reader;
 mod json_tokens;
 mod limits;
@@ -15,10 +14,9 @@ mod scanner;
 
 pub(crate) use arguments::Content;
 pub use arguments::{Arguments, IndexedCall};
-pub(crate) use bytes::nesting;
 pub use bytes::parse;
+pub(crate) use bytes::{depth_of, nesting};
 pub(crate) use decode::{Credentials, Decoded, Refused, Request, decode};
-pub(crate) use gauge::write_json;
 pub use json_reader::{Loss, ParsedObject, invalid_encoding, read, read_value};
 pub use json_tokens::readable;
 pub use limits::too_large;

@@ -5,11 +5,11 @@ use std::task::{Context, Poll};
 
 use mcp_aql_protocol::ErrorCode;
 
+use crate::bounded_json::write_json;
 use crate::caller::elicitation::UserQuestion;
 use crate::error::OperationError;
 use crate::error::warning::Warning;
 use crate::operation::Payload;
-use crate::request::write_json;
 use crate::util::BoxFuture;
 use crate::vocab::{ReplyForm, ReplyLimits};
 

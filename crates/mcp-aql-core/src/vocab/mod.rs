@@ -1,15 +1,12 @@
 //! Identifiers, limits and names for all other modules. This module depends on none of them.
 
-mod quote;
-mod reply_limits;
+mod reply_form;
 
 use hmac_sha256::Hash;
 use serde_json::Value;
 
-pub(crate) use quote::count_escapes;
-pub use quote::quote;
-pub(crate) use reply_limits::ReplyForm;
-pub(crate) use reply_limits::ReplyLimits;
+pub use reply_form::quote;
+pub(crate) use reply_form::{ReplyForm, ReplyLimits, count_escapes};
 
 /// Returns the SHA-256 hash of bytes in hexadecimal.
 pub(crate) fn digest(bytes: &[u8]) -> String {

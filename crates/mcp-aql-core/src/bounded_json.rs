@@ -5,9 +5,8 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::ser::{CharEscape, CompactFormatter, Formatter, Serializer};
 
-use super::bytes::depth_of;
-use super::limits::too_large;
 use crate::error::OperationError;
+use crate::request::{depth_of, too_large};
 use crate::vocab::{ReplyForm, ReplyLimits, quote};
 
 /// Appends data as compact JSON to `text`, in the form of a reply and within its limits (REQ-ENC-09). `depth` is the
@@ -19,11 +18,11 @@ pub(crate) fn write_json<T: Serialize + ?Sized>(
     limits: ReplyLimits,
 ) -> Result<(), OperationError> {
     let most = limits.bytes;
-    let mut writer = Bounded { text, most, over: false };
+    let mut writer = BoundedWriter { text, most, over: false };
     let quoted = limits.form == ReplyForm::Quoted;
-    let mut gauge = Gauge { depth, limit: limits.depth, quoted, over: false };
-    let written = data.serialize(&mut Serializer::with_formatter(&mut writer, &mut gauge));
-    if gauge.over {
+    let mut formatter = BoundedFormatter { depth, limit: limits.depth, quoted, over: false };
+    let written = data.serialize(&mut Serializer::with_formatter(&mut writer, &mut formatter));
+    if formatter.over {
         // Deeper values are not counted, so the reported depth is only one above the limit.
         return Err(too_large("nesting_depth", limits.depth, limits.depth + 1, "levels"));
     }
@@ -34,13 +33,13 @@ pub(crate) fn write_json<T: Serialize + ?Sized>(
 }
 
 /// A writer that fails when it would exceed the size limit of the reply. Endless data is therefore cut off early.
-struct Bounded<'a> {
+struct BoundedWriter<'a> {
     text: &'a mut Vec<u8>,
     most: usize,
     over: bool,
 }
 
-impl Bounded<'_> {
+impl BoundedWriter<'_> {
     #[cold]
     fn grow(&mut self, more: usize) -> io::Result<()> {
         if more > self.most.saturating_sub(self.text.len()) {
@@ -52,7 +51,7 @@ impl Bounded<'_> {
     }
 }
 
-impl Write for Bounded<'_> {
+impl Write for BoundedWriter<'_> {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.write_all(bytes).map(|()| bytes.len())
@@ -73,7 +72,7 @@ impl Write for Bounded<'_> {
 }
 
 /// A formatter for compact JSON that counts the nesting depth.
-struct Gauge {
+struct BoundedFormatter {
     /// Number of open objects and arrays.
     depth: usize,
     limit: usize,
@@ -83,7 +82,7 @@ struct Gauge {
     over: bool,
 }
 
-impl Gauge {
+impl BoundedFormatter {
     #[inline]
     fn open(&mut self) -> io::Result<()> {
         self.depth += 1;
@@ -106,7 +105,7 @@ fn stop() -> io::Error {
     io::ErrorKind::FileTooLarge.into()
 }
 
-impl Formatter for &mut Gauge {
+impl Formatter for &mut BoundedFormatter {
     #[inline]
     fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
         self.open()?;
