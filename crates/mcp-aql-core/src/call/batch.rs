@@ -45,12 +45,13 @@ impl Pipeline {
                 continue;
             }
             let context = Context::of_call(scope.clone(), self.upstream.clone());
-            let room = ReplyLimits::new(limits).of_item(batch.room(), batch.budget());
+            let item_limits =
+                ReplyLimits::new(limits).of_item(batch.remaining_bytes(), batch.budget());
             let call = match item {
                 Ok(request) => self.read(request, endpoint, &scope),
                 Err(refused) => self.refused(refused),
             };
-            let called = std::pin::pin!(self.call(call, &context, room)).await;
+            let called = std::pin::pin!(self.call(call, &context, item_limits)).await;
             if called.outcome.is_ok() {
                 // The reply to the batch contains the warnings of all items.
                 warnings.extend(context.take_warnings());

@@ -112,7 +112,7 @@ impl Pipeline {
             self.executions.read_output(id, &mut record).await?;
         }
         let state = ExecutionState::new(id, record, true);
-        state.write(ReplyWriter::new(&Envelope::Bare, limits).beside(context))
+        state.write(ReplyWriter::new(&Envelope::Bare, limits).with_context(context))
     }
 
     async fn list_executions(
@@ -154,7 +154,7 @@ impl Pipeline {
         let (listed, info) = page.finish(|(id, _)| id);
         let items = listed.into_iter().map(|(id, record)| ExecutionState::new(&id, record, false));
         let page = Page { cursors: Some(Arc::new(cursors)), ..Page::new(items.collect(), info) };
-        page.write(ReplyWriter::new(&Envelope::Bare, limits).beside(context))
+        page.write(ReplyWriter::new(&Envelope::Bare, limits).with_context(context))
     }
 
     /// Cancels an execution and waits for its end. Repeated calls have no further effect.

@@ -147,7 +147,7 @@ impl Call {
     /// Writes the reply, and adds the warnings that depend on the written reply.
     pub(crate) fn finish(self, write: impl FnOnce(ReplyWriter<'_>) -> Outcome) -> Outcome {
         let context = &self.context;
-        let writer = ReplyWriter::new(&self.envelope, self.limits).beside(context);
+        let writer = ReplyWriter::new(&self.envelope, self.limits).with_context(context);
         let Some(composites) = self.composites else { return write(writer) };
         let written = write(writer.with_composites(&composites));
         let payload = written.map_err(|error| composites.explain(error))?;

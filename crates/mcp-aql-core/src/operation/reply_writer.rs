@@ -56,7 +56,7 @@ impl<'a> ReplyWriter<'a> {
     }
 
     /// Adds warnings about the size of the result to this call, and reserves capacity for all its warnings.
-    pub(crate) fn beside(self, context: &'a Context) -> Self {
+    pub(crate) fn with_context(self, context: &'a Context) -> Self {
         Self { context: Some(context), ..self }
     }
 
@@ -160,7 +160,7 @@ impl<'a> ReplyWriter<'a> {
         if after > self.limits.large {
             warnings.push(self.large(after, fitting_page_size));
             // The result is worth more than the warning about its size.
-            if text.len().saturating_add(self.behind(&warnings)) > self.limits.room {
+            if text.len().saturating_add(self.behind(&warnings)) > self.limits.page_bytes {
                 warnings.pop();
             }
         }
@@ -214,7 +214,7 @@ impl<'a> ReplyWriter<'a> {
         loop {
             let around = frame.bytes + behind;
             let (Some(bytes), Some(alone)) =
-                (limits.room.checked_sub(around), limits.bytes.checked_sub(around))
+                (limits.page_bytes.checked_sub(around), limits.bytes.checked_sub(around))
             else {
                 return write().map(LargeText::from);
             };
@@ -237,7 +237,7 @@ impl<'a> ReplyWriter<'a> {
                     return Ok(LargeText { fitting_page_size: Some(size), ..written?.into() });
                 }
                 Some(FitResult::TooMany(size))
-                    if written.is_err() || limits.room == limits.bytes =>
+                    if written.is_err() || limits.page_bytes == limits.bytes =>
                 {
                     let bytes = limits.bytes;
                     let error = too_large("response_size", bytes, bytes.saturating_add(1), "bytes");

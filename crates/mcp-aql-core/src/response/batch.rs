@@ -50,7 +50,7 @@ impl BatchReply {
     }
 
     /// Returns the available size for the reply of the next item, in bytes.
-    pub(crate) fn room(&self) -> usize {
+    pub(crate) fn remaining_bytes(&self) -> usize {
         let reserve = self.left.saturating_mul(NOT_RUN_BYTES).saturating_add(REST_BYTES);
         self.max_size.saturating_sub(self.text.len()).saturating_sub(reserve)
     }
@@ -62,7 +62,7 @@ impl BatchReply {
 
     /// Adds the result of the next item. A result that does not fit is replaced by an error.
     pub(crate) fn push(&mut self, operation: &str, reply: &Reply) {
-        if reply.text.len() > self.room() {
+        if reply.text.len() > self.remaining_bytes() {
             self.full = true;
             let size = self.text.len().saturating_add(reply.text.len());
             let error = too_large("response_size", self.max_size, size, "bytes")

@@ -21,8 +21,8 @@ pub(crate) enum ReplyForm {
 pub(crate) struct ReplyLimits {
     pub(crate) bytes: usize,
     /// Maximum number of bytes of a page. It is smaller than `bytes` if a batch already contains other results.
-    pub(crate) room: usize,
-    /// Number of bytes after which a page ends, even if more would fit. Never more than `room`.
+    pub(crate) page_bytes: usize,
+    /// Number of bytes after which a page ends, even if more would fit. Never more than `page_bytes`.
     pub(crate) budget: usize,
     /// Number of bytes above which an uncut result has a warning.
     pub(crate) large: usize,
@@ -39,7 +39,7 @@ impl ReplyLimits {
         let form = ReplyForm::Plain;
         let budget = smaller(limits.result_budget, bytes);
         let depth = MAX_REPLY_DEPTH;
-        Self { bytes, room: bytes, budget, large: budget, depth, has_warnings: true, form }
+        Self { bytes, page_bytes: bytes, budget, large: budget, depth, has_warnings: true, form }
     }
 
     /// Returns the same limits for a reply in this form.
@@ -50,18 +50,24 @@ impl ReplyLimits {
     /// Returns the limits of a part of a reply.
     pub(crate) const fn of_part(bytes: usize, depth: usize) -> Self {
         let form = ReplyForm::Plain;
-        let (room, budget, large) = (bytes, bytes, bytes);
-        Self { bytes, room, budget, large, depth, has_warnings: false, form }
+        let (page_bytes, budget, large) = (bytes, bytes, bytes);
+        Self { bytes, page_bytes, budget, large, depth, has_warnings: false, form }
     }
 
     /// Returns the limits of an item of a batch. Its reply is nested three levels deep in that of the batch.
     ///
-    /// The batch has `room` bytes left, and `budget` of them are for this item. The reply of the batch contains the
+    /// The batch has `remaining` bytes left, and `budget` of them are for this item. The reply of the batch contains the
     /// warnings of all items.
-    pub(crate) const fn of_item(self, room: usize, budget: usize) -> Self {
-        let room = smaller(room, self.room);
-        let budget = smaller(smaller(budget, self.budget), room);
-        Self { room, budget, depth: self.depth.saturating_sub(3), has_warnings: false, ..self }
+    pub(crate) const fn of_item(self, remaining: usize, budget: usize) -> Self {
+        let page_bytes = smaller(remaining, self.page_bytes);
+        let budget = smaller(smaller(budget, self.budget), page_bytes);
+        Self {
+            page_bytes,
+            budget,
+            depth: self.depth.saturating_sub(3),
+            has_warnings: false,
+            ..self
+        }
     }
 
     /// Returns the limits of a result stored in the state of its execution, next to `bytes` bytes of other data.

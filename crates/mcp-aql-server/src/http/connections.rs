@@ -75,7 +75,7 @@ impl Connections {
 
     /// Waits until fewer than `max` connections are open. Closes idle connections for that, starting with the longest
     /// idle.
-    pub(super) async fn room(&self, max: usize) {
+    pub(super) async fn make_capacity(&self, max: usize) {
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);
@@ -195,19 +195,19 @@ mod tests {
         let connections = Arc::new(Connections::default());
         let slots: Vec<_> = (0..3).map(|_| Arc::new(connections.open())).collect();
         let busy = slots[0].busy();
-        connections.room(4).await;
-        let room = connections.room(3);
-        tokio::pin!(room);
-        assert!(mcp_aql_core::internal::util::poll_once(&mut room).await.is_pending());
+        connections.make_capacity(4).await;
+        let capacity = connections.make_capacity(3);
+        tokio::pin!(capacity);
+        assert!(mcp_aql_core::internal::util::poll_once(&mut capacity).await.is_pending());
         let closing = |slots: &[Arc<ConnectionSlot>]| -> Vec<_> {
             slots.iter().map(|slot| slot.activity.close.is_cancelled()).collect()
         };
         assert_eq!(closing(&slots), [false, true, false]);
         drop(busy);
-        assert!(mcp_aql_core::internal::util::poll_once(&mut room).await.is_pending());
+        assert!(mcp_aql_core::internal::util::poll_once(&mut capacity).await.is_pending());
         assert_eq!(closing(&slots), [false, true, false]);
         drop(slots);
-        room.await;
+        capacity.await;
     }
 
     #[test]

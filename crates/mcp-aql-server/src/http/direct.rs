@@ -164,7 +164,7 @@ impl DirectCalls {
         form: &PlainForm,
         body: &[u8],
         extensions: &mut Extensions,
-        room: Option<&BatchBudget>,
+        budget: Option<&BatchBudget>,
     ) -> Option<impl Future<Output = Response> + Send + use<>> {
         let Message::Call(call) = decode(body) else { return None };
         let tool = self.server.tools().index(&call.name)?;
@@ -176,7 +176,7 @@ impl DirectCalls {
             None => Arguments::read(call.arguments, self.server.limits()).ok()?,
         };
         // The answers to a batch share a size limit. It applies to the plain form.
-        if room.is_none() {
+        if budget.is_none() {
             arguments = arguments.for_quoted_reply();
         }
         let modern = matches!(form, PlainForm::Alone(_));
@@ -191,14 +191,14 @@ impl DirectCalls {
         // A call rejected because of its scope does not change anything either.
         let reads = missing.is_some() || is_read;
         let challenge = extensions.get::<Challenge>().cloned().zip(missing);
-        let (id, room) = (call.id.into(), room.cloned());
+        let (id, budget) = (call.id.into(), budget.cloned());
         let work = match form {
             PlainForm::Alone(name) => {
                 let fits = *name == *call.name && is_newest(&meta);
                 fits.then(|| {
                     let extensions = take_extensions(extensions);
                     let scope = CallScope { extensions, elicitation, ..CallScope::default() };
-                    self.alone(DecodedCall { tool, arguments, meta, id, room, scope }, reads)
+                    self.alone(DecodedCall { tool, arguments, meta, id, budget, scope }, reads)
                 })?
             }
             // In sessions, only READs are answered here. Clients that lose the connection can fetch replies from rmcp
@@ -211,7 +211,7 @@ impl DirectCalls {
                 let (running, cancellation) = fits.then(|| begin_call(session, &id)).flatten()?;
                 let extensions = take_extensions(extensions);
                 let scope = CallScope { extensions, ..CallScope::default() };
-                let call = DecodedCall { tool, arguments, meta, id, room, scope };
+                let call = DecodedCall { tool, arguments, meta, id, budget, scope };
                 self.of(running, cancellation, connection, call)
             }
         };
@@ -245,7 +245,7 @@ impl DirectCalls {
         let server = Arc::new(Server::new(Arc::clone(&self.shared), connection));
         let cancels = CancelOnDrop(cancellation.clone());
         // Do not keep replies to batches: clients that send batches do not resume streams.
-        let kept = call.room.is_none().then(|| SessionReply::of(&running));
+        let kept = call.budget.is_none().then(|| SessionReply::of(&running));
         let sessions = Arc::clone(&self.sessions);
         let work = call.start(server, cancellation, false);
         let reply = async move {
@@ -264,7 +264,7 @@ struct DecodedCall<'a> {
     /// The request's id, in its original spelling.
     id: Box<str>,
     /// The remaining size budget of the batch, if the request belongs to one.
-    room: Option<BatchBudget>,
+    budget: Option<BatchBudget>,
     /// The scope without its cancellation.
     scope: CallScope,
 }
@@ -277,8 +277,8 @@ impl DecodedCall<'_> {
         cancellation: Cancellation,
         modern: bool,
     ) -> impl Future<Output = Vec<u8>> + Send + use<> {
-        let Self { tool, arguments, meta, id, room, mut scope } = self;
-        let caller = room.as_ref().and_then(|_| scope.principal().cloned());
+        let Self { tool, arguments, meta, id, budget, mut scope } = self;
+        let caller = budget.as_ref().and_then(|_| scope.principal().cloned());
         let origin = match server.service().records_origins() {
             true => scope.extensions.remove::<CallOrigin>(),
             false => None,
@@ -287,7 +287,7 @@ impl DecodedCall<'_> {
             CallScope { cancellation: Some(cancellation), origin: origin.map(Arc::new), ..scope };
         let mut work = server.call(tool, arguments, &meta, scope);
         async move {
-            let answer = server.within(room.as_ref(), caller.as_ref(), Pin::new(&mut work)).await;
+            let answer = server.within(budget.as_ref(), caller.as_ref(), Pin::new(&mut work)).await;
             let length = answer.as_ref().map_or(0, |reply| reply.text.len());
             let mut message = Vec::with_capacity(length + length / 4 + 128);
             server.write_answer(&mut message, &id, &answer, modern);

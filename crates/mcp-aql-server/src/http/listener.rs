@@ -96,7 +96,7 @@ pub(super) async fn serve_until(
         tokio::select! {
             biased;
             () = stop.cancelled() => break,
-            room = tokio::time::timeout(client_timeout, open.room(max)) => match room {
+            made = tokio::time::timeout(client_timeout, open.make_capacity(max)) => match made {
                 Ok(()) => drop(connections.spawn(serving(accepted))),
                 Err(_) => tracing::warn!(max, "closed a new connection: no open connection is idle"),
             },

@@ -130,7 +130,7 @@ impl Lifecycle {
         Ok((meta, admitted))
     }
 
-    /// Answers a request that is neither a call nor about tasks. Returns the result as JSON. `room` is the size budget
+    /// Answers a request that is neither a call nor about tasks. Returns the result as JSON. `budget` is the size budget
     /// of the request's batch, if it belongs to one.
     ///
     /// # Errors
@@ -140,7 +140,7 @@ impl Lifecycle {
         &mut self,
         server: &'a Server,
         request: &OtherRequest<'_>,
-        room: Option<&BatchBudget>,
+        budget: Option<&BatchBudget>,
     ) -> Result<Cow<'a, str>, RpcError> {
         let method = &*request.method;
         if method == "initialize" {
@@ -154,7 +154,7 @@ impl Lifecycle {
             "server/discover" if !admitted.legacy => {
                 Ok(discover(server.settings(), server.service().tasks()).into())
             }
-            "tools/list" => server.listed(admitted.modern, room).map(Cow::Borrowed),
+            "tools/list" => server.listed(admitted.modern, budget).map(Cow::Borrowed),
             _ => Err(RpcError::new(-32601, method.to_owned())),
         }
     }

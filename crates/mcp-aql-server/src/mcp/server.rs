@@ -194,17 +194,17 @@ impl Server {
     /// that exceeds the remaining budget is replaced with an error.
     pub(crate) async fn within(
         &self,
-        room: Option<&BatchBudget>,
+        budget: Option<&BatchBudget>,
         caller: Option<&Principal>,
         call: Pin<&mut impl Future<Output = ToolAnswer>>,
     ) -> ToolAnswer {
-        let Some(room) = room else { return call.await };
-        if room.is_full() {
-            return self.refuse(room.error(0).with_detail("operation_ran", false), caller);
+        let Some(budget) = budget else { return call.await };
+        if budget.is_full() {
+            return self.refuse(budget.error(0).with_detail("operation_ran", false), caller);
         }
         match call.await {
-            Ok(reply) if !room.reserve(reply.text.len()) => {
-                let error = room.error(reply.text.len());
+            Ok(reply) if !budget.reserve(reply.text.len()) => {
+                let error = budget.error(reply.text.len());
                 // A failed call may or may not have run its operation.
                 let error = match reply.code {
                     None => error.with_detail("operation_ran", true),
@@ -220,14 +220,14 @@ impl Server {
     pub(crate) fn listed(
         &self,
         modern: bool,
-        room: Option<&BatchBudget>,
+        budget: Option<&BatchBudget>,
     ) -> Result<&str, RpcError> {
         let text = match self.connection.tasks() {
             Some(_) if !modern => self.tools().listed_with_tasks(),
             _ => self.tools().listed(modern),
         };
-        match room {
-            Some(room) if !room.reserve(text.len()) => Err(no_room()),
+        match budget {
+            Some(budget) if !budget.reserve(text.len()) => Err(batch_too_large()),
             _ => Ok(text),
         }
     }
@@ -352,7 +352,7 @@ impl Server {
 }
 
 /// Returns the error for an answer, other than to a call, that exceeds the remaining budget of its batch.
-pub(crate) fn no_room() -> RpcError {
+pub(crate) fn batch_too_large() -> RpcError {
     RpcError::new(-32000, format!("The answers to this batch are too large: {FEWER_CALLS_ADVICE}"))
 }
 
@@ -376,7 +376,7 @@ mod tests {
     #[tokio::test]
     async fn a_call_without_room_in_its_batch_says_whether_it_ran() {
         // REQ-ENC-09, REQ-ENC-13
-        let (server, room) = (server(), BatchBudget::new(100));
+        let (server, budget) = (server(), BatchBudget::new(100));
         let mut runs = 0;
         let mut answers = Vec::new();
         for bytes in [60, 40, 1, 1] {
@@ -384,7 +384,7 @@ mod tests {
                 runs += 1;
                 Ok(Reply::of_tool("x".repeat(bytes)))
             };
-            answers.push(server.within(Some(&room), None, pin!(call)).await.unwrap().text);
+            answers.push(server.within(Some(&budget), None, pin!(call)).await.unwrap().text);
         }
         assert_eq!(runs, 3);
         assert_eq!((answers[0].len(), answers[1].len()), (60, 40));
@@ -403,9 +403,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_failure_without_room_in_its_batch_does_not_say_that_it_ran() {
-        let (server, room) = (server(), BatchBudget::new(10));
+        let (server, budget) = (server(), BatchBudget::new(10));
         let call = async { server.refuse(OperationError::not_found("note", "7"), None) };
-        let answer = server.within(Some(&room), None, pin!(call)).await.unwrap().text;
+        let answer = server.within(Some(&budget), None, pin!(call)).await.unwrap().text;
         assert!(
             answer.contains(FEWER_CALLS_ADVICE) && !answer.contains("operation_ran"),
             "{answer}"
@@ -416,9 +416,9 @@ mod tests {
     fn lists_of_tools_take_room_in_a_batch() {
         let server = server();
         let length = server.listed(false, None).unwrap().len();
-        let room = BatchBudget::new(length);
-        assert!(server.listed(false, Some(&room)).is_ok());
-        let error = server.listed(false, Some(&room)).unwrap_err();
+        let budget = BatchBudget::new(length);
+        assert!(server.listed(false, Some(&budget)).is_ok());
+        let error = server.listed(false, Some(&budget)).unwrap_err();
         assert!(error.code == -32000 && error.message.ends_with(FEWER_CALLS_ADVICE), "{error:?}");
     }
 }

@@ -19,10 +19,10 @@ pub(super) enum AnswerTarget {
 
 impl AnswerTarget {
     /// Returns the size budget of the batch, if the message belongs to one.
-    pub(super) fn room(&self) -> Option<&BatchBudget> {
+    pub(super) fn batch_budget(&self) -> Option<&BatchBudget> {
         match self {
             Self::Line(_) => None,
-            Self::Batch(batch) => Some(&batch.room),
+            Self::Batch(batch) => Some(&batch.budget),
         }
     }
 
@@ -59,14 +59,14 @@ pub(super) struct BatchAnswers {
     outbox: Outbox,
     running: Mutex<Option<PendingAnswer>>,
     answers: Mutex<Vec<u8>>,
-    room: BatchBudget,
+    budget: BatchBudget,
 }
 
 impl BatchAnswers {
     /// Creates an empty collection. Its answers are sent to the outbox.
-    pub(super) fn new(outbox: Outbox, room: BatchBudget) -> Self {
+    pub(super) fn new(outbox: Outbox, budget: BatchBudget) -> Self {
         let running = Mutex::new(Some(outbox.expect_one()));
-        Self { outbox, running, answers: Mutex::default(), room }
+        Self { outbox, running, answers: Mutex::default(), budget }
     }
 
     fn push(&self, write: impl FnOnce(&mut Vec<u8>)) {

@@ -66,7 +66,7 @@ impl MessageWait {
 }
 
 /// Awaits a future. Each time it is polled, the writer is polled first.
-pub(super) async fn beside<T>(
+pub(super) async fn while_writing<T>(
     mut writer: Pin<&mut impl FusedFuture<Output = ()>>,
     future: impl Future<Output = T>,
 ) -> T {

@@ -155,7 +155,7 @@ impl Outbox {
     }
 
     /// Waits until the queue has capacity for further answers.
-    pub(super) async fn room(&self) {
+    pub(super) async fn wait_for_capacity(&self) {
         loop {
             let emptied = self.0.emptied.notified();
             {
@@ -224,7 +224,7 @@ impl Notifier for Outbox {
 }
 
 async fn push_notification(outbox: &Outbox, method: &str, params: impl Serialize) {
-    outbox.room().await;
+    outbox.wait_for_capacity().await;
     let pushed = outbox.push(|line| {
         line.extend(format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":"#).bytes());
         // Serializing numbers and strings cannot fail, and neither can writing to a `Vec`.
@@ -310,9 +310,9 @@ mod tests {
             tokio::task::yield_now().await;
         }
         let waits = outbox.clone();
-        let mut waits = tokio::spawn(async move { waits.room().await });
+        let mut waits = tokio::spawn(async move { waits.wait_for_capacity().await });
         let soon = std::time::Duration::from_millis(50);
-        assert!(tokio::time::timeout(soon, &mut waits).await.is_err(), "there was room");
+        assert!(tokio::time::timeout(soon, &mut waits).await.is_err(), "there was capacity");
         outbox.close();
         waits.await.unwrap();
         let mut read = Vec::new();
@@ -343,6 +343,6 @@ mod tests {
         outbox.push(|line| line.extend(b"lost")).unwrap();
         assert!(outbox.write_to(writer).await.is_err());
         assert!(outbox.push(|_| {}).is_err());
-        outbox.room().await;
+        outbox.wait_for_capacity().await;
     }
 }

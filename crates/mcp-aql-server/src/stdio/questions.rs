@@ -65,7 +65,7 @@ impl ClientUser {
 impl AskUser for ClientUser {
     fn ask(&self, question: String) -> BoxFuture<'_, Option<UserAnswer>> {
         erased(async move {
-            self.outbox.room().await;
+            self.outbox.wait_for_capacity().await;
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             let id = format!("confirmation-{number}");
             let (sender, receiver) = oneshot::channel();

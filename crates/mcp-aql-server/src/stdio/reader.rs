@@ -13,7 +13,7 @@ use super::Input;
 use super::answer_target::{AnswerTarget, BatchAnswers};
 use super::brief_operations::BriefOperations;
 use super::lines::{Line, Lines};
-use super::message_wait::{MessageWait, beside};
+use super::message_wait::{MessageWait, while_writing};
 use super::outbox::Outbox;
 use super::questions::ClientUser;
 use crate::mcp::answer::{RpcError, fail_with, respond_with, write_error};
@@ -81,13 +81,13 @@ impl MessageReader {
             while let Some(line) = lines.next() {
                 self.take_line(line);
                 if std::mem::take(&mut self.yields) || self.outbox.is_long() {
-                    beside(writer.as_mut(), tokio::task::yield_now()).await;
-                    beside(writer.as_mut(), self.outbox.room()).await;
+                    while_writing(writer.as_mut(), tokio::task::yield_now()).await;
+                    while_writing(writer.as_mut(), self.outbox.wait_for_capacity()).await;
                     self.returned = None;
                 }
             }
             // Write all finished answers before reading more.
-            beside(writer.as_mut(), self.outbox.room()).await;
+            while_writing(writer.as_mut(), self.outbox.wait_for_capacity()).await;
             let at_once = match &mut input.without_waiting {
                 // Do not poll while calls run or answers are unwritten: a call may need this thread, and its answer
                 // must be written first.
@@ -100,7 +100,7 @@ impl MessageReader {
                 Some(read) => read,
                 None => {
                     let read = wait.sleep(lines.read_from(&mut input.stream));
-                    beside(writer.as_mut(), read).await
+                    while_writing(writer.as_mut(), read).await
                 }
             };
             match read {
@@ -172,7 +172,7 @@ impl MessageReader {
             }
             Message::Request(request) => {
                 let server = Arc::clone(&self.server);
-                match self.lifecycle.answer(&server, &request, answers.room()) {
+                match self.lifecycle.answer(&server, &request, answers.batch_budget()) {
                     Ok(result) => self.push(answers, |line| {
                         respond_with(line, request.id, |line| line.extend(result.bytes()));
                     }),

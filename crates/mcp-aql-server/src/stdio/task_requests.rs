@@ -11,7 +11,7 @@ use super::reader::MessageReader;
 use crate::mcp::answer::{RpcError, respond_with, write_error};
 use crate::mcp::message::{OtherRequest, ToolCall};
 use crate::mcp::request_meta::RequestMeta;
-use crate::mcp::server::no_room;
+use crate::mcp::server::batch_too_large;
 use crate::mcp::service::catch_panic;
 use crate::mcp::tasks::{TaskCall, TaskProtocol, TaskRequest};
 
@@ -24,7 +24,7 @@ impl MessageReader {
         modern: bool,
         answers: &AnswerTarget,
     ) -> Option<TaskProtocol> {
-        if answers.room().is_some() {
+        if answers.batch_budget().is_some() {
             return None;
         }
         let operation = call.index.as_ref().map(|index| index.operation());
@@ -63,14 +63,14 @@ impl MessageReader {
             Ok(read) => read,
             Err(error) => return self.error(Some(request.id), &error, answers),
         };
-        let (server, room) = (Arc::clone(&self.server), answers.room().cloned());
+        let (server, budget) = (Arc::clone(&self.server), answers.batch_budget().cloned());
         let cancellation = Cancellation::default();
         let elicitation = self.waiting_user().filter(|_| request_read.may_ask());
         let scope = CallScope { elicitation, ..cancellation.clone().into() };
         let answer = async move {
             let answer = server.answer_task_request(request_read, scope).await?;
-            match room {
-                Some(room) if !room.reserve(answer.len()) => Err(no_room()),
+            match budget {
+                Some(budget) if !budget.reserve(answer.len()) => Err(batch_too_large()),
                 _ => Ok(answer),
             }
         };

@@ -52,7 +52,7 @@ impl MessageReader {
             Ok(begun) => begun,
             Err(error) => return self.error(Some(call.id), &error, answers),
         };
-        let indexed = call.index.take().filter(|_| answers.room().is_none());
+        let indexed = call.index.take().filter(|_| answers.batch_budget().is_none());
         let mut work = match indexed.map(Arguments::from) {
             Some(arguments) if meta.progress_token(&arguments).is_none() => {
                 self.server.call(tool, arguments.for_quoted_reply(), &meta, scope)
@@ -144,16 +144,16 @@ impl MessageReader {
     ) -> ToolWork {
         let (server, outbox) = (Arc::clone(&self.server), self.outbox.clone());
         let arguments: Option<Box<str>> = arguments.map(Box::from);
-        let room = answers.room().cloned();
+        let budget = answers.batch_budget().cloned();
         let work = erased(async move {
             let arguments = Arguments::read(arguments.as_deref(), server.limits());
-            let arguments = match room {
+            let arguments = match budget {
                 // The answers to a batch share a size limit. It applies to the plain form.
                 Some(_) => arguments,
                 None => arguments.map(Arguments::for_quoted_reply),
             };
             let work = pin!(server.reply(tool, arguments, &meta, &outbox, scope));
-            server.within(room.as_ref(), None, work).await
+            server.within(budget.as_ref(), None, work).await
         });
         work.into()
     }

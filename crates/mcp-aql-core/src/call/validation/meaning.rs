@@ -55,7 +55,7 @@ impl UnknownName {
     }
 
     /// Returns the path of another name in the same object.
-    fn beside(&self, other: &str) -> String {
+    fn shown_next_to(&self, other: &str) -> String {
         [self.path.strip_suffix(&self.name).unwrap_or_default(), other].concat()
     }
 
@@ -266,10 +266,13 @@ pub(super) fn sentences(names: &[UnknownName], mention: Mention) -> Vec<String> 
             (None, Mention::Listed) => continue,
             (None, Mention::NotListed) => format!("Parameter '{shown}' is unknown"),
             (Some(Meaning::Name(near)), Mention::Listed) => {
-                format!("Did you mean '{}' instead of '{shown}'?", unknown.beside(near))
+                format!("Did you mean '{}' instead of '{shown}'?", unknown.shown_next_to(near))
             }
             (Some(Meaning::Name(near)), Mention::NotListed) => {
-                format!("Parameter '{shown}' is unknown; did you mean '{}'?", unknown.beside(near))
+                format!(
+                    "Parameter '{shown}' is unknown; did you mean '{}'?",
+                    unknown.shown_next_to(near)
+                )
             }
             (Some(Meaning::Beside(around)), _) => {
                 format!("'{shown}' belongs next to '{around}', not inside it")

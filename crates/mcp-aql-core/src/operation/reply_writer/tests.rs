@@ -43,7 +43,7 @@ fn page(rows: &[String], from_end: Option<bool>) -> Page<String> {
 /// Returns the reply to a call that returns this data.
 fn reply(data: &impl Serialize, limits: ReplyLimits, envelope: &Envelope) -> Reply {
     let context = Context::new(CallScope::default());
-    let payload = ReplyWriter::new(envelope, limits).beside(&context).write(data).unwrap();
+    let payload = ReplyWriter::new(envelope, limits).with_context(&context).write(data).unwrap();
     Reply::success(payload, &context.take_warnings().into_vec())
 }
 

@@ -29,8 +29,8 @@ impl McpEndpoint {
             fail_with(&mut body, None, -32600, LONG_BATCH);
             return (StatusCode::BAD_REQUEST, json(), body).into_response();
         }
-        let room = self.server().batch_budget();
-        let responses = messages.iter().map(|message| self.message(head, message.get(), &room));
+        let budget = self.server().batch_budget();
+        let responses = messages.iter().map(|message| self.message(head, message.get(), &budget));
         let (mut answers, mut streams) = (Vec::new(), Vec::new());
         for response in join_all(responses).await {
             let kind = response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes);
@@ -67,14 +67,15 @@ impl McpEndpoint {
     }
 
     /// Answers one message of a batch.
-    async fn message(&self, head: &Parts, message: &str, room: &BatchBudget) -> Response {
+    async fn message(&self, head: &Parts, message: &str, budget: &BatchBudget) -> Response {
         let mut request = Request::from_parts(head.clone(), Body::from(message.to_owned()));
         request.headers_mut().insert(CONTENT_LENGTH, message.len().into());
-        request.extensions_mut().insert(OriginalMessage::new(message.as_bytes(), Some(room)));
+        request.extensions_mut().insert(OriginalMessage::new(message.as_bytes(), Some(budget)));
         let form = self.direct.form(&request, self.longest);
         let extensions = request.extensions_mut();
-        let answer = form
-            .and_then(|form| self.direct.answer(&form, message.as_bytes(), extensions, Some(room)));
+        let answer = form.and_then(|form| {
+            self.direct.answer(&form, message.as_bytes(), extensions, Some(budget))
+        });
         if let Some(answer) = answer {
             return answer.await;
         }

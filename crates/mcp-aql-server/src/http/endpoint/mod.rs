@@ -167,7 +167,7 @@ impl McpEndpoint {
         let caller: Option<Principal> = request.extensions().get().cloned();
         let sender = (modern, caller.as_ref());
         let (mut request, seen) = RecordedBody::request(request, self.longest, until, &self.budget);
-        request.extensions_mut().insert(OriginalMessage { text: seen.clone(), room: None });
+        request.extensions_mut().insert(OriginalMessage { text: seen.clone(), batch_budget: None });
         let form = self.direct.form(&request, self.longest);
         let takes_batches = self.direct.takes_batches(request.headers());
         if form.is_some() || takes_batches {

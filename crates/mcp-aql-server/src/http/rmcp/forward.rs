@@ -35,7 +35,7 @@ fn rewrite_for_rmcp(mut head: Parts, body: &[u8]) -> Option<(Request, bool)> {
     let has_other_id = id.is_some();
     let body_for_rmcp = id.or(arguments)?;
     let sent: Option<&OriginalMessage> = head.extensions.get();
-    if sent.is_none_or(|sent| sent.room().is_none()) {
+    if sent.is_none_or(|sent| sent.batch_budget().is_none()) {
         head.extensions.insert(OriginalMessage::new(body, None));
     }
     Some((Request::from_parts(head, Body::from(body_for_rmcp)), has_other_id))

@@ -14,7 +14,7 @@ use crate::mcp::message::{Fault, Message, Refusal};
 pub(crate) struct OriginalMessage {
     pub(crate) text: Arc<dyn OriginalText>,
     /// The remaining size budget of the batch, if the message belongs to one.
-    pub(crate) room: Option<BatchBudget>,
+    pub(crate) batch_budget: Option<BatchBudget>,
 }
 
 /// The bytes of a message, or the part of an HTTP body read so far.
@@ -38,14 +38,14 @@ impl OriginalText for Box<[u8]> {
 }
 
 impl OriginalMessage {
-    /// Creates a message. `room` is the size budget of its batch, if it belongs to one.
-    pub(crate) fn new(text: &[u8], room: Option<&BatchBudget>) -> Self {
-        Self { text: Arc::new(Box::<[u8]>::from(text)), room: room.cloned() }
+    /// Creates a message. `budget` is the size budget of its batch, if it belongs to one.
+    pub(crate) fn new(text: &[u8], budget: Option<&BatchBudget>) -> Self {
+        Self { text: Arc::new(Box::<[u8]>::from(text)), batch_budget: budget.cloned() }
     }
 
     /// Returns the remaining size budget of the batch, if the message belongs to one.
-    pub(crate) fn room(&self) -> Option<&BatchBudget> {
-        self.room.as_ref()
+    pub(crate) fn batch_budget(&self) -> Option<&BatchBudget> {
+        self.batch_budget.as_ref()
     }
 
     /// Returns the bytes of the message and releases those of a body.

@@ -134,7 +134,7 @@ impl RmcpServer {
         let answers = (request.input_responses, request.request_state);
         let mut extensions = http_extensions(&context.extensions);
         let sent: Option<OriginalMessage> = extensions.remove();
-        let room = sent.as_ref().and_then(OriginalMessage::room).cloned();
+        let budget = sent.as_ref().and_then(OriginalMessage::batch_budget).cloned();
         let message = sent.map(|sent| sent.take_text());
         let (id, arguments) = match &message {
             Some(message) => match decode(message) {
@@ -167,7 +167,7 @@ impl RmcpServer {
             return task_answers::call_response(&answer.await?);
         }
         let work = pin!(server.reply(tool, arguments, &meta, &notifier, scope));
-        let work = server.within(room.as_ref(), caller.as_ref(), work);
+        let work = server.within(budget.as_ref(), caller.as_ref(), work);
         let reply = run_cancellable(work, &context.ct, &cancellation).await?;
         response(server, reply)
     }
@@ -219,8 +219,8 @@ impl ServerHandler for RmcpServer {
     ) -> Result<ListToolsResult, ErrorData> {
         let mut extensions = http_extensions(&context.extensions);
         let sent: Option<OriginalMessage> = extensions.remove();
-        let room = sent.as_ref().and_then(OriginalMessage::room);
-        self.server.listed(false, room).map_err(error_data)?;
+        let budget = sent.as_ref().and_then(OriginalMessage::batch_budget);
+        self.server.listed(false, budget).map_err(error_data)?;
         let tools = match self.server.service().tools_for(&extensions) {
             Some(tools) => tools.into_iter().map(tool).collect(),
             None => self.state.tools.clone(),
