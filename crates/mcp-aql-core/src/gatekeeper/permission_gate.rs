@@ -50,8 +50,8 @@ impl Gate for PermissionGate {
                     Ok(None)
                 }
                 Decision::Confirm { .. } => Ok(None),
-                Decision::Untrusted { least } => {
-                    let error = self.trust_error(request, least);
+                Decision::Untrusted { minimum_trust } => {
+                    let error = self.trust_error(request, minimum_trust);
                     request.audit_denied(audit, error.code().as_str()).await;
                     Err(error)
                 }
@@ -69,19 +69,19 @@ impl Gate for PermissionGate {
 impl PermissionGate {
     /// Returns `PERMISSION_DANGER_LEVEL_DENIED`, or `PERMISSION_TRUST_LEVEL_INSUFFICIENT` if only `introspect` may run
     /// (REQ-DNG-07, REQ-DNG-16).
-    fn trust_error(&self, request: GateRequest<'_>, least: TrustLevel) -> OperationError {
+    fn trust_error(&self, request: GateRequest<'_>, minimum: TrustLevel) -> OperationError {
         let (name, level) = (request.name(), request.danger());
         let actual = self.trust.unwrap_or_default();
         if level == DangerLevel::Safe {
             return OperationError::new(
                 ErrorCode::PermissionTrustLevelInsufficient,
                 format!(
-                    "Operation '{name}' requires trust level '{least}', adapter has '{actual}'. \
+                    "Operation '{name}' requires trust level '{minimum}', adapter has '{actual}'. \
                      Only introspect may be called"
                 ),
             )
             .with_detail("operation", name)
-            .with_detail("required_trust", least.as_str())
+            .with_detail("required_trust", minimum.as_str())
             .with_detail("actual_trust", actual.as_str())
             .with_detail("danger_level", level.number());
         }
@@ -94,7 +94,7 @@ impl PermissionGate {
         .with_detail("operation", name)
         .with_detail("danger_level", level.as_str())
         .with_detail("adapter_trust", actual.as_str())
-        .with_detail("minimum_trust_required", least.as_str());
+        .with_detail("minimum_trust_required", minimum.as_str());
         match request.operation.spec.danger.reasons {
             [] => error,
             reasons => error.with_detail("reasons", reasons),

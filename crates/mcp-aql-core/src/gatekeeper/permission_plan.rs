@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use mcp_aql_protocol::{DangerLevel, pattern_matches};
 
 use super::policy::{Permission, Policy, strictest};
-use super::trust_matrix::{TrustDecision, least_trust, trust_decision};
+use super::trust_matrix::{TrustDecision, minimum_trust, trust_decision};
 use super::{GateSettings, Trust};
 use crate::caller::principal::Principal;
 use crate::operation::OperationSpec;
@@ -17,7 +17,7 @@ pub struct PermissionPlan {
     pub danger: DangerLevel,
     /// Pattern in the operation's name from which the level was inferred. `None` if the level is declared.
     pub(crate) inferred_from: Option<&'static str>,
-    verdict: TrustDecision,
+    trust_decision: TrustDecision,
     /// Policies for its operation. Their conditions are tested for each call.
     policies: Vec<Policy>,
 }
@@ -38,7 +38,7 @@ pub(super) enum Decision<'a> {
         reason: Option<&'a str>,
     },
     Untrusted {
-        least: mcp_aql_protocol::TrustLevel,
+        minimum_trust: mcp_aql_protocol::TrustLevel,
     },
 }
 
@@ -78,7 +78,7 @@ impl PermissionPlan {
         Self {
             danger: DangerLevel::Safe,
             inferred_from: None,
-            verdict: TrustDecision::Allow,
+            trust_decision: TrustDecision::Allow,
             policies: Vec::new(),
         }
     }
@@ -97,38 +97,38 @@ impl PermissionPlan {
                 spec.name
             ));
         }
-        let mut verdict = trust_decision(danger, settings.trust.as_ref().map(Trust::level));
+        let mut decision = trust_decision(danger, settings.trust.as_ref().map(Trust::level));
         // A declared message, cooldown or reauthentication requires a confirmation at any danger level.
         let declared = &spec.danger;
         let asks = declared.requires_reauth
             || declared.cooldown_seconds.is_some()
             || declared.confirmation_message.is_some();
-        if asks && verdict == TrustDecision::Allow {
-            verdict = TrustDecision::Confirm;
+        if asks && decision == TrustDecision::Allow {
+            decision = TrustDecision::Confirm;
         }
         let matching = |policy: &&Policy| pattern_matches(&policy.operation, spec.name);
         Self {
             danger,
             inferred_from: pattern.filter(|_| spec.danger.level.is_none()),
-            verdict,
+            trust_decision: decision,
             policies: settings.policies.iter().filter(matching).cloned().collect(),
         }
     }
 
     /// Returns `true` if every call is allowed without a confirmation.
     pub(crate) fn is_open(&self) -> bool {
-        self.verdict == TrustDecision::Allow && self.policies.is_empty()
+        self.trust_decision == TrustDecision::Allow && self.policies.is_empty()
     }
 
     /// Returns `true` if a call may require a confirmation.
     pub fn may_ask(&self) -> bool {
         let asks = |policy: &Policy| policy.permission == Permission::Confirm;
-        self.verdict == TrustDecision::Confirm || self.policies.iter().any(asks)
+        self.trust_decision == TrustDecision::Confirm || self.policies.iter().any(asks)
     }
 
     /// Returns the permission by trust, danger and unconditional policies, as named by the protocol (choice C-23).
     pub(super) fn permission(&self) -> &'static str {
-        match self.verdict {
+        match self.trust_decision {
             TrustDecision::IntrospectOnly => return "introspect_only",
             TrustDecision::Deny(_) => return "deny",
             TrustDecision::Allow | TrustDecision::Confirm => {}
@@ -152,7 +152,7 @@ impl PermissionPlan {
     }
 
     fn permission_by_danger(&self) -> Permission {
-        match self.verdict {
+        match self.trust_decision {
             TrustDecision::Confirm => Permission::Confirm,
             _ => Permission::Allow,
         }
@@ -187,10 +187,10 @@ impl PermissionPlan {
         arguments: &[Argument],
         principal: Option<&Principal>,
     ) -> Decision<'_> {
-        match self.verdict {
-            TrustDecision::Deny(least) => return Decision::Untrusted { least },
+        match self.trust_decision {
+            TrustDecision::Deny(minimum_trust) => return Decision::Untrusted { minimum_trust },
             TrustDecision::IntrospectOnly => {
-                return Decision::Untrusted { least: least_trust(self.danger) };
+                return Decision::Untrusted { minimum_trust: minimum_trust(self.danger) };
             }
             TrustDecision::Allow | TrustDecision::Confirm => {}
         }

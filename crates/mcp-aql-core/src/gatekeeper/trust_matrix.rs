@@ -30,7 +30,7 @@ pub(crate) fn trust_decision(danger: DangerLevel, trust: Option<TrustLevel>) -> 
     let confirmed = danger >= DangerLevel::Destructive;
     let passed = if confirmed { TrustDecision::Confirm } else { TrustDecision::Allow };
     let Some(trust) = trust else { return passed };
-    let least = least_trust(danger);
+    let least = minimum_trust(danger);
     if trust >= least {
         passed
     } else if danger == DangerLevel::Safe {
@@ -41,7 +41,7 @@ pub(crate) fn trust_decision(danger: DangerLevel, trust: Option<TrustLevel>) -> 
 }
 
 /// Returns the lowest trust level at which the matrix allows this danger level, with or without a confirmation.
-pub(crate) const fn least_trust(danger: DangerLevel) -> TrustLevel {
+pub(crate) const fn minimum_trust(danger: DangerLevel) -> TrustLevel {
     match danger {
         DangerLevel::Safe => TrustLevel::Generated,
         DangerLevel::Reversible | DangerLevel::Destructive => TrustLevel::Validated,

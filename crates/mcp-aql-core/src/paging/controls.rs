@@ -22,7 +22,7 @@ pub struct Contradiction {
 
 impl Contradiction {
     /// Finds a conflict between the page controls of a call. Returns `None` if they are consistent.
-    pub fn of(provided: &[&'static str]) -> Option<Self> {
+    pub fn find(provided: &[&'static str]) -> Option<Self> {
         let has = |name: &str| provided.contains(&name);
         let found = |expected, hint| Some(Self { expected, provided: provided.to_vec(), hint });
         let pairs = [

@@ -58,7 +58,7 @@ impl PageRequest {
         };
         let provided: Vec<_> =
             CURSOR_CONTROLS.into_iter().filter(|name| given(name).is_some()).collect();
-        if let Some(contradiction) = Contradiction::of(&provided) {
+        if let Some(contradiction) = Contradiction::find(&provided) {
             return Err(contradiction.error().with_detail("operation", operation));
         }
         let others: Vec<_> = arguments

@@ -110,7 +110,7 @@ pub(super) fn read(
 /// Returns the contradiction between the controls of a call, if they exclude each other.
 fn contradiction(names: &[&'static str], styles: [bool; 3]) -> Option<Contradiction> {
     if styles.into_iter().filter(|used| *used).count() < 2 {
-        return Contradiction::of(names);
+        return Contradiction::find(names);
     }
     Some(Contradiction {
         expected: "one style of paging",

@@ -254,7 +254,7 @@ impl<T: RelationshipKinds> QueryArgument for RelationshipQuery<T> {
                 query.page_size = clamped("first", asked, most, &mut given.warnings);
             }
             None => {
-                if let Some(contradiction) = after.as_ref().and(Contradiction::of(&["after"])) {
+                if let Some(contradiction) = after.as_ref().and(Contradiction::find(&["after"])) {
                     faults.paging(contradiction);
                 }
             }

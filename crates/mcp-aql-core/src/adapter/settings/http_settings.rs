@@ -12,7 +12,7 @@ use crate::config::setting::ConfigSources;
 
 /// Upper bound of settings that count sessions, connections or MiB.
 const MAX_COUNT: u64 = 1_000_000;
-const DAY: u64 = 86_400;
+const SECONDS_PER_DAY: u64 = 86_400;
 
 macro_rules! http_settings {
     ($(
@@ -130,7 +130,7 @@ http_settings! {
     /// counts as use while it runs.
     session_timeout: Duration = Duration::from_secs(1_800),
         Key::new("http.session_timeout_seconds", ValueKind::Number("seconds"))
-            .range(1, 30 * DAY)
+            .range(1, 30 * SECONDS_PER_DAY)
             .session_flag("--session-timeout", "SECONDS");
 
     /// Time after which a slow or idle client is closed.
@@ -142,7 +142,7 @@ http_settings! {
     /// The router of an adapter applies the timeout to bodies only, because the connections belong to your server.
     client_timeout: Duration = Duration::from_secs(30),
         Key::new("http.client_timeout_seconds", ValueKind::Number("seconds"))
-            .range(1, DAY)
+            .range(1, SECONDS_PER_DAY)
             .flag("--client-timeout", "SECONDS");
 
     /// Maximum number of open connections; the longest idle connection is closed.
@@ -184,7 +184,7 @@ http_settings! {
     /// request.
     reply_retention: Duration = Duration::from_secs(300),
         Key::new("http.reply_retention_seconds", ValueKind::Number("seconds"))
-            .range(0, DAY)
+            .range(0, SECONDS_PER_DAY)
             .session_flag("--reply-retention", "SECONDS");
 
     /// Maximum total size of the kept replies of all sessions; the oldest replies are dropped.
