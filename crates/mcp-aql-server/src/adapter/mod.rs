@@ -218,10 +218,10 @@ impl ToolService for AdapterTools {
             false => arguments,
         };
         let (operation, reply) = self.adapter.handle(endpoint, arguments, scope).into_parts();
-        let entry = operation.and_then(|number| self.adapter.registry().entries.get(number));
-        let operation = operation.zip(entry).map(|(number, entry)| {
+        let entry = operation.and_then(|index| self.adapter.registry().entries.get(index));
+        let operation = operation.zip(entry).map(|(index, entry)| {
             let spec = &entry.operation.spec;
-            CalledOperation { number, name: spec.name, category: spec.category }
+            CalledOperation { index, name: spec.name, category: spec.category }
         });
         ToolWork::replying(operation, reply)
     }

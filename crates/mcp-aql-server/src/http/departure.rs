@@ -29,7 +29,7 @@ impl Departure {
     }
 
     /// Announces the stop, and serves calls until the delay has passed.
-    pub(super) async fn begin(&self, delay: Duration, at_once: impl Future<Output = ()> + Clone) {
+    pub(super) async fn begin(&self, delay: Duration, cut_off: impl Future<Output = ()> + Clone) {
         self.announced.cancel();
         if delay.is_zero() {
             return;
@@ -37,9 +37,9 @@ impl Departure {
         self.closing.cancel();
         tracing::info!(?delay, "stopping: probes are answered with 503, and calls are served");
         // A second signal ends the delay.
-        let _ = tokio::time::timeout(delay, at_once.clone()).await;
+        let _ = tokio::time::timeout(delay, cut_off.clone()).await;
         self.refusing.cancel();
-        let _ = tokio::time::timeout(SETTLE_PERIOD, at_once).await;
+        let _ = tokio::time::timeout(SETTLE_PERIOD, cut_off).await;
     }
 }
 

@@ -34,7 +34,7 @@ use mcp_aql_core::transport::Extensions;
 use tokio_util::sync::CancellationToken;
 
 use super::authentication::Challenge;
-use super::direct_reply::{CancelOnDrop, PendingReply, respond};
+use super::direct_reply::{CancelOnDrop, DirectReply, respond};
 use super::options::ENDPOINT_PATH;
 use super::request_origin::add_call;
 use super::rmcp::context::run_cancellable;
@@ -72,9 +72,9 @@ pub(super) struct DirectCalls {
 /// The form of a plain request, according to its headers.
 pub(super) enum PlainForm {
     /// A stateless request of MCP 2026-07-28 with the name of the called tool.
-    Alone(HeaderValue),
+    Stateless(HeaderValue),
     /// A request of a session, as in earlier versions.
-    Of(Arc<OpenSession>),
+    InSession(Arc<OpenSession>),
 }
 
 impl DirectCalls {
@@ -133,12 +133,12 @@ impl DirectCalls {
                 return None;
             }
             let id = only(headers, &SESSION_ID)?.to_str().ok()?;
-            return self.sessions.get(id).map(PlainForm::Of);
+            return self.sessions.get(id).map(PlainForm::InSession);
         }
-        let alone = version? == NEWEST
+        let is_plain = version? == NEWEST
             && only(headers, &METHOD)? == "tools/call"
             && !headers.keys().any(|name| name.as_str().starts_with("mcp-param-"));
-        alone.then(|| only(headers, &NAME).cloned().map(PlainForm::Alone)).flatten()
+        is_plain.then(|| only(headers, &NAME).cloned().map(PlainForm::Stateless)).flatten()
     }
 
     /// Returns `true` if a `Host` header names an allowed host.
@@ -179,7 +179,7 @@ impl DirectCalls {
         if budget.is_none() {
             arguments = arguments.for_quoted_reply();
         }
-        let modern = matches!(form, PlainForm::Alone(_));
+        let modern = matches!(form, PlainForm::Stateless(_));
         let operation = arguments.operation();
         let is_task = call.task.is_some()
             || self.server.task_protocol(None, &meta, modern, operation).is_some();
@@ -193,17 +193,18 @@ impl DirectCalls {
         let challenge = extensions.get::<Challenge>().cloned().zip(missing);
         let (id, budget) = (call.id.into(), budget.cloned());
         let work = match form {
-            PlainForm::Alone(name) => {
+            PlainForm::Stateless(name) => {
                 let fits = *name == *call.name && is_newest(&meta);
                 fits.then(|| {
                     let extensions = take_extensions(extensions);
                     let scope = CallScope { extensions, elicitation, ..CallScope::default() };
-                    self.alone(DecodedCall { tool, arguments, meta, id, budget, scope }, reads)
+                    let call = DecodedCall { tool, arguments, meta, id, budget, scope };
+                    self.run_stateless(call, reads)
                 })?
             }
             // In sessions, only READs are answered here. Clients that lose the connection can fetch replies from rmcp
             // later, and they need this for calls with effects.
-            PlainForm::Of(session) => {
+            PlainForm::InSession(session) => {
                 let connection = session.connection()?;
                 // Only rmcp can send a question to the client.
                 let asks = connection.takes_questions() && may_need_confirmation;
@@ -212,13 +213,13 @@ impl DirectCalls {
                 let extensions = take_extensions(extensions);
                 let scope = CallScope { extensions, ..CallScope::default() };
                 let call = DecodedCall { tool, arguments, meta, id, budget, scope };
-                self.of(running, cancellation, connection, call)
+                self.run_in_session(running, cancellation, connection, call)
             }
         };
         Some(respond(work, challenge))
     }
 
-    fn alone(&self, call: DecodedCall<'_>, reads: bool) -> PendingReply {
+    fn run_stateless(&self, call: DecodedCall<'_>, reads: bool) -> DirectReply {
         let cancellation = Cancellation::default();
         let cancels = CancelOnDrop(cancellation.clone());
         let work = call.start(Arc::clone(&self.server), cancellation.clone(), true);
@@ -232,16 +233,16 @@ impl DirectCalls {
                 erased(async { task.await.ok().flatten() })
             }
         };
-        PendingReply { reply, _cancels: cancels, kept: None }
+        DirectReply { reply, _cancels: cancels, kept: None }
     }
 
-    fn of(
+    fn run_in_session(
         &self,
         running: SessionCall,
         cancellation: Cancellation,
         connection: Arc<Connection>,
         call: DecodedCall<'_>,
-    ) -> PendingReply {
+    ) -> DirectReply {
         let server = Arc::new(Server::new(Arc::clone(&self.shared), connection));
         let cancels = CancelOnDrop(cancellation.clone());
         // Do not keep replies to batches: clients that send batches do not resume streams.
@@ -250,9 +251,9 @@ impl DirectCalls {
         let work = call.start(server, cancellation, false);
         let reply = async move {
             let reply = sessions.during(running.session(), work).await;
-            running.is_awaited().then_some(reply)
+            running.end().then_some(reply)
         };
-        PendingReply { reply: erased(reply), _cancels: cancels, kept }
+        DirectReply { reply: erased(reply), _cancels: cancels, kept }
     }
 }
 

@@ -25,7 +25,7 @@ const EVENT_STREAM_DELAY: Duration = Duration::from_secs(2);
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
 /// A running call.
-pub(super) struct PendingReply {
+pub(super) struct DirectReply {
     /// The reply as a JSON-RPC message, or `None` if the client has canceled the request.
     pub(super) reply: BoxFuture<'static, Option<Vec<u8>>>,
     /// Cancels the call when the client disconnects.
@@ -46,10 +46,7 @@ impl Drop for CancelOnDrop {
 }
 
 /// Waits for a reply. If the caller lacks a scope, adds the challenge to obtain it.
-pub(super) async fn respond(
-    work: PendingReply,
-    challenge: Option<(Challenge, String)>,
-) -> Response {
+pub(super) async fn respond(work: DirectReply, challenge: Option<(Challenge, String)>) -> Response {
     let response = reply_or_events(work).await;
     match challenge {
         Some((challenge, scope)) => challenge.insufficient_scope(response, &scope),
@@ -58,7 +55,7 @@ pub(super) async fn respond(
 }
 
 /// Waits for a reply, and switches to events if it takes long.
-async fn reply_or_events(mut work: PendingReply) -> Response {
+async fn reply_or_events(mut work: DirectReply) -> Response {
     match tokio::time::timeout(EVENT_STREAM_DELAY, &mut work.reply).await {
         Ok(Some(reply)) => ([(CONTENT_TYPE, "application/json")], reply).into_response(),
         Ok(None) => events(Body::empty()),
@@ -68,7 +65,7 @@ async fn reply_or_events(mut work: PendingReply) -> Response {
 
 /// Returns the events of a reply that takes long. If the reply can be fetched later, it is recorded, and the first
 /// event only contains an id. Clients that do not support such events receive the reply only.
-fn late_reply(mut work: PendingReply) -> KeepAliveEvents {
+fn late_reply(mut work: DirectReply) -> KeepAliveEvents {
     let kept = work.kept.take();
     let events = match kept.and_then(SessionReply::record) {
         Some((recorder, events)) => {

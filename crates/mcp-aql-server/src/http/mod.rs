@@ -43,7 +43,7 @@ use self::endpoint::McpEndpoint;
 pub use self::listener::serve as serve_connections;
 pub use self::options::HttpOptions;
 use self::options::{ENDPOINT_PATH, Shared};
-use self::rmcp::replay::ReplyLimits;
+use self::rmcp::replay::RetentionLimits;
 use self::rmcp::server::{Access, RmcpService, RmcpState};
 use self::rmcp::sessions::{SessionLimits, Sessions};
 use crate::adapter::AdapterTools;
@@ -106,7 +106,7 @@ impl HttpOptions {
             timeout: settings.session_timeout,
             max_sessions: settings.max_sessions,
             max_sessions_per_principal: settings.max_sessions_per_principal,
-            replies: ReplyLimits {
+            replies: RetentionLimits {
                 retention: settings.reply_retention,
                 bytes: settings.max_kept_reply_bytes,
                 session_bytes: settings.max_kept_reply_bytes_per_session,
@@ -234,7 +234,7 @@ async fn listen(
         biased;
         started = adapter.start_services() => started?,
         // Stop even if the store hangs.
-        () = &mut stop.begins => return Ok(()),
+        () = &mut stop.begin => return Ok(()),
     };
     let served = serve(AdapterTools::new(adapter), listener, options, stop).await;
     adapter.flush_tracer().await;
@@ -263,7 +263,7 @@ async fn serve(
     service: Arc<dyn ToolService>,
     listener: TcpListener,
     mut options: HttpOptions,
-    Shutdown { begins, at_once, serving }: Shutdown,
+    Shutdown { begin, cut_off, on_serving }: Shutdown,
 ) -> Result {
     let address = listener.local_addr()?;
     options.check(address.ip())?;
@@ -278,15 +278,15 @@ async fn serve(
     let probes = health::routes(Arc::clone(&shared), departure.announced.clone());
     let router = departure.layer(router.merge(probes));
     service.begin();
-    serving();
+    on_serving();
     tracing::info!(url = %format_args!("http://{address}{ENDPOINT_PATH}"), "listening");
-    let (stopping, at_once) = (shutdown.clone(), at_once.shared());
+    let (stopping, cut_off) = (shutdown.clone(), cut_off.shared());
     let bounds = (options.settings.max_connections, options.settings.client_timeout);
     let refusing = departure.refusing.clone();
     let connections = listener::serve_until(listener, router, bounds, refusing, shutdown);
     let interrupted = async {
         stopping.cancelled().await;
-        at_once.clone().await;
+        cut_off.clone().await;
     };
     let connections = async {
         tokio::select! {
@@ -297,10 +297,10 @@ async fn serve(
         }
     };
     let stopped = async {
-        begins.await;
-        departure.begin(options.settings.stop_delay, at_once.clone()).await;
+        begin.await;
+        departure.begin(options.settings.stop_delay, cut_off.clone()).await;
         // Requests are still accepted during this wait, and new calls are rejected.
-        shared.stop(at_once.clone()).await;
+        shared.stop(cut_off.clone()).await;
         // This also ends the sessions and their streams. Otherwise the streams would keep their connections open.
         stopping.cancel();
         // A client that waits for an execution keeps its connection open, too (REQ-LIF-10).

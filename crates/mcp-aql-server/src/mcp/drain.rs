@@ -33,23 +33,23 @@ pub(crate) const RETRY_AFTER_SECONDS: u64 = 10;
 /// ```
 pub struct Shutdown {
     /// Completes when the server should stop.
-    pub(crate) begins: BoxFuture<'static, ()>,
-    /// Completes when the server should no longer wait for running calls. Polled once `begins` has completed.
-    pub(crate) at_once: BoxFuture<'static, ()>,
+    pub(crate) begin: BoxFuture<'static, ()>,
+    /// Completes when the server should no longer wait for running calls. Polled once `begin` has completed.
+    pub(crate) cut_off: BoxFuture<'static, ()>,
     /// Called once the store is checked and the server accepts clients.
-    pub(crate) serving: Box<dyn FnOnce() + Send>,
+    pub(crate) on_serving: Box<dyn FnOnce() + Send>,
 }
 
 impl Shutdown {
     /// Stops the server when this future completes.
-    pub fn when(begins: impl Future<Output = ()> + Send + 'static) -> Self {
-        Self { begins: erased(begins), at_once: erased(pending()), serving: Box::new(|| {}) }
+    pub fn when(begin: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self { begin: erased(begin), cut_off: erased(pending()), on_serving: Box::new(|| {}) }
     }
 
     /// Ends the wait for running calls when this future completes. The server polls it from the start of the drain.
     #[must_use]
-    pub fn at_once_when(self, at_once: impl Future<Output = ()> + Send + 'static) -> Self {
-        Self { at_once: erased(at_once), ..self }
+    pub fn at_once_when(self, cut_off: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self { cut_off: erased(cut_off), ..self }
     }
 
     /// Calls `serving` once the server accepts clients, and `stopping` when it starts to stop.
@@ -60,12 +60,12 @@ impl Shutdown {
         serving: impl FnOnce() + Send + 'static,
         stopping: impl FnOnce() + Send + 'static,
     ) -> Self {
-        let begins = self.begins;
-        let begins = async {
-            begins.await;
+        let begin = self.begin;
+        let begin = async {
+            begin.await;
             stopping();
         };
-        Self { begins: erased(begins), serving: Box::new(serving), ..self }
+        Self { begin: erased(begin), on_serving: Box::new(serving), ..self }
     }
 
     /// Returns a shutdown that never happens.
@@ -75,8 +75,8 @@ impl Shutdown {
 }
 
 impl<F: Future<Output = ()> + Send + 'static> From<F> for Shutdown {
-    fn from(begins: F) -> Self {
-        Self::when(begins)
+    fn from(begin: F) -> Self {
+        Self::when(begin)
     }
 }
 
@@ -94,7 +94,7 @@ pub(crate) enum DrainEnd {
     /// The drain timeout has expired.
     TimedOut,
     /// [`Shutdown::at_once_when`] ended the wait.
-    AtOnce,
+    CutOff,
 }
 
 /// Counts the running calls of a server, and rejects new calls while the server stops.

@@ -215,7 +215,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Message<'_> {
         return Message::Call(call);
     }
     match object::<Envelope<'_>>(text) {
-        Ok(envelope) => sort(envelope),
+        Ok(envelope) => classify(envelope),
         Err(error) if error.is_data() && text.trim_ascii_start().starts_with('[') => batch(text),
         Err(error) => {
             let fault = match error.is_data() {
@@ -322,7 +322,8 @@ pub(crate) fn too_long(recovered: RecoveredId, error: OperationError) -> Refusal
     Refusal { id: recovered.id, fault }
 }
 
-fn sort(envelope: Envelope<'_>) -> Message<'_> {
+/// Returns the kind of a message, with its parts.
+fn classify(envelope: Envelope<'_>) -> Message<'_> {
     let Envelope { jsonrpc, id, method, params, result, error } = envelope;
     let id = id.map(RawValue::get);
     let has_answer = result.0.is_some() || error.0.is_some();
@@ -418,7 +419,7 @@ mod tests {
     /// Decodes a message with serde, and formats the result.
     fn in_parts(text: &str) -> String {
         match object::<Envelope<'_>>(text) {
-            Ok(envelope) => format!("{:?}", sort(envelope)),
+            Ok(envelope) => format!("{:?}", classify(envelope)),
             Err(error) => error.to_string(),
         }
     }

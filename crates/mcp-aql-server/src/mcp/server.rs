@@ -62,7 +62,7 @@ impl ServerState {
 
     /// Stops the server: rejects new calls, and waits for running ones and the work that they have started, at most for
     /// the drain timeout.
-    pub(crate) async fn stop(&self, at_once: impl Future<Output = ()>) -> DrainEnd {
+    pub(crate) async fn stop(&self, cut_off: impl Future<Output = ()>) -> DrainEnd {
         let (timeout, running) = (self.settings.drain_timeout, self.drain.begin());
         tracing::info!(
             running,
@@ -79,7 +79,7 @@ impl ServerState {
         let end = tokio::select! {
             biased;
             () = finished => return DrainEnd::Finished,
-            () = at_once => DrainEnd::AtOnce,
+            () = cut_off => DrainEnd::CutOff,
             () = tokio::time::sleep(timeout) => DrainEnd::TimedOut,
         };
         self.drain.cut_off();

@@ -214,7 +214,7 @@ pub struct ToolWork {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CalledOperation {
     /// Index of the operation among those of the service.
-    pub(crate) number: usize,
+    pub(crate) index: usize,
     pub(crate) name: &'static str,
     pub(crate) category: SemanticCategory,
 }

@@ -26,7 +26,7 @@ pub(super) struct OperationPace {
 }
 
 impl BriefOperations {
-    /// Returns the pace of the operation with this number.
+    /// Returns the pace of the operation with this index.
     pub(super) fn pace(&mut self, operation: usize) -> OperationPace {
         if let Some(pace) = self.0.get(operation) {
             return pace.clone();

@@ -77,10 +77,10 @@ async fn serve(
     service: Arc<dyn ToolService>,
     read: Input,
     write: Writer,
-    Shutdown { mut begins, at_once, serving }: Shutdown,
+    Shutdown { mut begin, cut_off, on_serving }: Shutdown,
 ) -> Result {
     service.begin();
-    serving();
+    on_serving();
     let connection = Arc::new(Connection::lasting());
     let _end = EndOnDrop(Arc::clone(&connection));
     let state = ServerState::new(Arc::clone(&service), &service.tools());
@@ -93,11 +93,11 @@ async fn serve(
     let streams = AbortOnDrop::spawn(streams);
     let end = tokio::select! {
         () = ended.cancelled() => {
-            let at_once = begins.then(|()| at_once);
-            finish_after_input(&state, &outbox, &connection, at_once).await
+            let cut_off = begin.then(|()| cut_off);
+            finish_after_input(&state, &outbox, &connection, cut_off).await
         }
         // Messages are still read while the server stops, so that new calls can be rejected.
-        () = &mut begins => state.stop(at_once).await,
+        () = &mut begin => state.stop(cut_off).await,
     };
     stop_reading.cancel();
     if end != DrainEnd::Finished {
@@ -105,12 +105,12 @@ async fn serve(
         // exits.
         connection.end();
     }
-    if end != DrainEnd::AtOnce {
+    if end != DrainEnd::CutOff {
         let _ = tokio::time::timeout(WRITE_GRACE_PERIOD, outbox.idle()).await;
     }
     connection.end();
     outbox.close();
-    if end != DrainEnd::AtOnce {
+    if end != DrainEnd::CutOff {
         // The timeout is for clients that no longer read.
         let _ = tokio::time::timeout(WRITE_GRACE_PERIOD, streams.done()).await;
     }
@@ -157,7 +157,7 @@ async fn finish_after_input(
     state: &ServerState,
     outbox: &Outbox,
     connection: &Connection,
-    at_once: impl Future<Output = ()>,
+    cut_off: impl Future<Output = ()>,
 ) -> DrainEnd {
     let settings = state.settings();
     if tokio::time::timeout(settings.end_of_input_timeout, outbox.idle()).await.is_ok() {
@@ -167,7 +167,7 @@ async fn finish_after_input(
     let end = tokio::select! {
         biased;
         () = state.drain().changes_done() => return DrainEnd::Finished,
-        () = at_once => DrainEnd::AtOnce,
+        () = cut_off => DrainEnd::CutOff,
         () = tokio::time::sleep(settings.drain_timeout) => DrainEnd::TimedOut,
     };
     state.drain().cut_off();

@@ -59,7 +59,7 @@ impl MessageReader {
             }
             _ => self.later(tool, call.arguments, meta, scope, answers),
         };
-        let pace = work.operation.map(|operation| self.operations.pace(operation.number));
+        let pace = work.operation.map(|operation| self.operations.pace(operation.index));
         let started = Instant::now();
         let reading = started - self.message_started;
         // A call that blocks its thread also blocks the writer, and would delay the answers of running calls.

@@ -32,18 +32,18 @@ pub fn shutdown_signal() -> impl Future<Output = ()> + Send + 'static {
 /// The signals are caught as soon as you call this function, as with [`shutdown_signal`].
 pub fn on_signal() -> Shutdown {
     let (first, (sender, receiver)) = (shutdown_signal(), oneshot::channel());
-    let begins = async {
+    let begin = async {
         first.await;
         // Catch the second signal from now on, not from the first poll.
         let _ = sender.send(erased(shutdown_signal()));
     };
-    let at_once = async {
+    let cut_off = async {
         match receiver.await {
             Ok(second) => second.await,
             Err(_) => pending().await,
         }
     };
-    Shutdown::when(begins).at_once_when(at_once)
+    Shutdown::when(begin).at_once_when(cut_off)
 }
 
 /// Waits for a signal with its listener. If there is no listener, the signal kills the process, as it does by default.

@@ -110,13 +110,13 @@ impl SessionCall {
     }
 
     /// Ends the request. Returns `true` if the client still expects an answer.
-    pub(crate) fn is_awaited(&self) -> bool {
+    pub(crate) fn end(&self) -> bool {
         self.session.calls.end(&self.id, self.number)
     }
 }
 
 impl Drop for SessionCall {
     fn drop(&mut self) {
-        self.is_awaited();
+        self.end();
     }
 }

@@ -24,7 +24,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::current_request::{self, SessionProblem, notice};
 use super::events::{cancelled_request, identify, in_use, new_events, standalone_events};
 use super::open_session::{OpenSession, SessionCall};
-use super::replay::{EventId, FinishedReplies, Replay, ReplyLimits, StreamId};
+use super::replay::{EventId, FinishedReplies, Replay, RetentionLimits, StreamId};
 use super::session_usage::{by_idleness, counted};
 use super::{long_id, task_routing};
 use crate::mcp::connection::Connection;
@@ -38,7 +38,7 @@ pub(crate) struct SessionLimits {
     pub(crate) timeout: Duration,
     pub(crate) max_sessions: usize,
     pub(crate) max_sessions_per_principal: usize,
-    pub(crate) replies: ReplyLimits,
+    pub(crate) replies: RetentionLimits,
 }
 
 /// rmcp's sessions, with limits on their number.
@@ -328,7 +328,7 @@ impl SessionManager for Sessions {
             identify(&mut event, &request_id);
             event
         });
-        tokio::spawn(record.run(events.boxed(), id, move || running.is_awaited()));
+        tokio::spawn(record.run(events.boxed(), id, move || running.end()));
         Ok(counted(sent, read).right_stream())
     }
 

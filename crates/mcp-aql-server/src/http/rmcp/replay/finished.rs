@@ -12,7 +12,7 @@ use super::EventStreams;
 
 /// The limits on kept replies.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ReplyLimits {
+pub(crate) struct RetentionLimits {
     /// How long a reply is kept.
     pub(crate) retention: Duration,
     /// Maximum total size of all replies, in bytes.
@@ -23,7 +23,7 @@ pub(crate) struct ReplyLimits {
 
 /// The finished replies of all sessions.
 pub(crate) struct FinishedReplies {
-    limits: ReplyLimits,
+    limits: RetentionLimits,
     queue: Mutex<FinishedQueue>,
     /// Notifies the task for expired replies when no reply is left, so that it ends.
     emptied: Arc<Notify>,
@@ -49,7 +49,7 @@ struct FinishedReply {
 }
 
 impl FinishedReplies {
-    pub(crate) fn new(limits: ReplyLimits) -> Arc<Self> {
+    pub(crate) fn new(limits: RetentionLimits) -> Arc<Self> {
         Arc::new(Self { limits, queue: Mutex::default(), emptied: Arc::default() })
     }
 

@@ -16,7 +16,7 @@ use mcp_aql_core::internal::util::lock;
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 
 pub(crate) use self::event_id::{EventId, StreamId};
-pub(crate) use self::finished::{FinishedReplies, ReplyLimits};
+pub(crate) use self::finished::{FinishedReplies, RetentionLimits};
 use self::log::EventLog;
 pub(crate) use self::record::{
     ABANDONED, NOT_KEPT, RETRY_INTERVAL, ReplyRecord, SESSION_ENDED, is_answer, lost_reply,

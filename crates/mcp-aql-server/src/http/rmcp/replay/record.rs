@@ -75,14 +75,14 @@ impl ReplyRecord {
         mut self,
         mut events: BoxStream<'static, ServerSseMessage>,
         id: RequestId,
-        is_awaited: impl FnOnce() -> bool + Send,
+        ends_call: impl FnOnce() -> bool + Send,
     ) {
         let mut is_answered = false;
         while let Some(event) = events.next().await {
             is_answered |= is_answer(&event);
             self.push(event);
         }
-        if !is_answered && is_awaited() {
+        if !is_answered && ends_call() {
             self.push(ServerSseMessage::from_message(lost_reply(id, SESSION_ENDED)));
         }
         self.finish();

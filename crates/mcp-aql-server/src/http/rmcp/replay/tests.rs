@@ -14,7 +14,7 @@ const RETENTION: Duration = Duration::from_secs(300);
 const BYTES: usize = 30_000;
 
 fn replies(session_bytes: usize) -> Arc<FinishedReplies> {
-    FinishedReplies::new(ReplyLimits { retention: RETENTION, bytes: BYTES, session_bytes })
+    FinishedReplies::new(RetentionLimits { retention: RETENTION, bytes: BYTES, session_bytes })
 }
 
 fn streams(finished: &Arc<FinishedReplies>) -> Arc<EventStreams> {
