@@ -1,6 +1,6 @@
 //! Operations: their static tables, their functions, and what a function can access during a call.
 
-mod arguments;
+mod call;
 mod cancellation;
 mod composite;
 mod context;
@@ -20,8 +20,8 @@ mod traits;
 pub mod update;
 mod usage;
 
-pub use arguments::Call;
-pub(crate) use arguments::missing_claim;
+pub use call::Call;
+pub(crate) use call::missing_claim;
 pub use cancellation::Cancellation;
 pub use composite::{
     BriefParameters, CompositeDescription, CompositeReader, CompositeSpec, CompositeTable,

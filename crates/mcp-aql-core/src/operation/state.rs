@@ -29,6 +29,12 @@ struct RegisteredState {
     type_name: &'static str,
 }
 
+impl std::fmt::Debug for StateMap {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("StateMap")
+    }
+}
+
 impl StateMap {
     /// Adds a state. Returns `false` if it replaces a state of the same type.
     pub(crate) fn insert<T: SharedState>(&mut self, state: T) -> bool {

@@ -56,8 +56,8 @@ impl ReplyLimits {
 
     /// Returns the limits of an item of a batch. Its reply is nested three levels deep in that of the batch.
     ///
-    /// The batch has `remaining` bytes left, and `budget` of them are for this item. The reply of the batch contains the
-    /// warnings of all items.
+    /// The batch has `remaining` bytes left, and `budget` of them are for this item. The reply of the batch contains
+    /// the warnings of all items.
     pub(crate) const fn of_item(self, remaining: usize, budget: usize) -> Self {
         let page_bytes = smaller(remaining, self.page_bytes);
         let budget = smaller(smaller(budget, self.budget), page_bytes);

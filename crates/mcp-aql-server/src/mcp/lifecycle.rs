@@ -130,8 +130,8 @@ impl Lifecycle {
         Ok((meta, admitted))
     }
 
-    /// Answers a request that is neither a call nor about tasks. Returns the result as JSON. `budget` is the size budget
-    /// of the request's batch, if it belongs to one.
+    /// Answers a request that is neither a call nor about tasks. Returns the result as JSON. `budget` is the size
+    /// budget of the request's batch, if it belongs to one.
     ///
     /// # Errors
     ///

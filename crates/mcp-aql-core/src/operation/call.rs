@@ -31,12 +31,6 @@ pub struct Call {
     pub(crate) composites: Option<Box<CompositeValues>>,
 }
 
-impl std::fmt::Debug for StateMap {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("StateMap")
-    }
-}
-
 impl Call {
     /// Creates a call with these arguments, without a client.
     pub(crate) fn of_arguments(arguments: Vec<Argument>) -> Self {
