@@ -8,7 +8,7 @@ use crate::error::OperationError;
 use crate::error::warning::Warnings;
 use crate::gatekeeper::USER_ANSWER;
 use crate::operation::{CallScope, Context};
-use crate::request::{Refused, Request};
+use crate::request::{InvalidRequest, Request};
 use crate::response::{BatchReply, Reply};
 use crate::router::Endpoint;
 use crate::vocab::{ReplyForm, ReplyLimits};
@@ -21,7 +21,7 @@ impl Pipeline {
     /// requires a confirmation (REQ-BAT-08).
     pub(super) async fn call_batch(
         &self,
-        items: Vec<Result<Request<'static>, Refused>>,
+        items: Vec<Result<Request<'static>, InvalidRequest>>,
         endpoint: Endpoint,
         mut scope: CallScope,
     ) -> Reply {

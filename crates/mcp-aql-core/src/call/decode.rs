@@ -3,18 +3,19 @@
 use super::Pipeline;
 use crate::error::OperationError;
 use crate::request::{
-    Content, Decoded, IndexedCall, ParsedObject, Refused, decode, parse, read_texts, too_large,
+    Content, Decoded, IndexedCall, InvalidRequest, ParsedObject, decode, parse, read_texts,
+    too_large,
 };
 
 /// A request that cannot be decoded.
-pub(crate) enum Undecoded {
-    /// The JSON cannot be parsed.
+pub(crate) enum DecodeError {
+    /// The JSON is malformed or too large to be parsed.
     Unreadable(OperationError),
     /// The JSON is not a valid request.
-    Refused(Refused),
+    Invalid(InvalidRequest),
 }
 
-impl From<OperationError> for Undecoded {
+impl From<OperationError> for DecodeError {
     fn from(error: OperationError) -> Self {
         Self::Unreadable(error)
     }
@@ -23,7 +24,7 @@ impl From<OperationError> for Undecoded {
 impl Pipeline {
     /// Decodes a request or the items of a batch. White space counts towards the size of the request. JSON beyond the
     /// limit is not parsed at all.
-    pub(super) fn decode<'a>(&self, content: Content<'a>) -> Result<Decoded<'a>, Undecoded> {
+    pub(super) fn decode<'a>(&self, content: Content<'a>) -> Result<Decoded<'a>, DecodeError> {
         let limits = &self.settings.limits;
         let call = match content {
             Content::Object(object) => return self.decode_object(object),
@@ -44,12 +45,12 @@ impl Pipeline {
         }
     }
 
-    fn decode_object(&self, mut object: ParsedObject) -> Result<Decoded<'static>, Undecoded> {
+    fn decode_object(&self, mut object: ParsedObject) -> Result<Decoded<'static>, DecodeError> {
         if self.settings.json_texts {
             // The strings of single parameters follow in `call/validation`, because only the operation's table shows
             // which parameters accept an object or a list.
             read_texts(&mut object.members, &self.settings.limits);
         }
-        decode(object, self.settings.batch, &self.settings.limits).map_err(Undecoded::Refused)
+        decode(object, self.settings.batch, &self.settings.limits).map_err(DecodeError::Invalid)
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::Pipeline;
 use super::admit::AdmittedCall;
-use super::observe::{Observed, within_span};
+use super::observe::{PendingEvent, within_span};
 use super::run::record_usage;
 use super::validate::ValidCall;
 use crate::error::OperationError;
@@ -116,7 +116,7 @@ impl Pipeline {
         Box::new(move |execution: ExecutionContext, begin: Begin| {
             let context = context.of_execution(execution.clone());
             let (id, parent) = (execution.id(), parent.as_ref());
-            let observed = Observed::begin_execution(&observers, spec, id, &context, parent);
+            let observed = PendingEvent::begin_execution(&observers, spec, id, &context, parent);
             let call = Call {
                 arguments: valid.arguments.into_iter(),
                 context: context.clone(),

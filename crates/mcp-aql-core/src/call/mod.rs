@@ -32,13 +32,13 @@ use crate::introspection::catalog::{Catalog, Views};
 use crate::observe::observers::Observers;
 use crate::operation::{CallScope, Context, Outcome, StateMap, UpstreamMemory, UsageRecorder};
 use crate::paging::CursorKey;
-use crate::request::{Content, Decoded, Refused, Request};
+use crate::request::{Content, Decoded, InvalidRequest, Request};
 use crate::response::Reply;
 use crate::router::Endpoint;
 use crate::services::Services;
 use crate::util::erased;
 use crate::vocab::{ReplyForm, ReplyLimits};
-use decode::Undecoded;
+use decode::DecodeError;
 use observe::{Observation, within_span};
 use reply::introspects;
 use run::record_usage;
@@ -77,10 +77,10 @@ pub(crate) struct CallSettings {
 }
 
 /// The arguments of a tool call after the stages that read them.
-pub(crate) enum Received {
+pub(crate) enum ReadRequest {
     One(ReadCall),
-    Batch(Vec<Result<Request<'static>, Refused>>),
-    Undecoded(Undecoded),
+    Batch(Vec<Result<Request<'static>, InvalidRequest>>),
+    Undecoded(DecodeError),
 }
 
 /// A call after the stages that read its arguments.
@@ -101,13 +101,13 @@ enum Rejection {
 }
 
 /// The outcome of a call before its reply is built.
-struct Called<'a> {
+struct FinishedCall<'a> {
     outcome: Outcome,
     introspects: bool,
     observation: Observation<'a>,
 }
 
-impl Received {
+impl ReadRequest {
     /// Returns the index of the operation among the entries of the registry. Returns `None` for a batch, and for a call
     /// rejected by decoding or routing.
     pub(crate) fn operation(&self) -> Option<usize> {
@@ -125,36 +125,36 @@ impl Pipeline {
         endpoint: Endpoint,
         arguments: Content<'_>,
         scope: &CallScope,
-    ) -> Received {
+    ) -> ReadRequest {
         match self.decode(arguments) {
-            Ok(Decoded::One(request)) => Received::One(self.read(request, endpoint, scope)),
-            Ok(Decoded::Batch(items)) => Received::Batch(items),
-            Err(undecoded) => Received::Undecoded(undecoded),
+            Ok(Decoded::One(request)) => ReadRequest::One(self.read(request, endpoint, scope)),
+            Ok(Decoded::Batch(items)) => ReadRequest::Batch(items),
+            Err(error) => ReadRequest::Undecoded(error),
         }
     }
 
     /// Runs a received call or batch, and builds the reply.
     pub(crate) async fn handle(
         &self,
-        received: Received,
+        received: ReadRequest,
         endpoint: Endpoint,
         context: Context,
         form: ReplyForm,
     ) -> Reply {
         match received {
-            Received::One(call) => {
+            ReadRequest::One(call) => {
                 let limits = ReplyLimits::new(&self.settings.limits).in_form(form);
                 let called = self.call(call, &context, limits).await;
                 self.reply(called, &context, form)
             }
             // Boxed to keep the future of a single call small.
-            Received::Batch(items) => {
+            ReadRequest::Batch(items) => {
                 erased(self.call_batch(items, endpoint, context.scope().clone())).await
             }
-            Received::Undecoded(Undecoded::Refused(refused)) => {
-                self.reply_to_refused(refused, context.scope())
+            ReadRequest::Undecoded(DecodeError::Invalid(request)) => {
+                self.reply_to_invalid(request, context.scope())
             }
-            Received::Undecoded(Undecoded::Unreadable(error)) => {
+            ReadRequest::Undecoded(DecodeError::Unreadable(error)) => {
                 self.reply_to_unreadable(error, context.scope())
             }
         }
@@ -180,8 +180,8 @@ impl Pipeline {
     }
 
     /// Turns an invalid item of a batch into a rejected call, so that it takes the same path as the other items.
-    fn refused(&self, refused: Refused) -> ReadCall {
-        let Refused { operation, error, .. } = refused;
+    fn refused(&self, refused: InvalidRequest) -> ReadCall {
+        let InvalidRequest { operation, error, .. } = refused;
         ReadCall {
             operation: self.catalog.registry.index_of(&operation),
             introspects: introspects(&operation),
@@ -195,7 +195,7 @@ impl Pipeline {
         call: ReadCall,
         context: &Context,
         limits: ReplyLimits,
-    ) -> Called<'a> {
+    ) -> FinishedCall<'a> {
         let ReadCall { operation, introspects, routed } = call;
         let spec = operation.and_then(|index| Some(&self.operation(index).ok()?.spec));
         let observation = Observation::begin(&self.observers, spec, || context.clone());
@@ -220,7 +220,7 @@ impl Pipeline {
             stages.instrument(span).await
         });
         let outcome = within_span(observation.observed(), stages).await;
-        Called { outcome, introspects, observation }
+        FinishedCall { outcome, introspects, observation }
     }
 
     /// Returns the operation at an index among the entries of the registry.

@@ -21,7 +21,7 @@ use crate::response::Reply;
 
 /// An observed call or execution. Dropping it sends its event to the observers and the log. If no outcome was set
 /// before, it was canceled.
-pub(super) struct Observed {
+pub(super) struct PendingEvent {
     observers: Observers,
     /// Span of the tracer, if the adapter has one.
     span: Option<Box<dyn CallSpan>>,
@@ -50,7 +50,7 @@ pub(super) struct Observation<'a> {
     spec: Option<&'a OperationSpec>,
     started: Instant,
     /// Boxed to keep the future of a call without observers small.
-    observed: Option<Box<Observed>>,
+    observed: Option<Box<PendingEvent>>,
 }
 
 impl<'a> Observation<'a> {
@@ -61,12 +61,12 @@ impl<'a> Observation<'a> {
         context: impl FnOnce() -> Context,
     ) -> Self {
         let observed = (logs_calls() || !observers.is_empty())
-            .then(|| Box::new(Observed::new(observers, spec.copied(), context(), None)));
+            .then(|| Box::new(PendingEvent::new(observers, spec.copied(), context(), None)));
         Self { spec, started: Instant::now(), observed }
     }
 
     /// Returns the observed call, if there are observers or a log.
-    pub(super) fn observed(&self) -> Option<&Observed> {
+    pub(super) fn observed(&self) -> Option<&PendingEvent> {
         self.observed.as_deref()
     }
 
@@ -79,7 +79,7 @@ impl<'a> Observation<'a> {
     ) {
         let Some(internal) = InternalError::of(error) else { return };
         let observed = self.observed.get_or_insert_with(|| {
-            let observed = Observed::new(observers, self.spec.copied(), context(), None);
+            let observed = PendingEvent::new(observers, self.spec.copied(), context(), None);
             let mut observed = Box::new(observed);
             observed.started = self.started;
             observed
@@ -95,7 +95,7 @@ impl<'a> Observation<'a> {
     }
 }
 
-impl Observed {
+impl PendingEvent {
     /// Begins to observe an execution. `parent` is the span of the call that started it.
     pub(super) fn begin_execution(
         observers: &Observers,
@@ -160,7 +160,7 @@ impl Observed {
     }
 }
 
-impl Drop for Observed {
+impl Drop for PendingEvent {
     fn drop(&mut self) {
         let scope = self.context.scope();
         let event = CallEvent {
@@ -195,7 +195,7 @@ impl Drop for Observed {
 /// Polls the stages of a call within its span, if there is one. The caller pins the stages, because moving them into
 /// this future would double its size.
 pub(super) async fn within_span<T>(
-    observed: Option<&Observed>,
+    observed: Option<&PendingEvent>,
     mut stages: Pin<&mut impl Future<Output = T>>,
 ) -> T {
     let Some(span) = observed.and_then(|observed| observed.span.as_deref()) else {

@@ -3,12 +3,12 @@
 use mcp_aql_protocol::ErrorCode;
 
 use super::observe::Observation;
-use super::{Called, Pipeline};
+use super::{FinishedCall, Pipeline};
 use crate::caller::elicitation::Elicitation;
 use crate::error::OperationError;
 use crate::introspection;
 use crate::operation::{CallScope, Context, Outcome};
-use crate::request::{Refused, too_large};
+use crate::request::{InvalidRequest, too_large};
 use crate::response::Reply;
 use crate::vocab::ReplyForm;
 
@@ -19,8 +19,13 @@ pub(super) fn introspects(operation: &str) -> bool {
 
 impl Pipeline {
     /// Builds the reply to a call, with the warnings of its context. Completes the observation of the call.
-    pub(super) fn reply(&self, called: Called<'_>, context: &Context, form: ReplyForm) -> Reply {
-        let Called { outcome, introspects, mut observation } = called;
+    pub(super) fn reply(
+        &self,
+        called: FinishedCall<'_>,
+        context: &Context,
+        form: ReplyForm,
+    ) -> Reply {
+        let FinishedCall { outcome, introspects, mut observation } = called;
         if let Err(error) = &outcome {
             observation.failed(error, &self.observers, || context.clone());
         }
@@ -68,8 +73,8 @@ impl Pipeline {
     }
 
     /// Builds the reply to a JSON value without a valid request.
-    pub(super) fn reply_to_refused(&self, refused: Refused, scope: &CallScope) -> Reply {
-        let Refused { operation, error, batch, .. } = refused;
+    pub(super) fn reply_to_invalid(&self, request: InvalidRequest, scope: &CallScope) -> Reply {
+        let InvalidRequest { operation, error, batch, .. } = request;
         let context = || Context::new(scope.clone());
         let observation = Observation::begin(&self.observers, self.spec_of(&operation), context);
         let reply = self.refusal(&operation, error, batch, scope);

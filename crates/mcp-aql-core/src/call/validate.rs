@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::Pipeline;
-use crate::call::validation::{Known, ValidParams, ValidationRules, validate};
+use crate::call::validation::{Lookups, ValidParams, ValidationRules, validate};
 use crate::error::OperationError;
 use crate::gatekeeper::GatedOperation;
 use crate::operation::{CallScope, ExecutionCall, Handler};
@@ -41,11 +41,11 @@ impl Pipeline {
             .filter(|query| introspects && !self.catalog.introspection.knows(query))
             .cloned();
         let sent = lifecycle.filter(|lifecycle| lifecycle.retry).map(|_| Box::new(params.to_map()));
-        let known = Known {
+        let lookups = Lookups {
             shapes: &self.catalog.shapes,
             search_operation: &|name| self.catalog.registry.search_operation(name),
         };
-        match validate(operation, params, &known, rules) {
+        match validate(operation, params, &lookups, rules) {
             Ok(valid) => Ok(ValidCall { valid, credentials, sent }),
             Err(error) if introspects => {
                 Err(self.catalog.introspection.failure(error, unknown_query.as_ref()))

@@ -20,7 +20,7 @@ pub(crate) enum Decoded<'a> {
     /// One operation.
     One(Request<'a>),
     /// Several operations, in order.
-    Batch(Vec<Result<Request<'static>, Refused>>),
+    Batch(Vec<Result<Request<'static>, InvalidRequest>>),
 }
 
 /// One operation of a request: its name, and its parameters from `params` and from the top level (REQ-RQ-01,
@@ -102,7 +102,7 @@ impl Request<'_> {
 
 /// A rejected request, or a rejected item of a batch. A rejected item does not affect the other items.
 #[derive(Debug)]
-pub(crate) struct Refused {
+pub(crate) struct InvalidRequest {
     /// Name of the operation. Empty if the request has none.
     pub(crate) operation: String,
     /// The `params` as they were sent.
@@ -153,7 +153,7 @@ impl RequestMembers {
     }
 
     /// Rejects an item that contains a mistake. The result contains everything sent by the caller.
-    fn refused(self, error: OperationError) -> Refused {
+    fn refused(self, error: OperationError) -> InvalidRequest {
         let operation = self.name();
         let mut params = self.params.unwrap_or_else(|| json!({}));
         if let Value::Object(params) = &mut params {
@@ -162,7 +162,7 @@ impl RequestMembers {
                 params.entry(name).or_insert(value);
             }
         }
-        Refused { operation, params, batch: false, altered: false, error }
+        InvalidRequest { operation, params, batch: false, altered: false, error }
     }
 }
 
@@ -175,21 +175,21 @@ pub(crate) fn decode(
     mut arguments: ParsedObject,
     batch: bool,
     limits: &SizeLimits,
-) -> Result<Decoded<'static>, Refused> {
+) -> Result<Decoded<'static>, InvalidRequest> {
     let Findings { whole, items, altered } = check_request(&mut arguments, limits);
     let mut members = RequestMembers::of(arguments.members);
     if let Some(error) = whole {
         let batch = members.operations.is_some();
-        return Err(Refused { batch, ..members.refused(error) });
+        return Err(InvalidRequest { batch, ..members.refused(error) });
     }
     match members.operations.take() {
         None => request_of(members).map(Decoded::One),
         Some(operations) => decode_batch(operations, (items, altered), &members, batch, limits)
-            .map_err(|error| Refused { batch: true, ..members.refused(error) }),
+            .map_err(|error| InvalidRequest { batch: true, ..members.refused(error) }),
     }
 }
 
-fn request_of(members: RequestMembers) -> Result<Request<'static>, Refused> {
+fn request_of(members: RequestMembers) -> Result<Request<'static>, InvalidRequest> {
     if let Some(error) = fault_of(&members) {
         return Err(members.refused(error));
     }
@@ -288,7 +288,7 @@ fn decode_batch(
     }
     let decoded = items.into_iter().enumerate().map(|(index, item)| {
         batch_item(index, item, faults.remove(&index))
-            .map_err(|refused| Refused { altered: altered.contains(&index), ..refused })
+            .map_err(|refused| InvalidRequest { altered: altered.contains(&index), ..refused })
     });
     Ok(Decoded::Batch(decoded.collect()))
 }
@@ -301,11 +301,11 @@ fn batch_item(
     index: usize,
     item: Value,
     fault: Option<OperationError>,
-) -> Result<Request<'static>, Refused> {
+) -> Result<Request<'static>, InvalidRequest> {
     let Value::Object(item) = item else {
         let error = fault.unwrap_or_else(|| item_type(index, &item));
         let params = json!({});
-        return Err(Refused {
+        return Err(InvalidRequest {
             operation: String::new(),
             params,
             batch: false,

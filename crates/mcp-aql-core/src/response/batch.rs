@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::Reply;
 use super::reply::push_warnings;
 use crate::error::warning::Warning;
-use crate::request::{Refused, Request, too_large};
+use crate::request::{InvalidRequest, Request, too_large};
 
 /// The reply to a batch. Add the results in order, then call [`finish`](Self::finish) or [`halt`](Self::halt):
 ///
@@ -112,7 +112,7 @@ impl BatchReply {
         mut self,
         operation: &str,
         reply: &Reply,
-        rest: impl Iterator<Item = Result<Request<'static>, Refused>>,
+        rest: impl Iterator<Item = Result<Request<'static>, InvalidRequest>>,
     ) -> Reply {
         let (succeeded, failed) = (self.succeeded, self.failed);
         let halted = succeeded + failed;

@@ -35,7 +35,7 @@ pub(crate) struct Lifecycle {
 
 /// The protocol versions of an admitted request.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Admitted {
+pub(crate) struct RequestVersion {
     /// If `true`, the answer has the format of MCP 2026-07-28.
     pub(crate) modern: bool,
     /// If `true`, the request can use the methods of versions that start with `initialize`.
@@ -124,7 +124,7 @@ impl Lifecycle {
     pub(crate) fn admit_request(
         &self,
         request: &OtherRequest<'_>,
-    ) -> Result<(RequestMeta, Admitted), RpcError> {
+    ) -> Result<(RequestMeta, RequestVersion), RpcError> {
         let meta = RequestMeta::read(request.meta()?)?;
         let admitted = self.admit(&request.method, &meta)?;
         Ok((meta, admitted))
@@ -164,7 +164,7 @@ impl Lifecycle {
     /// # Errors
     ///
     /// Returns an error if a required version is missing, or if the version is not supported.
-    fn admit(&self, method: &str, meta: &RequestMeta) -> Result<Admitted, RpcError> {
+    fn admit(&self, method: &str, meta: &RequestMeta) -> Result<RequestVersion, RpcError> {
         let version = meta.protocol_version();
         let supported = version.is_none_or(|version| MCP_VERSIONS.contains(&version));
         if self.has_handshake && !supported {
@@ -189,7 +189,7 @@ impl Lifecycle {
         if !supported {
             return Err(unsupported(version));
         }
-        Ok(Admitted { modern, legacy })
+        Ok(RequestVersion { modern, legacy })
     }
 
     /// Handles `initialize`: records the negotiated version and returns the result as JSON.
@@ -300,21 +300,21 @@ mod tests {
         assert_eq!(lifecycle.admit("tools/list", &meta("2099-01-01")).unwrap_err().code, -32022);
         for method in ["tools/list", "server/discover", "ping"] {
             let admitted = lifecycle.admit(method, &meta(NEWEST)).unwrap();
-            assert_eq!(admitted, Admitted { modern: true, legacy: false }, "{method}");
+            assert_eq!(admitted, RequestVersion { modern: true, legacy: false }, "{method}");
         }
         let admitted = lifecycle.admit("tools/list", &meta("2025-06-18")).unwrap();
-        assert_eq!(admitted, Admitted { modern: false, legacy: false });
+        assert_eq!(admitted, RequestVersion { modern: false, legacy: false });
     }
 
     #[test]
     fn after_the_handshake_a_request_may_name_another_version() {
         let lifecycle = initialized();
         let admitted = lifecycle.admit("tools/list", &RequestMeta::default()).unwrap();
-        assert_eq!(admitted, Admitted { modern: false, legacy: true });
+        assert_eq!(admitted, RequestVersion { modern: false, legacy: true });
         let admitted = lifecycle.admit("tools/list", &meta("2025-11-25")).unwrap();
-        assert_eq!(admitted, Admitted { modern: false, legacy: true });
+        assert_eq!(admitted, RequestVersion { modern: false, legacy: true });
         let admitted = lifecycle.admit("tools/list", &meta(NEWEST)).unwrap();
-        assert_eq!(admitted, Admitted { modern: true, legacy: false });
+        assert_eq!(admitted, RequestVersion { modern: true, legacy: false });
         let error = lifecycle.admit("tools/list", &meta("1")).unwrap_err();
         assert_eq!((error.code, &error.data.unwrap()["requested"]), (-32022, &json!("1")));
         assert!(lifecycle.admit("server/discover", &RequestMeta::default()).unwrap().legacy);

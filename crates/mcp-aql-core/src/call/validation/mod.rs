@@ -69,7 +69,7 @@ pub(crate) struct ValidationRules<'a> {
 }
 
 /// The operations and types that a call may refer to.
-pub(crate) struct Known<'a> {
+pub(crate) struct Lookups<'a> {
     pub(crate) shapes: &'a Shapes,
     /// Returns the operation that searches the resources of a list operation, and the name of its search parameter.
     pub(crate) search_operation: &'a dyn Fn(&str) -> Option<(String, String)>,
@@ -79,7 +79,7 @@ pub(crate) struct Known<'a> {
 pub(crate) fn validate(
     operation: &RegisteredOperation,
     params: Params<'_>,
-    known: &Known<'_>,
+    lookups: &Lookups<'_>,
     rules: ValidationRules<'_>,
 ) -> Result<ValidParams, OperationError> {
     let (mut arguments, mut unknown) = arrange_by_table(operation, params);
@@ -87,13 +87,13 @@ pub(crate) fn validate(
         resolve_camel_case(operation, &mut arguments, &mut unknown);
     }
     if let Some(limits) = rules.json_texts {
-        read_json_texts(operation, &mut arguments, known.shapes, limits);
+        read_json_texts(operation, &mut arguments, lookups.shapes, limits);
     }
-    let checked = check(operation, &mut arguments, known.shapes);
+    let checked = check(operation, &mut arguments, lookups.shapes);
     if checked.missing.is_empty() && checked.faults.is_empty() && unknown.is_empty() {
         return finish(operation, arguments, &[], checked.warnings, (rules.caller, rules.whole));
     }
-    let Known { shapes, search_operation } = *known;
+    let Lookups { shapes, search_operation } = *lookups;
     let names = unknown.iter().map(|(name, _)| name.as_str()).collect();
     let call =
         RefusedCall { operation, shapes, arguments: &arguments, unknown: names, search_operation };
@@ -105,7 +105,7 @@ pub(crate) fn validate(
 /// warnings instead.
 fn refuse(
     call: &RefusedCall<'_>,
-    checked: Checked<'_>,
+    checked: CheckResult<'_>,
     unknown: &[(String, Value)],
     strict: bool,
 ) -> Result<Vec<Warning>, OperationError> {
@@ -152,7 +152,7 @@ fn refuse(
 }
 
 /// The result of checking each parameter.
-struct Checked<'a> {
+struct CheckResult<'a> {
     missing: Vec<&'a Parameter>,
     faults: Faults,
     /// Warnings about deprecated parameters.
@@ -164,7 +164,7 @@ fn check<'a>(
     operation: &'a RegisteredOperation,
     arguments: &mut [Argument],
     shapes: &Shapes,
-) -> Checked<'a> {
+) -> CheckResult<'a> {
     let mut missing = Vec::new();
     let mut faults = Faults::default();
     let mut warnings = Vec::new();
@@ -182,7 +182,7 @@ fn check<'a>(
             _ => argument.value.clone_from(&parameter.default),
         }
     }
-    Checked { missing, faults, warnings }
+    CheckResult { missing, faults, warnings }
 }
 
 /// Reads the composite arguments. Each of their parameters must have been validated.

@@ -33,7 +33,7 @@ use super::body::refusal::{
 use super::connections::ReplyBody;
 use super::direct::{DirectCalls, SESSION_ID};
 use super::request_origin::of_request;
-use super::rmcp::accept::{Accepted, resolve_wildcards};
+use super::rmcp::accept::{AcceptedType, resolve_wildcards};
 use super::rmcp::current_request::observe_session;
 use super::rmcp::forward::forward_to_rmcp;
 use super::rmcp::original_message::OriginalMessage;
@@ -108,8 +108,8 @@ impl McpEndpoint {
             if let Some(origin) = of_request(self.server().service(), &request) {
                 request.extensions_mut().insert(origin);
             }
-            let accepted = Accepted::of_message(request.headers_mut());
-            if accepted == Accepted::Json {
+            let accepted = AcceptedType::of_message(request.headers_mut());
+            if accepted == AcceptedType::Json {
                 request.extensions_mut().insert(accepted);
             }
             let response = match self.answer_at_once(request, until).await {
@@ -118,7 +118,7 @@ impl McpEndpoint {
                 Err(request) => erased(self.post(request, until)).await,
             };
             return match accepted {
-                Accepted::AsSent => response,
+                AcceptedType::AsSent => response,
                 one => erased(one.convert(response)).await,
             };
         }

@@ -19,14 +19,14 @@ const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event
 ///
 /// MCP requires clients to accept JSON and events, but some clients accept only one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Accepted {
+pub(crate) enum AcceptedType {
     /// Both, or neither. rmcp rejects the request in the latter case.
     AsSent,
     Json,
     Events,
 }
 
-impl Accepted {
+impl AcceptedType {
     /// Reads the media ranges of a message (RFC 9110, section 12.5.1). A request without the header accepts everything.
     ///
     /// The header is replaced with both media types if the ranges cover only one of them, or both with a wildcard:
@@ -178,30 +178,30 @@ mod tests {
         // Columns: the sent header, the header of a request for a stream, the header of a message, and the conversion
         // of the reply.
         for (accept, stream, message, accepted) in [
-            (&["*/*"][..], both, both, Accepted::AsSent),
-            (&["application/json, */*;q=0.1"], both, both, Accepted::AsSent),
-            (&["application/*", "text/*"], both, both, Accepted::AsSent),
-            (&["TEXT/*, Application/JSON"], both, both, Accepted::AsSent),
-            (&["application/*"], "application/json", both, Accepted::Json),
-            (&["*/*, text/event-stream;q=0"], "application/json", both, Accepted::Json),
-            (&["*/*;q=0.000"], "", "*/*;q=0.000", Accepted::AsSent),
-            (&["application/json"], "application/json", both, Accepted::Json),
+            (&["*/*"][..], both, both, AcceptedType::AsSent),
+            (&["application/json, */*;q=0.1"], both, both, AcceptedType::AsSent),
+            (&["application/*", "text/*"], both, both, AcceptedType::AsSent),
+            (&["TEXT/*, Application/JSON"], both, both, AcceptedType::AsSent),
+            (&["application/*"], "application/json", both, AcceptedType::Json),
+            (&["*/*, text/event-stream;q=0"], "application/json", both, AcceptedType::Json),
+            (&["*/*;q=0.000"], "", "*/*;q=0.000", AcceptedType::AsSent),
+            (&["application/json"], "application/json", both, AcceptedType::Json),
             (
                 &["text/event-stream, text/html"],
                 "text/event-stream, text/html",
                 both,
-                Accepted::Events,
+                AcceptedType::Events,
             ),
             // Headers with the names of both or neither remain unchanged.
-            (&[unchanged], unchanged, unchanged, Accepted::AsSent),
-            (&["text/html"], "text/html", "text/html", Accepted::AsSent),
-            (&[], "", both, Accepted::AsSent),
+            (&[unchanged], unchanged, unchanged, AcceptedType::AsSent),
+            (&["text/html"], "text/html", "text/html", AcceptedType::AsSent),
+            (&[], "", both, AcceptedType::AsSent),
         ] {
             let mut headers = with(accept);
             resolve_wildcards(&mut headers);
             assert_eq!(text(&headers), stream, "{accept:?}");
             let mut headers = with(accept);
-            assert_eq!(Accepted::of_message(&mut headers), accepted, "{accept:?}");
+            assert_eq!(AcceptedType::of_message(&mut headers), accepted, "{accept:?}");
             assert_eq!(text(&headers), message, "{accept:?}");
         }
     }

@@ -14,7 +14,7 @@ use rmcp::model::{
 };
 use rmcp::service::{Peer, PeerRequestOptions, RequestContext};
 
-use super::accept::Accepted;
+use super::accept::AcceptedType;
 use crate::mcp::connection::Connection;
 use crate::mcp::elicitation::{WITHDRAWN, form};
 
@@ -29,7 +29,7 @@ impl RmcpUser {
         context: &RequestContext<RoleServer>,
     ) -> Option<Elicitation> {
         let head = context.extensions.get::<Parts>();
-        let has_events = head.is_none_or(|head| head.extensions.get::<Accepted>().is_none());
+        let has_events = head.is_none_or(|head| head.extensions.get::<AcceptedType>().is_none());
         let asks = has_events && connection.takes_questions();
         asks.then(|| Elicitation::Waiting(Arc::new(Self(context.peer.clone()))))
     }

@@ -138,13 +138,13 @@ pub(super) struct Keys(Arc<Cache>);
 struct Cache {
     source: KeySource,
     max_age: Duration,
-    known: Mutex<Known>,
+    known: Mutex<CachedKeys>,
     /// Locked while the keys are fetched, so that concurrent requests share the result.
     fetching: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Known {
+struct CachedKeys {
     keys: Arc<KeySet>,
     fetched_at: Option<Instant>,
     tried_at: Option<Instant>,
@@ -214,7 +214,7 @@ impl Keys {
         message: &[u8],
         signed: &[u8],
     ) -> std::result::Result<bool, AuthenticationError> {
-        let find = |known: &Known| known.keys.verifies(algorithm, key_id, message, signed);
+        let find = |known: &CachedKeys| known.keys.verifies(algorithm, key_id, message, signed);
         let known = self.current(false).await?;
         let mut found = find(&known);
         if found.is_none() || (found == Some(false) && key_id.is_none()) {
@@ -229,7 +229,7 @@ impl Keys {
 
     /// Returns the keys. Fetches them if they have expired, or if `newer` ones are needed and the last attempt is old
     /// enough.
-    async fn current(&self, newer: bool) -> std::result::Result<Known, AuthenticationError> {
+    async fn current(&self, newer: bool) -> std::result::Result<CachedKeys, AuthenticationError> {
         let before = lock(&self.0.known).clone();
         // Recently expired keys are used while newer ones are fetched, so that requests do not wait.
         let is_usable =
@@ -258,13 +258,13 @@ impl Keys {
 }
 
 impl Cache {
-    fn is_due(&self, known: &Known, newer: bool) -> bool {
+    fn is_due(&self, known: &CachedKeys, newer: bool) -> bool {
         let may_try = known.tried_at.is_none_or(|at| at.elapsed() >= MIN_INTERVAL);
         let is_old = known.fetched_at.is_none_or(|at| at.elapsed() >= self.max_age);
         may_try && (newer || is_old)
     }
 
-    async fn refresh(&self, before: &Known, newer: bool) -> Known {
+    async fn refresh(&self, before: &CachedKeys, newer: bool) -> CachedKeys {
         let _one = self.fetching.lock().await;
         let known = lock(&self.known).clone();
         // Another request may have fetched the keys in the meantime.
