@@ -7,7 +7,6 @@
 
 mod admit;
 mod batch;
-mod call_log;
 mod decode;
 mod execution_calls;
 mod execution_start;
@@ -39,7 +38,7 @@ use crate::services::Services;
 use crate::util::erased;
 use crate::vocab::{ReplyForm, ReplyLimits};
 use decode::DecodeError;
-use observe::{Observation, within_span};
+use observe::{Observation, log_span, within_span};
 use reply::introspects;
 use run::record_usage;
 use tracing::Instrument as _;
@@ -202,7 +201,7 @@ impl Pipeline {
         let stages = std::pin::pin!(async {
             let (index, valid) = routed?;
             let operation = self.operation(index)?;
-            let span = call_log::span(operation, context.scope());
+            let span = log_span(operation, context.scope());
             let stages = std::pin::pin!(async {
                 let valid = match valid {
                     Ok(valid) => valid,
