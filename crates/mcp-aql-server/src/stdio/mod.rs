@@ -5,7 +5,6 @@
 //! known to be brief (see [`brief_operations`]). All other tool calls run as separate tasks. Answers that are ready at
 //! the same time are written together.
 
-mod answer_target;
 mod brief_operations;
 mod lines;
 mod message_wait;

@@ -10,11 +10,10 @@ use mcp_aql_core::internal::request::too_large;
 use serde_json::value::RawValue;
 
 use super::Input;
-use super::answer_target::{AnswerTarget, BatchAnswers};
 use super::brief_operations::BriefOperations;
 use super::lines::{Line, Lines};
 use super::message_wait::{MessageWait, while_writing};
-use super::outbox::Outbox;
+use super::outbox::{AnswerTarget, BatchAnswers, Outbox};
 use super::questions::ClientUser;
 use crate::mcp::answer::{RpcError, fail_with, respond_with, write_error};
 use crate::mcp::cancel::Calls;

@@ -6,7 +6,7 @@ use mcp_aql_core::internal::operation::{CallScope, Cancellation};
 use mcp_aql_core::internal::request::Arguments;
 use serde_json::value::RawValue;
 
-use super::answer_target::AnswerTarget;
+use super::outbox::AnswerTarget;
 use super::reader::MessageReader;
 use crate::mcp::answer::{RpcError, respond_with, write_error};
 use crate::mcp::message::{OtherRequest, ToolCall};

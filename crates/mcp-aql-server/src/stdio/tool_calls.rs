@@ -14,8 +14,8 @@ use mcp_aql_core::internal::request::Arguments;
 use mcp_aql_core::internal::util::erased;
 use mcp_aql_core::transport::Elicitation;
 
-use super::answer_target::AnswerTarget;
 use super::brief_operations::OperationPace;
+use super::outbox::AnswerTarget;
 use super::reader::MessageReader;
 use crate::mcp::answer::RpcError;
 use crate::mcp::elicitation;

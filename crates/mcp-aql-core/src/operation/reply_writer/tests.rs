@@ -1,4 +1,4 @@
-//! Tests that pages keep to the budget of a reply, in both forms of replies.
+//! Tests of both forms of replies, and that pages keep to the budget of a reply.
 
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use super::*;
 use crate::operation::CallScope;
 use crate::paging::{Page, PageInfo, RowCursors};
 use crate::response::Reply;
+use crate::vocab::quote;
 
 /// Creates cursors of very different lengths. Those of queries vary as well, because they contain values of their
 /// rows.
@@ -157,4 +158,13 @@ fn a_row_that_exceeds_the_budget_is_a_page_of_its_own() {
         assert_eq!(codes.contains(&large), !from_end, "{codes:?}");
         assert!(codes.contains(&json!("VALIDATION_TRUNCATED_WARNING")), "{codes:?}");
     }
+}
+
+#[test]
+fn a_quoted_payload_has_a_plain_form() {
+    let mut quoted = b"\"".to_vec();
+    quote(&mut quoted, SUCCESS.as_bytes());
+    assert_eq!(QUOTED_SUCCESS.as_bytes(), quoted);
+    let payload = Payload::quoted(format!(r#"{QUOTED_SUCCESS}{{\"a\":\"\\n\"}}"#));
+    assert_eq!(payload.into_plain_text(), format!(r#"{SUCCESS}{{"a":"\n"}}"#));
 }
