@@ -13,7 +13,6 @@ pub(crate) mod elicitation;
 pub(crate) mod lifecycle;
 pub(crate) mod malformed_call;
 pub(crate) mod message;
-pub(crate) mod origin;
 mod principal_sessions;
 pub(crate) mod progress;
 pub(crate) mod recover_id;

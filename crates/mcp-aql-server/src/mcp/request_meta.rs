@@ -1,11 +1,13 @@
-//! The `_meta` of a request: MCP version, capabilities, progress token and the client's own request id.
+//! The `_meta` of a request: MCP version, capabilities, progress token and the client's own request id, and the origins
+//! of calls. Only adapters that trace or log their calls need origins.
 
-use mcp_aql_core::internal::caller::TraceContext;
+use mcp_aql_core::internal::caller::{CallOrigin, TraceContext};
 use mcp_aql_core::internal::request::{Arguments, read_value};
 use serde_json::{Map, Value};
 
 use super::answer::RpcError;
 use super::task_source::TASKS_EXTENSION;
+use super::version::MCP_VERSIONS;
 
 /// Member with the MCP version of the request, since MCP 2026-07-28.
 pub(crate) const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -88,9 +90,12 @@ impl RequestMeta {
         token(&self.0).or_else(|| token(arguments.metadata("_meta")?.as_object()?))
     }
 
-    /// Returns the trace context of the request (SEP-414).
-    pub(crate) fn trace_context(&self) -> TraceContext {
-        TraceContext::read(|name| self.0.get(name)?.as_str())
+    /// Adds the trace context (SEP-414) and the MCP version to the origin of the call.
+    pub(crate) fn add_to_origin(&self, origin: &mut CallOrigin) {
+        origin.meta = TraceContext::read(|name| self.0.get(name)?.as_str());
+        if let Some(version) = self.protocol_version().and_then(known_version) {
+            origin.protocol_version = Some(version);
+        }
     }
 
     /// Returns the client's own id for the request, for use in the log only (REQ-SES-05).
@@ -114,7 +119,7 @@ impl RequestMeta {
 }
 
 /// Returns an id chosen by the client in the form for spans and log lines.
-pub(crate) fn shorten_id(id: &str) -> String {
+fn shorten_id(id: &str) -> String {
     id.chars().filter(|each| !each.is_control()).take(MAX_ID_CHARS).collect()
 }
 
@@ -126,5 +131,45 @@ pub(crate) struct ProgressToken(Value);
 impl ProgressToken {
     fn new(value: &Value) -> Option<Self> {
         (value.is_string() || value.is_i64()).then(|| Self(value.clone()))
+    }
+}
+
+/// Adds the request id, given as JSON, and the name of the tool to the origin of a call.
+pub(crate) fn describe_call(origin: &mut CallOrigin, id: &str, tool: &str) {
+    let text = match serde_json::from_str(id) {
+        Ok(Value::String(text)) => text,
+        _ => id.to_owned(),
+    };
+    origin.request_id = Some(shorten_id(&text));
+    origin.tool = Some(tool.to_owned());
+}
+
+/// Returns the version if the server supports it. Unknown strings are never added to spans, because clients choose
+/// them.
+pub(crate) fn known_version(version: &str) -> Option<&'static str> {
+    MCP_VERSIONS.into_iter().find(|known| *known == version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_shortened_texts() {
+        for (id, text) in [
+            ("7", "7"),
+            (r#""a\u0007b""#, "ab"),
+            (&format!("{:?}", "x".repeat(99)), &*"x".repeat(64)),
+        ] {
+            let mut origin = CallOrigin::default();
+            describe_call(&mut origin, id, "mcp_aql_read");
+            assert_eq!(origin.request_id.as_deref(), Some(text));
+        }
+    }
+
+    #[test]
+    fn unknown_versions_are_not_recorded() {
+        assert_eq!(known_version("2025-06-18"), Some("2025-06-18"));
+        assert_eq!(known_version("my password"), None);
     }
 }

@@ -20,7 +20,6 @@ use super::connection::Connection;
 use super::drain::{CallLabel, Drain, DrainEnd};
 use super::elicitation::input_required;
 use super::message::Fault;
-use super::origin;
 use super::principal_sessions::PrincipalSessions;
 use super::progress::{Notifier, progress};
 use super::request_meta::RequestMeta;
@@ -307,7 +306,7 @@ impl Server {
         mut scope: CallScope,
     ) -> CallScope {
         if let Some(origin) = &mut scope.origin {
-            origin::add_meta(Arc::make_mut(origin), meta);
+            meta.add_to_origin(Arc::make_mut(origin));
         }
         let client_request_id = meta.client_request_id(arguments);
         let scope = self.with_session(CallScope { client_request_id, ..scope });

@@ -20,9 +20,8 @@ use super::reader::MessageReader;
 use crate::mcp::answer::RpcError;
 use crate::mcp::elicitation;
 use crate::mcp::message::ToolCall;
-use crate::mcp::origin::describe_call;
 use crate::mcp::recover_id::canonical_id;
-use crate::mcp::request_meta::RequestMeta;
+use crate::mcp::request_meta::{RequestMeta, describe_call};
 use crate::mcp::service::ToolWork;
 
 /// A running call.

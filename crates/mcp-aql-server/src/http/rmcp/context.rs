@@ -18,8 +18,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::mcp::answer::RpcError;
-use crate::mcp::origin::describe_call;
 use crate::mcp::progress::{Notifier, ProgressParams, TASK_STATUS_NOTIFICATION};
+use crate::mcp::request_meta::describe_call;
 
 pub(crate) fn error_data(error: RpcError) -> ErrorData {
     ErrorData::new(ErrorCode(error.code), error.message, error.data)
