@@ -19,11 +19,12 @@ use crate::mcp::answer::{RpcError, fail_with, respond_with, write_error};
 use crate::mcp::cancel::Calls;
 use crate::mcp::lifecycle::Lifecycle;
 use crate::mcp::message::{
-    Fault, LONG_BATCH, MAX_BATCH_MESSAGES, Message, Refusal, batch_ids, decode, too_long,
+    Fault, LONG_BATCH, MAX_BATCH_MESSAGES, Message, Refusal, ToolCall, batch_ids, decode, too_long,
 };
 use crate::mcp::recover_id::canonical_id;
+use crate::mcp::request_meta::RequestMeta;
 use crate::mcp::server::Server;
-use crate::mcp::tasks::is_task_method;
+use crate::mcp::tasks::{TaskProtocol, is_task_method};
 
 impl Drop for MessageReader {
     fn drop(&mut self) {
@@ -186,6 +187,21 @@ impl MessageReader {
             Message::Batch(_) => self.refuse(Refusal { id: None, fault: Fault::Form }, answers),
             Message::Ignored | Message::Blank => {}
         }
+    }
+
+    /// Returns the task protocol for a call that may run as a task. Calls in a JSON-RPC batch never do.
+    fn task_protocol(
+        &self,
+        call: &ToolCall<'_>,
+        meta: &RequestMeta,
+        modern: bool,
+        answers: &AnswerTarget,
+    ) -> Option<TaskProtocol> {
+        if answers.batch_budget().is_some() {
+            return None;
+        }
+        let operation = call.index.as_ref().map(|index| index.operation());
+        self.server.task_protocol(call.task, meta, modern, operation)
     }
 
     /// Returns the target for answers sent as separate lines.

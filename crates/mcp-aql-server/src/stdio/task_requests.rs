@@ -16,21 +16,6 @@ use crate::mcp::service::catch_panic;
 use crate::mcp::tasks::{TaskCall, TaskProtocol, TaskRequest};
 
 impl MessageReader {
-    /// Returns the task protocol for a call that may run as a task. Calls in a JSON-RPC batch never do.
-    pub(super) fn task_protocol(
-        &self,
-        call: &ToolCall<'_>,
-        meta: &RequestMeta,
-        modern: bool,
-        answers: &AnswerTarget,
-    ) -> Option<TaskProtocol> {
-        if answers.batch_budget().is_some() {
-            return None;
-        }
-        let operation = call.index.as_ref().map(|index| index.operation());
-        self.server.task_protocol(call.task, meta, modern, operation)
-    }
-
     /// Runs a call that may become a task.
     pub(super) fn call_with_tasks(
         &self,
