@@ -6,7 +6,7 @@ use mcp_aql::prelude::*;
 use mcp_aql::query::CursorKey;
 use mcp_aql::transport::{CallScope, Endpoint, Extensions};
 use mcp_aql::{AdapterBuilder, Policy};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::support::AuditLines;
 
@@ -122,7 +122,7 @@ async fn a_call_needs_the_scope_of_its_operation() {
 async fn a_batch_is_permitted_item_by_item() {
     let adapter = papers().build().unwrap().with_extension(ada(&["papers:read"]));
     let items = json!([{ "operation": "get_sheet" }, { "operation": "delete_sheet" }]);
-    let arguments = serde_json::Map::from_iter([("operations".to_owned(), items)]);
+    let arguments = Map::from_iter([("operations".to_owned(), items)]);
     let endpoint = mcp_aql::transport::Endpoint::Unified;
     let reply = adapter.handle(endpoint, arguments, mcp_aql::transport::CallScope::default()).await;
     let reply: Value = serde_json::from_str(&reply.text).unwrap();
@@ -194,6 +194,62 @@ async fn introspection_shows_only_what_the_caller_may_call() {
     let hint = call_as(&adapter, &reader, "delete_sheets", json!({})).await;
     assert_eq!(hint["code"], "NOT_FOUND_OPERATION");
     assert!(!hint.to_string().contains("'delete_sheet'"), "{hint}");
+}
+
+/// List orders.
+#[operation(category = "READ")]
+fn list_orders() {}
+
+/// Search orders.
+#[operation(category = "READ", scope = "orders:search")]
+fn search_orders(
+    /// The words.
+    query: String,
+) {
+    drop(query);
+}
+
+/// Count orders.
+#[operation(category = "READ", deprecated(replacement = "search_orders"))]
+fn count_orders() {}
+
+#[tokio::test]
+async fn hints_name_only_operations_that_the_caller_may_call() {
+    // REQ-INT-32, REQ-WRN-07
+    let adapter = Adapter::builder("orders")
+        .operation(list_orders {})
+        .operation(search_orders {})
+        .operation(count_orders {})
+        .without_config();
+    let adapter = adapter.build().unwrap();
+    let list = |further: Value| {
+        let mut params = json!({ "query": "operations" });
+        params.as_object_mut().unwrap().extend(further.as_object().cloned().unwrap());
+        ("introspect", params)
+    };
+    for (scopes, is_shown) in
+        [(&["orders:read"][..], false), (&["orders:read", "orders:search"], true)]
+    {
+        let caller = adapter.with_extension(ada(scopes));
+        for (operation, params) in [
+            ("list_orders", json!({ "query": "tea" })),
+            ("count_orders", json!({})),
+            ("search_order", json!({})),
+            list(json!({ "prefix": "count" })),
+            list(json!({ "prefix": "count", "parameters": true })),
+            list(json!({ "name": "count_orders" })),
+        ] {
+            let call = json!({ "operation": operation, "params": params });
+            let call = call.as_object().cloned().unwrap();
+            let reply = caller.handle(Endpoint::Unified, call, CallScope::default()).await;
+            let is_named = reply.text.contains("search_orders");
+            assert_eq!(is_named, is_shown, "{operation} {params}: {}", reply.text);
+        }
+        // The endpoint of creations offers neither of both.
+        let call = Map::from_iter([("operation".to_owned(), "search_orders".into())]);
+        let reply = caller.handle(Endpoint::Family(0), call, CallScope::default()).await;
+        assert_eq!(reply.text.contains("belongs to tool"), is_shown, "{}", reply.text);
+    }
 }
 
 fn names(answer: &Value) -> Vec<String> {

@@ -102,13 +102,13 @@ impl Adapter {
 
     /// Returns the description of an operation with one line per parameter, as in a list with `parameters: true`.
     pub fn description_with_parameters(&self, operation: &RegisteredOperation) -> String {
-        let shapes = &self.catalog.shapes;
-        introspection::description_with_parameters(operation, shapes)
+        let catalog = &self.catalog;
+        introspection::description_with_parameters(operation, &catalog.registry, &catalog.shapes)
     }
 
     /// Returns the first paragraph of an operation's description.
     pub fn summary(&self, operation: &RegisteredOperation) -> String {
-        introspection::summary(operation)
+        introspection::summary(operation, &self.catalog.registry)
     }
 
     /// Returns the parameters of an operation in one line. Returns `None` if one line would hide the structure of a

@@ -27,9 +27,17 @@ impl Pipeline {
         context: &'a Context,
         limits: ReplyLimits,
     ) -> impl Future<Output = Outcome> + Send + 'a {
-        if let Some(deprecation) = &operation.spec.deprecated {
+        if operation.spec.deprecated.is_some() {
+            let view = self.views.of(context.principal(), &self.catalog);
             let today = chrono::Utc::now().date_naive();
-            context.warn(Warning::deprecated("operation", &operation.name, deprecation, today));
+            if let Some(deprecation) = view.registry.deprecation(&operation.spec) {
+                context.warn(Warning::deprecated(
+                    "operation",
+                    &operation.name,
+                    &deprecation,
+                    today,
+                ));
+            }
         }
         let warnings = std::mem::take(&mut admitted.call.valid.warnings);
         log_ignored_parameters(operation, &warnings);

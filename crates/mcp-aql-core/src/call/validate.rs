@@ -43,7 +43,9 @@ impl Pipeline {
         let sent = lifecycle.filter(|lifecycle| lifecycle.retry).map(|_| Box::new(params.to_map()));
         let lookups = Lookups {
             shapes: &self.catalog.shapes,
-            search_operation: &|name| self.catalog.registry.search_operation(name),
+            search_operation: &|name| {
+                self.views.of(scope.principal(), &self.catalog).registry.search_operation(name)
+            },
         };
         match validate(operation, params, &lookups, rules) {
             Ok(valid) => Ok(ValidCall { valid, credentials, sent }),

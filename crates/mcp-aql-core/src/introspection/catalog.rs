@@ -141,8 +141,7 @@ impl Source for Catalog {
     fn in_brief(&self, index: usize) -> String {
         let entry = self.registry.entries.get(index);
         entry.map_or_else(String::new, |entry| {
-            let family = self.registry.family_name(entry.family);
-            introspection::list_entry_in_brief(&entry.operation, family, &self.shapes)
+            introspection::list_entry_in_brief(entry, &self.registry, &self.shapes)
         })
     }
 
@@ -158,8 +157,8 @@ impl Source for Catalog {
                 EndpointMode::Semantic | EndpointMode::All => tools.get(entry.family),
             };
             introspection::details(
-                &entry.operation,
-                self.registry.family_name(entry.family),
+                entry,
+                &self.registry,
                 tool.map_or("", String::as_str),
                 &description.returns,
                 &description.examples,

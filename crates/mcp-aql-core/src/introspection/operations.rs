@@ -6,7 +6,8 @@ use serde::Serialize;
 use super::brief::brief;
 use super::parameter_info::{parameter_info, with_notice};
 use crate::execution::Status;
-use crate::operation::{OperationSpec, RegisteredOperation};
+use crate::operation::RegisteredOperation;
+use crate::router::{Entry, Registry};
 use crate::schema::shape::{Members, Shapes};
 use crate::schema::spec::LifecycleSpec;
 
@@ -19,34 +20,33 @@ struct ListEntry<'a> {
 }
 
 /// Renders an entry of the operations list (REQ-INT-02, REQ-INT-03).
-pub(crate) fn list_entry(spec: &OperationSpec, endpoint: &str) -> String {
-    entry(spec, endpoint, with_notice(spec.summary(), spec.deprecated.as_ref()))
+pub(crate) fn list_entry(listed: &Entry, registry: &Registry) -> String {
+    entry(listed, registry, summary(&listed.operation, registry))
 }
 
 /// Renders a list entry with the parameters in its description. A caller can then choose among several operations
 /// without requesting the details of each one (REQ-INT-29).
-pub(crate) fn list_entry_in_brief(
-    operation: &RegisteredOperation,
-    endpoint: &str,
-    shapes: &Shapes,
-) -> String {
-    entry(&operation.spec, endpoint, description_with_parameters(operation, shapes))
+pub(crate) fn list_entry_in_brief(listed: &Entry, registry: &Registry, shapes: &Shapes) -> String {
+    entry(listed, registry, description_with_parameters(&listed.operation, registry, shapes))
 }
 
 /// Returns the description of an operation, followed by one line for each parameter.
 pub(crate) fn description_with_parameters(
     operation: &RegisteredOperation,
+    registry: &Registry,
     shapes: &Shapes,
 ) -> String {
-    brief(own_description(operation), operation, shapes)
+    brief(own_description(operation, registry), operation, shapes)
 }
 
 /// Returns the first paragraph of an operation's description, with the deprecation notice.
-pub(crate) fn summary(operation: &RegisteredOperation) -> String {
-    with_notice(operation.spec.summary(), operation.spec.deprecated.as_ref())
+pub(crate) fn summary(operation: &RegisteredOperation, registry: &Registry) -> String {
+    let spec = &operation.spec;
+    with_notice(spec.summary(), registry.deprecation(spec).as_ref())
 }
 
-fn entry(spec: &OperationSpec, endpoint: &str, description: String) -> String {
+fn entry(listed: &Entry, registry: &Registry, description: String) -> String {
+    let (spec, endpoint) = (&listed.operation.spec, registry.family_name(listed.family));
     let entry =
         ListEntry { name: spec.name, semantic_category: spec.category, endpoint, description };
     serde_json::to_string(&entry).unwrap_or_default()
@@ -119,20 +119,21 @@ fn members<S: serde::Serializer>(
 
 /// Renders the full entry of an operation, the value of `data` (REQ-INT-09 to REQ-INT-15).
 pub(crate) fn details(
-    operation: &RegisteredOperation,
-    endpoint: &str,
+    listed: &Entry,
+    registry: &Registry,
     mcp_tool: &str,
     returns: &Members,
     examples: &[(String, String)],
     shapes: &Shapes,
 ) -> String {
+    let operation = &listed.operation;
     let spec = &operation.spec;
     let details = Details {
         name: spec.name,
         semantic_category: spec.category,
-        endpoint,
+        endpoint: registry.family_name(listed.family),
         mcp_tool,
-        description: description(operation),
+        description: description(operation, registry),
         permissions: spec.category.permissions(),
         lifecycle: spec.lifecycle.map(Lifecycle::of),
         parameters: operation
@@ -152,8 +153,8 @@ pub(crate) fn details(
 }
 
 /// Returns the full description of an operation, including the note about its query parameters.
-fn description(operation: &RegisteredOperation) -> String {
-    let mut text = own_description(operation);
+fn description(operation: &RegisteredOperation, registry: &Registry) -> String {
+    let mut text = own_description(operation, registry);
     if let Some(note) = &operation.composites.description.note {
         text.push_str("\n\n");
         text.push_str(note);
@@ -163,9 +164,10 @@ fn description(operation: &RegisteredOperation) -> String {
 
 /// Returns the description of an operation without the note about its query parameters. The brief form of these
 /// parameters replaces the note.
-fn own_description(operation: &RegisteredOperation) -> String {
+fn own_description(operation: &RegisteredOperation, registry: &Registry) -> String {
     let spec = &operation.spec;
-    let mut text = with_notice(spec.description.trim().to_owned(), spec.deprecated.as_ref());
+    let deprecation = registry.deprecation(spec);
+    let mut text = with_notice(spec.description.trim().to_owned(), deprecation.as_ref());
     if let Some(rationale) = spec.rationale {
         text.push_str("\n\nCategory: ");
         text.push_str(rationale);

@@ -10,8 +10,9 @@ use mcp_aql_protocol::{ErrorCode, is_text_name, probable_operation, search_opera
 pub use profile::{EndpointMode, EndpointProfile, Family};
 
 use crate::error::OperationError;
+use crate::error::warning::Deprecation;
 use crate::gatekeeper::GatedOperation;
-use crate::operation::RegisteredOperation;
+use crate::operation::{OperationSpec, RegisteredOperation};
 use crate::text::clean;
 
 /// The endpoint that received a request.
@@ -111,6 +112,13 @@ impl Registry {
         let found = &self.get(search_operation(name, names)?)?.operation;
         let text = found.parameters.iter().find(|parameter| is_text_name(&parameter.name))?;
         Some((found.name.to_string(), text.name.to_string()))
+    }
+
+    /// Returns the deprecation of an operation. It only names a replacement that the caller of this registry may call.
+    pub(crate) fn deprecation(&self, spec: &OperationSpec) -> Option<Deprecation> {
+        let mut deprecation = spec.deprecated?;
+        deprecation.replacement.take_if(|name| self.index_of(name).is_none());
+        Some(deprecation)
     }
 
     /// Creates `NOT_FOUND_OPERATION`. The error directs the client to introspection (REQ-ERR-10).

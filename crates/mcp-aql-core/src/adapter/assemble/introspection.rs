@@ -92,15 +92,12 @@ pub(super) fn render(
         etags: has_parameter("if_match"),
         further: composite_capabilities(registry).chain(capabilities.clone()).collect(),
     });
-    let listed = |entry: &Arc<Entry>| {
-        let spec = &entry.operation.spec;
-        ListedOperation {
-            name: Arc::clone(&entry.operation.name),
-            category: spec.category,
-            entry: introspection::list_entry(spec, registry.family_name(entry.family)),
-            in_brief: OnceLock::new(),
-            in_full: OnceLock::new(),
-        }
+    let listed = |entry: &Arc<Entry>| ListedOperation {
+        name: Arc::clone(&entry.operation.name),
+        category: entry.operation.spec.category,
+        entry: introspection::list_entry(entry, registry),
+        in_brief: OnceLock::new(),
+        in_full: OnceLock::new(),
     };
     let operations: Vec<_> = registry.entries.iter().map(listed).collect();
     let all_operations =
