@@ -8,7 +8,7 @@ use mcp_aql_core::{OperationError, Page};
 use mcp_aql_protocol::ErrorCode;
 use tokio::sync::Mutex;
 
-use super::new_id::NewId;
+use super::new_id::{NewId, no_more_ids};
 use super::{Record, ResourceStore, StoreCall, changed_identifier};
 use crate::collection::CollectionQuery;
 use crate::single::{Fields, SelectedFields};
@@ -132,7 +132,7 @@ impl<R: Record<Id: NewId>> ResourceStore for MemoryRecords<R> {
         after: impl FnOnce(&R) -> Result<(), OperationError> + Send,
     ) -> Result<R, OperationError> {
         let _turn = self.shared.turn.lock().await;
-        let (number, id) = self.next_id();
+        let (number, id) = self.next_id()?;
         let record = make(id)?;
         call.check_references(None, &record).await?;
         call.check_stays(&record)?;
@@ -239,14 +239,16 @@ impl<R: Record> MemoryRecords<R> {
 
 impl<R: Record<Id: NewId>> MemoryRecords<R> {
     /// Returns the number and the identifier of a new record.
-    fn next_id(&self) -> (u64, R::Id) {
+    fn next_id(&self) -> Result<(u64, R::Id), OperationError> {
+        let singular = R::NAMES.singular;
         let records = self.records();
-        let mut number = records.last_number;
+        // The identifiers that callers choose are not counted. The one returned for them is not used.
+        let mut number = if R::CHOSEN_ID { 0 } else { records.last_number };
         loop {
             number += 1;
-            let id = R::Id::from_number(R::NAMES.singular, number);
-            if !records.by_id.contains_key(&id) {
-                return (number, id);
+            let id = R::Id::from_number(singular, number).ok_or_else(|| no_more_ids(singular))?;
+            if R::CHOSEN_ID || !records.by_id.contains_key(&id) {
+                return Ok((number, id));
             }
         }
     }

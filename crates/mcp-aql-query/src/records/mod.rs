@@ -27,6 +27,7 @@ mod version;
 pub use memory_store::MemoryRecords;
 pub use names::{OperationName, RecordNames};
 pub use new_id::NewId;
+pub(crate) use new_id::no_more_ids;
 pub use ready::{CreatedById, CreatedWithId, Ready, ReadyOperations};
 pub use reference::Reference;
 pub(crate) use reference::query_of;

@@ -12,10 +12,10 @@ use super::database_error::DatabaseError;
 use super::new_numbers::first_number;
 use super::record_change::{FurtherStatements, RecordChange};
 use super::refusal::Refusal;
-use super::{SqlError, SqlRecord, SqlTable, Statement};
+use super::{SqlRecord, SqlTable, Statement};
 use crate::collection::CollectionQuery;
 use crate::records::{
-    Lookup, NewId, Record, ResourceStore, StoreCall, changed_identifier, query_of,
+    Lookup, NewId, Record, ResourceStore, StoreCall, changed_identifier, no_more_ids, query_of,
 };
 use crate::single::{Fields, SelectedFields};
 
@@ -144,32 +144,41 @@ impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
 impl<R: Record<Id: NewId> + DeserializeOwned, D: Database> SqlStore<R, D> {
     /// Returns the identifier of a new record.
     async fn new_id(&self, transaction: &mut D::Transaction) -> Result<R::Id, OperationError> {
+        let singular = R::NAMES.singular;
+        let numbered =
+            |number| R::Id::from_number(singular, number).ok_or_else(|| no_more_ids(singular));
         if R::CHOSEN_ID {
             // The caller chooses the identifier, so this one is not used.
-            return Ok(R::Id::from_number(R::NAMES.singular, 1));
+            return numbered(1);
         }
         if self.table.has_uuids() {
             return serde_json::from_value(new_uuid().into()).map_err(OperationError::internal);
         }
-        let has_sequences = match self.table.count_of_sequences().map_err(internal)? {
+        let has_sequences = match self.table.count_of_sequences()? {
             Some(statement) => first_number(&transaction.run(statement).await?) == Some(1),
             None => false,
         };
-        let number = match self.table.next_number(has_sequences).map_err(internal)? {
-            Some(statement) => first_number(&transaction.run(statement).await?),
+        let number = match self.table.next_number(has_sequences)? {
+            Some(statement) => {
+                let rows = transaction.run(statement).await.map_err(|error| match error {
+                    // The sequence has returned its largest number.
+                    DatabaseError::Value(_) => no_more_ids(singular).with_cause(error.into_cause()),
+                    error => error.into(),
+                })?;
+                first_number(&rows)
+            }
             None => None,
         };
         match number {
-            Some(number) => Ok(R::Id::from_number(R::NAMES.singular, number)),
-            None => R::Id::random(R::NAMES.singular)
+            Some(number) => numbered(number),
+            None => R::Id::random(singular)
                 .ok_or_else(|| OperationError::internal("the table does not number new records")),
         }
     }
 }
 
 impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
-    /// Answers a query. The inner error is the error of a statement. It may be caused by a value of the
-    /// query.
+    /// Answers a query. The inner error is the error of a statement. It may be caused by a value of the query.
     async fn page(
         &self,
         call: &StoreCall<'_, R>,
@@ -178,15 +187,15 @@ impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
         let query = query.restricted(call.rows())?;
         let mut transaction = self.database.begin(AccessMode::Read).await?;
         self.table.find_row_number(&mut transaction).await?;
-        let mut steps = self.table.query(&query).steps().map_err(internal)?;
+        let mut steps = self.table.query(&query).steps()?;
         while let Some(statement) = steps.next_statement() {
             match transaction.run(statement).await {
-                Ok(rows) => steps.push_rows(rows).map_err(internal)?,
+                Ok(rows) => steps.push_rows(rows)?,
                 Err(error) => return Ok(Err(error)),
             }
         }
         transaction.commit().await?;
-        steps.finish().map(Ok).map_err(internal)
+        Ok(Ok(steps.finish()?))
     }
 }
 
@@ -204,10 +213,6 @@ impl<R, D: Database> SqlStore<R, D> {
         }
         Ok(())
     }
-}
-
-fn internal(error: SqlError) -> OperationError {
-    error.into()
 }
 
 impl<R, D> ResourceStore for SqlStore<R, D>
@@ -252,7 +257,7 @@ where
         let id = self.new_id(&mut transaction).await?;
         let record = make(id)?;
         self.check_references(&mut transaction, call, None, &record).await?;
-        let (statement, reader) = self.table.insert_record(&record).map_err(internal)?;
+        let (statement, reader) = self.table.insert_record(&record)?;
         let rows = match transaction.run(statement).await {
             Ok(rows) => rows,
             Err(error) => {
@@ -261,7 +266,7 @@ where
                 return Err(self.refused(call, error, &record, "").await);
             }
         };
-        let stored = reader.read(rows, None).map_err(internal)?;
+        let stored = reader.read(rows, None)?;
         let stored = stored.ok_or_else(|| self.refusal(call, "").of_no_row())?;
         self.refusal(call, "").check_kept(&stored.odd_after(None))?;
         // Check the stored row, because the database may have computed or changed values.
@@ -340,11 +345,11 @@ where
             return Err(changed_identifier());
         }
         self.check_references(&mut transaction, call, Some(&old), &record).await?;
-        let changed = self.table.update_record(&old, &record).map_err(internal)?;
+        let changed = self.table.update_record(&old, &record)?;
         let stored = match changed {
             Some((statement, reader)) => match transaction.run(statement).await {
                 Ok(rows) => {
-                    let stored = reader.read(rows, None).map_err(internal)?;
+                    let stored = reader.read(rows, None)?;
                     let stored = stored.ok_or_else(|| self.refusal(call, "input.").of_no_row())?;
                     self.refusal(call, "input.").check_kept(&stored.odd_after(Some(&old)))?;
                     stored
@@ -380,7 +385,7 @@ where
         stored.check_readable(call)?;
         let record = &stored.record;
         check(record)?;
-        let statement = self.table.delete_record(id).map_err(internal)?;
+        let statement = self.table.delete_record(id)?;
         let result = transaction.run(statement).await;
         result.map_err(|error| self.refusal(call, "").of_deletion(error, record))?;
         if self.is_kept(&mut transaction, id).await? {

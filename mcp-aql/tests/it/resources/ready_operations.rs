@@ -481,3 +481,46 @@ async fn a_question_shows_no_secret_and_survives_a_panic() {
     assert_eq!(delete(2).await.details["state"], "in use", "rules below other rules are asked");
     assert_eq!(delete(3).await.code, "INTERNAL_ERROR");
 }
+
+/// A badge with one of 255 numbers.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput)]
+#[resource(operations(create, get))]
+struct Badge {
+    /// Number of the badge.
+    #[resource(id)]
+    badge_id: u8,
+}
+
+/// A locker whose number callers choose.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput)]
+#[resource(operations(create))]
+struct Locker {
+    /// Number of the locker.
+    #[resource(id)]
+    #[create_input(chosen)]
+    locker_id: u8,
+}
+
+#[tokio::test]
+async fn a_record_is_rejected_when_the_numbers_are_used_up() {
+    // REQ-ERR-02
+    let badges = MemoryRecords::from_iter((1..=254).map(|badge_id| Badge { badge_id }));
+    let lockers = MemoryRecords::<Locker>::new();
+    let builder = Adapter::builder("gate").resource(badges.clone()).resource(lockers.clone());
+    let adapter = builder.without_config().build().unwrap();
+    let last = adapter.call("create_badge", json!({})).await;
+    assert_eq!(last.data()["badge"]["badge_id"], 255);
+    // The number of a removed record is not used again.
+    badges.write(|badges| badges.remove(&7));
+    let more = adapter.call("create_badge", json!({})).await;
+    let refused = more.error().unwrap();
+    assert_eq!(refused.code, "CONFLICT_ALREADY_EXISTS");
+    assert!(refused.message.starts_with("No other 'badge' can be created"), "{refused:?}");
+    assert_eq!(adapter.call("get_badge", json!({ "badge_id": 255 })).await.code(), None);
+    // Numbers chosen by callers are not counted.
+    for _ in 0..300 {
+        let created = adapter.call("create_locker", json!({ "locker_id": 200 })).await;
+        assert_eq!(created.code(), None, "{:?}", created.error());
+        lockers.write(|lockers| lockers.clear());
+    }
+}

@@ -307,3 +307,42 @@ async fn a_document_may_be_null() {
         }
     }
 }
+
+/// A badge with one of 255 numbers.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput)]
+#[resource(operations(create))]
+struct Badge {
+    /// Number of the badge.
+    #[resource(id)]
+    badge_id: u8,
+}
+
+#[tokio::test]
+async fn a_record_is_rejected_when_the_numbers_are_used_up() {
+    // REQ-ERR-02
+    let builder = || Adapter::builder("gate").without_config();
+    let used = "CREATE TABLE badge (badge_id INTEGER PRIMARY KEY); INSERT INTO badge VALUES (254)";
+    let table = SqlTable::<Badge>::new(Dialect::Sqlite, "badge");
+    let store = SqlStore::new(table, sqlite(used));
+    let mut adapters = vec![builder().resource(store).build().unwrap()];
+    // The numbers of the type end in the second table, and those of the sequence in the third one.
+    for limit in ["", "ALTER SEQUENCE badge_badge_id_seq MAXVALUE 255;"] {
+        let Some(pool) = postgres::pool_with_schema().await else { continue };
+        let used = format!(
+            "CREATE TABLE badge (badge_id bigserial PRIMARY KEY); {limit}
+            SELECT setval('badge_badge_id_seq', 254)"
+        );
+        pool.get().await.unwrap().batch_execute(&used).await.unwrap();
+        let table = SqlTable::<Badge>::new(Dialect::Postgres, "badge");
+        let store = SqlStore::new(table, PostgresDatabase::new(pool));
+        adapters.push(builder().resource(store).build().unwrap());
+    }
+    for adapter in adapters {
+        let last = ask(&adapter, "create_badge", &json!({})).await;
+        assert_eq!(last["badge"]["badge_id"], 255, "{last}");
+        let refused = ask(&adapter, "create_badge", &json!({})).await;
+        assert_eq!(refused["code"], "CONFLICT_ALREADY_EXISTS", "{refused}");
+        let message = refused["message"].as_str().unwrap();
+        assert!(message.starts_with("No other 'badge' can be created"), "{message}");
+    }
+}
