@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::declaration::millionths;
+use super::declaration::billionths;
 
 /// Defines what calls cost, in the currency of the [`RateLimits`](super::RateLimits). If you add several models,
 /// their costs are added up.
@@ -10,6 +10,8 @@ use super::declaration::millionths;
 /// Costs known in advance are counted before a call runs. Costs that depend on the usage reported by the operation
 /// are counted afterwards. If you set a price per token or byte, call
 /// [`Context::report_usage`](crate::Context::report_usage) in your operations.
+///
+/// The cost of a call is rounded up to a billionth of the currency's unit.
 ///
 /// ```
 /// use mcp_aql::rate_limits::{CostModel, RateLimits, Tier};
@@ -66,24 +68,24 @@ impl CostModel {
         Self::Tiered(tiers.into_iter().collect())
     }
 
-    /// Returns the cost known before a call runs, in millionths. `calls` is the number of earlier calls in the month.
+    /// Returns the cost known before a call runs, in billionths. `calls` is the number of earlier calls in the month.
     pub(super) fn before(&self, calls: u64) -> u64 {
         match self {
-            Self::PerCall(price) => millionths(*price),
+            Self::PerCall(price) => billionths(*price),
             Self::PerToken(_) | Self::PerByte(_) => 0,
             Self::Tiered(tiers) => {
                 let due = tiers.iter().find(|tier| tier.up_to.is_none_or(|last| calls < last));
-                due.map_or(0, |tier| millionths(tier.per_call))
+                due.map_or(0, |tier| billionths(tier.per_call))
             }
         }
     }
 
-    /// Returns the cost of the usage reported by an operation, in millionths.
+    /// Returns the cost of the usage reported by an operation, in billionths.
     pub(super) fn after(&self, tokens: u64, bytes: u64) -> u64 {
         match self {
             Self::PerCall(_) | Self::Tiered(_) => 0,
-            Self::PerToken(price) => millionths(price * tokens as f64),
-            Self::PerByte(price) => millionths(price * bytes as f64),
+            Self::PerToken(price) => billionths(price * tokens as f64),
+            Self::PerByte(price) => billionths(price * bytes as f64),
         }
     }
 
@@ -124,12 +126,12 @@ mod tests {
         let tiers =
             CostModel::tiered([Tier::up_to(2, 0.0), Tier::up_to(3, 0.5), Tier::beyond(0.1)]);
         for (model, calls, before, after) in [
-            (CostModel::PerCall(0.02), 7, 20_000, 0),
-            (CostModel::PerToken(0.000_002), 0, 0, 2_000),
-            (CostModel::PerByte(0.001), 0, 0, 50_000),
+            (CostModel::PerCall(0.02), 7, 20_000_000, 0),
+            (CostModel::PerToken(0.000_002), 0, 0, 2_000_000),
+            (CostModel::PerByte(0.001), 0, 0, 50_000_000),
             (tiers.clone(), 1, 0, 0),
-            (tiers.clone(), 2, 500_000, 0),
-            (tiers.clone(), 3, 100_000, 0),
+            (tiers.clone(), 2, 500_000_000, 0),
+            (tiers.clone(), 3, 100_000_000, 0),
         ] {
             assert_eq!(model.before(calls), before, "{model:?}");
             assert_eq!(model.after(1_000, 50), after, "{model:?}");

@@ -202,7 +202,7 @@ pub(crate) enum Span {
 pub(crate) enum Unit {
     Requests,
     Tokens,
-    /// Millionths of the currency's unit. Integers keep sums exact.
+    /// Billionths of the currency's unit. Integers keep sums exact.
     Cost,
 }
 
@@ -264,7 +264,7 @@ impl Unit {
     pub(super) fn count(self, amount: f64) -> u64 {
         match self {
             Self::Requests | Self::Tokens => amount.round() as u64,
-            Self::Cost => millionths(amount),
+            Self::Cost => billionths(amount),
         }
     }
 
@@ -272,14 +272,16 @@ impl Unit {
     pub(super) fn show(self, count: u64) -> Value {
         match self {
             Self::Requests | Self::Tokens => count.into(),
-            Self::Cost => (count as f64 / 1e6).into(),
+            Self::Cost => (count as f64 / 1e9).into(),
         }
     }
 }
 
-/// Converts a cost to millionths. Saturates at the limits of `u64`.
-pub(crate) fn millionths(amount: f64) -> u64 {
-    (amount * 1e6).round() as u64
+/// Converts a cost to billionths. Rounds up, so that many small costs are not lost. Saturates at the limits of `u64`.
+pub(crate) fn billionths(amount: f64) -> u64 {
+    let exact = amount * 1e9;
+    // The product of a decimal fraction may be slightly too large: 0.07 * 1e9 is 70000000.00000001.
+    (exact - (exact * 1e-12).min(0.5)).ceil() as u64
 }
 
 /// A limit on usage, with up to three thresholds.
@@ -351,6 +353,8 @@ impl Quota {
                 problems.push(format!("quota `{name}`: `{step}` is not a number above 0"));
             } else if self.metric.unit() != Unit::Cost && amount.fract() != 0.0 {
                 problems.push(format!("quota `{name}`: `{step}` is not a whole number"));
+            } else if self.metric.unit().count(*amount) == u64::MAX {
+                problems.push(format!("quota `{name}`: `{step}` is too large to be counted"));
             }
         }
         if !given.is_sorted_by(|(_, one), (_, next)| one <= next) {

@@ -85,7 +85,7 @@ pub(crate) struct CountedCall {
     pub(super) operation: &'static str,
     /// Time of the call, in microseconds since 1970.
     pub(super) at: Micros,
-    /// Price of the call, in millionths of the currency.
+    /// Price of the call, in billionths of the currency.
     pub(super) price: u64,
 }
 

@@ -430,6 +430,10 @@ mod tests {
             ("above 0", RateLimits::new().quota(Quota::new(Metric::CostPerDay).pause(f64::NAN))),
             ("whole number", RateLimits::new().quota(Quota::new(Metric::TokensPerDay).pause(0.5))),
             (
+                "too large",
+                RateLimits::new().quota(Quota::new(Metric::CostPerDay).hard_stop(f64::MAX)),
+            ),
+            (
                 "two quotas",
                 RateLimits::new()
                     .quota(Quota::new(Metric::CostPerDay).warn(1))

@@ -308,8 +308,8 @@ fn a_call_whose_price_leads_beyond_the_quota_does_not_run() {
             .cost(CostModel::tiered([Tier::up_to(1, 0.0), Tier::beyond(0.75)])),
     );
     let mut ledger = Ledger::default();
-    for current in [0, 750_000, 1_500_000] {
-        let warned: Vec<_> = (current >= 1_500_000)
+    for current in [0, 750_000_000, 1_500_000_000] {
+        let warned: Vec<_> = (current >= 1_500_000_000)
             .then_some(QuotaUsage { quota: 0, current })
             .into_iter()
             .collect();
@@ -318,8 +318,47 @@ fn a_call_whose_price_leads_beyond_the_quota_does_not_run() {
         rules.count(&mut ledger, "book_room", START);
     }
     let decision = rules.decide(&ledger, "book_room", START, false);
-    let spent = QuotaUsage { quota: 0, current: 1_500_000 };
+    let spent = QuotaUsage { quota: 0, current: 1_500_000_000 };
     assert_eq!(decision, LimitDecision::Exhausted(spent, START + 86_400 * SECOND));
+}
+
+#[test]
+fn many_small_costs_reach_the_hard_stop() {
+    // REQ-RATE-04, REQ-RATE-10
+    for (price, tokens, calls) in [
+        (CostModel::PerCall(0.000_000_4), 0, 25),
+        (CostModel::tiered([Tier::beyond(0.000_000_4)]), 0, 25),
+        (CostModel::PerToken(0.000_000_02), 20, 25),
+        (CostModel::PerByte(0.000_000_02), 20, 25),
+        // A billionth is the smallest cost of a call.
+        (CostModel::PerCall(0.000_000_000_4), 0, 10_000),
+        (CostModel::PerToken(0.000_000_000_02), 20, 10_000),
+    ] {
+        let quota = Quota::new(Metric::CostPerMonth).hard_stop(0.000_01);
+        let rules = rules(RateLimits::new().quota(quota).cost(price.clone()));
+        let mut ledger = Ledger::default();
+        for _ in 0..calls {
+            let decision = rules.decide(&ledger, "book_room", START, false);
+            assert!(matches!(decision, LimitDecision::Admit(_)), "{price:?}: {decision:?}");
+            rules.count(&mut ledger, "book_room", START);
+            rules.settle(&mut ledger, Usage::tokens(tokens).bytes(tokens), START);
+        }
+        let decision = rules.decide(&ledger, "book_room", START, false);
+        assert!(matches!(decision, LimitDecision::Exhausted(..)), "{price:?}: {decision:?}");
+    }
+}
+
+#[test]
+fn a_sum_of_costs_stays_at_its_maximum() {
+    // REQ-RATE-04
+    let quota = Quota::new(Metric::CostPerMonth).hard_stop(1_000_000_000);
+    let rules = rules(RateLimits::new().quota(quota));
+    let mut ledger = Ledger::default();
+    for _ in 0..3 {
+        rules.settle(&mut ledger, Usage::default().cost(f64::MAX), START);
+    }
+    let decision = rules.decide(&ledger, "book_room", START, false);
+    assert!(matches!(decision, LimitDecision::Exhausted(..)), "{decision:?}");
 }
 
 #[test]
