@@ -453,6 +453,57 @@ fn a_cooldown_has_to_pass_first() {
     assert_eq!(data(garden.call("burn_bed", confirmed("b-1", &token)))["times"], 1);
 }
 
+/// Open the dam.
+#[mcp_aql::operation(
+    category = "EXECUTE",
+    danger(level = "dangerous", requires_reauth, cooldown_seconds = 3600)
+)]
+fn open_dam() {}
+
+#[test]
+fn a_cooldown_begins_with_the_approval_of_a_person() {
+    // REQ-DNG-05, REQ-DNG-10
+    for (operation, params, cooldown) in
+        [("burn_bed", bed("b-1"), 60), ("open_dam", json!({}), 3600)]
+    {
+        let people = MemoryChannel::default();
+        let garden = Garden::new(|builder| {
+            builder
+                .operation(open_dam {})
+                .policy(Policy::confirm("burn_bed").by_operator())
+                .safety_loop(SafetyLoop::new().channel(people.clone()))
+                .store(MemoryState::default())
+        });
+        let call = || garden.call(operation, params.clone());
+        let refused = |reply: Value| {
+            assert_eq!(code(&reply), Some("PERMISSION_DENIED"), "{operation}: {reply}");
+            reply["error"]["details"].clone()
+        };
+        let approve = |details: &Value| {
+            let id = details["request_id"].as_str().unwrap();
+            block_on(garden.adapter.operator().unwrap().approve(id, "test")).unwrap();
+        };
+        let asked = refused(call());
+        assert_eq!(asked["cooldown_seconds"], cooldown, "{asked}");
+        garden.later(100);
+        approve(&asked);
+        for (passed, left) in [(0, cooldown), (cooldown - 1, 1)] {
+            garden.later(passed);
+            let waits = refused(call());
+            assert_eq!(waits["retry_after_seconds"], left, "{waits}");
+            assert_eq!(waits["request_id"], asked["request_id"], "{waits}");
+        }
+        assert_eq!(people.requests().len(), 1);
+        garden.later(1);
+        data(call());
+        // The approval was for one call. Another one expires five minutes after its cooldown.
+        approve(&refused(call()));
+        garden.later(cooldown + 300);
+        refused(call());
+        assert_eq!(people.requests().len(), 3);
+    }
+}
+
 #[test]
 fn the_matrix_is_in_force_once_trust_is_declared() {
     // REQ-DNG-06, REQ-DNG-07, REQ-DNG-13, REQ-DNG-16

@@ -1,6 +1,7 @@
 //! The command `call`: runs one operation. Confirmation, approval and progress use the terminal.
 
 use std::io::Read as _;
+use std::time::Duration;
 
 use mcp_aql_core::internal::request::{Loss, ParsedObject, read, read_value};
 use mcp_aql_core::internal::response::ErrorDetail;
@@ -108,6 +109,15 @@ async fn call(
     loop {
         let answer = handle_in(adapter, arguments.clone(), session, progress.as_ref()).await;
         let Some(error) = answer.result.error() else { return Ok((answer, None)) };
+        if let Some(cooldown) = cooldown(error) {
+            prompt.print_line(&format!("Waiting {} s for the cooldown.", cooldown.as_secs()))?;
+            tokio::select! {
+                () = tokio::time::sleep(cooldown) => continue,
+                () = mcp_aql_server::stop::shutdown_signal() => {
+                    return Ok((answer, Some(NotRun::Refused("Nothing has run."))));
+                }
+            }
+        }
         if let Some(approval) = Approval::of(adapter, error).await? {
             match approval.wait(adapter, prompt, session, yes).await? {
                 None => continue,
@@ -137,6 +147,14 @@ async fn call(
         }
         params.insert(member.to_owned(), token.into());
     }
+}
+
+/// Returns the rest of the cooldown, for a call that is confirmed but may not run yet.
+fn cooldown(error: &ErrorDetail) -> Option<Duration> {
+    let codes = [ErrorCode::ConfirmationRequired, ErrorCode::PermissionDenied];
+    codes.iter().find(|code| error.code == code.as_str())?;
+    error.details.get("not_before")?;
+    error.details.get("retry_after_seconds")?.as_u64().map(Duration::from_secs)
 }
 
 /// Asks the person whether a call may run that needs a confirmation.

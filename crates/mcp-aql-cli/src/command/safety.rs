@@ -193,9 +193,10 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::sync::{Arc, Mutex};
 
+    use mcp_aql_core::internal::util::clock::TimeSource;
     use mcp_aql_core::store::MemoryState;
-    use mcp_aql_core::table::{OperationEntry, OperationSpec};
-    use mcp_aql_core::{BoxFuture, Operations, Policy, SemanticCategory};
+    use mcp_aql_core::table::{Call, DangerSpec, OperationEntry, OperationSpec, Outcome};
+    use mcp_aql_core::{BoxFuture, DangerLevel, Operations, Policy, SemanticCategory};
     use mcp_aql_safety::operator::{ChannelError, HumanChannel, HumanRequest, MemoryChannel};
     use mcp_aql_safety::safety_loop::SafetyLoop;
 
@@ -210,15 +211,24 @@ mod tests {
     }
 
     impl Operations for Garden {
-        const OPERATIONS: &'static [OperationEntry<Self>] = &[OperationEntry::new(
-            OperationSpec::new("water_bed", SemanticCategory::Execute, "Water a bed."),
-            |garden: &Self, call| {
-                Box::pin(async move {
-                    garden.watered.fetch_add(1, Ordering::Relaxed);
-                    call.reply(())
-                })
-            },
-        )];
+        const OPERATIONS: &'static [OperationEntry<Self>] = &[
+            OperationEntry::new(
+                OperationSpec::new("water_bed", SemanticCategory::Execute, "Water a bed."),
+                water,
+            ),
+            OperationEntry::new(
+                OperationSpec::new("flood_bed", SemanticCategory::Execute, "Flood a bed.")
+                    .danger(DangerSpec::new(DangerLevel::Dangerous).cooldown_seconds(3600)),
+                water,
+            ),
+        ];
+    }
+
+    fn water(garden: &Garden, call: Call) -> BoxFuture<'_, Outcome> {
+        Box::pin(async move {
+            garden.watered.fetch_add(1, Ordering::Relaxed);
+            call.reply(())
+        })
     }
 
     /// A channel that cannot present requests.
@@ -292,8 +302,17 @@ mod tests {
     }
 
     async fn call(adapter: &Adapter, prompt: &ScriptedPrompt, output: &Output) -> Exit {
+        call_of("water_bed", adapter, prompt, output).await
+    }
+
+    async fn call_of(
+        operation: &str,
+        adapter: &Adapter,
+        prompt: &ScriptedPrompt,
+        output: &Output,
+    ) -> Exit {
         let args = CallArgs {
-            operation: "water_bed".to_owned(),
+            operation: operation.to_owned(),
             params: None,
             named: Vec::new(),
             yes: true,
@@ -314,6 +333,32 @@ mod tests {
         assert_eq!(garden.watered.load(Ordering::Relaxed), 1);
         for part in ["it is the only one", "through: memory", "--yes", "Invalid", "Approved."] {
             assert!(prompt.printed(part), "{part}: {:?}", prompt.output);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_confirmed_call_waits_for_its_cooldown() {
+        // REQ-DNG-10
+        for by_operator in [false, true] {
+            let (garden, people) = (Garden::default(), MemoryChannel::default());
+            let start = tokio::time::Instant::now();
+            let time = TimeSource::new(move || DateTime::UNIX_EPOCH + start.elapsed());
+            let mut builder = Adapter::builder("garden")
+                .operations(garden.clone())
+                .time_source(time)
+                .safety_loop(SafetyLoop::new().channel(people.clone()))
+                .store(MemoryState::default())
+                .without_config();
+            if by_operator {
+                builder = builder.policy(Policy::confirm("flood_bed").by_operator());
+            }
+            let adapter = builder.build().unwrap();
+            let prompt = ScriptedPrompt::answering(move |_| people.last_code().unwrap());
+            let output = Output::captured(false);
+            assert_eq!(call_of("flood_bed", &adapter, &prompt, &output).await, Exit::Success);
+            assert!(prompt.printed("Waiting 3600 s for the cooldown."), "{:?}", prompt.output);
+            assert_eq!(prompt.printed("Approved."), by_operator);
+            assert_eq!(garden.watered.load(Ordering::Relaxed), 1);
         }
     }
 

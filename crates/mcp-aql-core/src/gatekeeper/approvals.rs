@@ -37,6 +37,7 @@ pub trait Approvals: Send + Sync {
 }
 
 /// Describes a call that needs a person's approval.
+#[derive(Default)]
 pub struct ApprovalRequest<'a> {
     /// Name of the operation.
     pub operation: &'a str,
@@ -52,6 +53,8 @@ pub struct ApprovalRequest<'a> {
     pub level: &'a str,
     /// When the request expires without an answer.
     pub expires_at: DateTime<Utc>,
+    /// How long the call must wait after its approval, in seconds.
+    pub cooldown_seconds: u32,
 }
 
 /// A person's approval of a call.
@@ -60,6 +63,8 @@ pub struct ApprovalClaim {
     pub change: Change,
     /// Id of the approved request.
     pub request_id: String,
+    /// When the cooldown of the approved call ends.
+    pub not_before: DateTime<Utc>,
     /// Channel of the person who approved it.
     pub decided_by: Option<String>,
     /// Name of the person, if the channel knows it.

@@ -7,7 +7,7 @@ use mcp_aql_core::store::StateRecord;
 use mcp_aql_core::{BoxFuture, OperationError};
 
 use super::agent_state::{AgentExecutionStatus, AgentState, Execution, PersonRequest};
-use super::approvals::APPROVALS;
+use super::approval_record::APPROVALS;
 use super::core::{PAGE_SIZE, SafetyCore};
 use super::records::{AGENTS, Target, read};
 use super::transition::Rejection;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcp_aql_core::OperationError;
 
-use super::approvals::{APPROVALS, Approval};
+use super::approval_record::{APPROVALS, Approval};
 use super::channels::can_present;
 use super::core::SafetyCore;
 use super::records::{Target, read};

@@ -4,46 +4,21 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use mcp_aql_core::internal::gatekeeper::{ApprovalClaim, ApprovalRequest, Approvals};
-use mcp_aql_core::store::{Change, StateRecord, StateStore, StoreError};
+use mcp_aql_core::store::{Change, StateStore, StoreError};
 use mcp_aql_core::{BoxFuture, OperationError, Session};
-use serde::{Deserialize, Serialize};
 
-use super::agent_state::{AgentState, PersonRequest};
+use super::agent_state::AgentState;
+use super::approval_record::{APPROVALS, Approval, OPEN, change, new_approval};
 use super::code::{RequestCredentials, same};
 use super::core::{MAX_CLOCK_DIFFERENCE_SECONDS, PAGE_SIZE, SafetyCore};
 use super::directive::{AgentNotification, LoopMode, NotificationType};
-use super::records::{
-    IDLE_TTL, INDEX, Target, answered, call_key, expected, indexed, read, target, written,
-};
-use super::state_machine::displayed;
+use super::records::{INDEX, Target, answered, call_key, expected, indexed, read, target};
 use super::transition::{Event, Rejection};
-use crate::human_channel::{Decider, RequestKind};
+use crate::human_channel::Decider;
 
-pub(super) const APPROVALS: &str = "safety_approvals";
-/// The store's group of unanswered approvals.
-const OPEN: &str = "open";
 /// The maximum number of calls of one agent that can wait for people. The limit exists because each step of the agent
 /// returns a notification for each of them.
 pub(super) const MAX_WAITING_CALLS: usize = 50;
-
-/// The stored record of an approval.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Approval {
-    pub(super) ask: PersonRequest,
-    pub(super) operation: String,
-    params_hash: String,
-    pub(super) session: Option<String>,
-    /// The client of the session, as it introduced itself.
-    #[serde(default)]
-    pub(super) client: Option<String>,
-    /// The agents of the session. They are notified of the answer.
-    pub(super) agents: Vec<String>,
-    /// Time at which a person approved the call.
-    pub(super) approved_at: Option<DateTime<Utc>>,
-    /// The person or channel that approved it. `None` in records of earlier versions.
-    #[serde(default)]
-    approved_by: Option<Decider>,
-}
 
 /// The prefix of the subjects of notifications on approvals.
 const SUBJECT_PREFIX: &str = "approval ";
@@ -182,14 +157,15 @@ impl SafetyCore {
         let found = self.store().await?.get(APPROVALS, &key).await?;
         let Some(record) = found else { return Ok(None) };
         let approval: Approval = read(&record)?;
-        if !self.is_valid(&approval, self.now()) {
-            return Ok(None);
-        }
+        let valid = approval.approved_at.filter(|_| self.is_valid(&approval, self.now()));
+        let Some(approved_at) = valid else { return Ok(None) };
+        let not_before = approved_at + approval.cooldown();
         let change = Change::remove(APPROVALS, key, expected(Some(&record)));
         let by = approval.approved_by;
         Ok(Some(ApprovalClaim {
             change,
             request_id: approval.ask.id,
+            not_before,
             decided_by: by.as_ref().map(|by| by.channel().to_owned()),
             operator: by.as_ref().and_then(|by| by.name().map(str::to_owned)),
         }))
@@ -200,7 +176,10 @@ impl SafetyCore {
         // Setting the clock back must not extend the approval.
         let left = approval.ask.expires_at - now;
         let lasts = left > TimeDelta::zero()
-            && left <= self.timeout + TimeDelta::seconds(MAX_CLOCK_DIFFERENCE_SECONDS);
+            && left
+                <= self.timeout
+                    + approval.cooldown()
+                    + TimeDelta::seconds(MAX_CLOCK_DIFFERENCE_SECONDS);
         approval.approved_at.is_some() && lasts
     }
 
@@ -236,7 +215,7 @@ impl SafetyCore {
             let change = if approve {
                 approval.approved_at = Some(now);
                 approval.approved_by = Some(by.clone());
-                approval.ask.expires_at = now + self.timeout;
+                approval.ask.expires_at = now + approval.cooldown() + self.timeout;
                 change(key, Some(&record), &approval)?
             } else {
                 Change::remove(APPROVALS, key, expected(Some(&record)))
@@ -354,44 +333,5 @@ impl SafetyCore {
                 return Ok((all, unreadable));
             }
         }
-    }
-}
-
-fn change(key: &str, old: Option<&StateRecord>, approval: &Approval) -> Result<Change, StoreError> {
-    let mut kept = written(approval)?.expires_at(approval.ask.expires_at + IDLE_TTL);
-    if approval.approved_at.is_none() {
-        kept = kept.group(OPEN);
-    }
-    Ok(Change::put(APPROVALS, key, expected(old), kept))
-}
-
-/// Creates an unanswered approval of a call.
-fn new_approval(
-    pending: &ApprovalRequest<'_>,
-    fresh: &RequestCredentials,
-    agents: Vec<String>,
-    now: DateTime<Utc>,
-) -> Approval {
-    let (action, warning) = displayed(pending.action);
-    let ask = PersonRequest {
-        id: fresh.id.clone(),
-        kind: RequestKind::Operation,
-        hash: fresh.hash.clone(),
-        action,
-        reasons: pending.reasons.iter().cloned().chain(warning).collect(),
-        asked_at: Some(now),
-        expires_at: pending.expires_at,
-        closed: false,
-        tried: false,
-    };
-    Approval {
-        ask,
-        operation: pending.operation.to_owned(),
-        params_hash: pending.params_hash.to_owned(),
-        session: pending.session.map(|session| session.id().to_owned()),
-        client: pending.session.and_then(Session::client).map(str::to_owned),
-        agents,
-        approved_at: None,
-        approved_by: None,
     }
 }

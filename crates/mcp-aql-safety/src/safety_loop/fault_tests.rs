@@ -209,6 +209,7 @@ async fn what_was_approved_just_now_is_not_asked_again() {
         reasons: Vec::new(),
         level: "reversible",
         expires_at: Utc::now() + TimeDelta::seconds(60),
+        ..ApprovalRequest::default()
     };
     let id = core.request_approval(ask()).await.unwrap();
     adapter.operator().unwrap().approve(&id, "test").await.unwrap();
@@ -259,6 +260,7 @@ async fn people_are_asked_and_answer_though_the_store_fails_behind_it() {
         reasons: Vec::new(),
         level: "reversible",
         expires_at: Utc::now() + TimeDelta::seconds(60),
+        ..ApprovalRequest::default()
     };
     store.hook.break_after_a_write();
     assert!(core.request_approval(ask()).await.is_err());

@@ -15,6 +15,7 @@ mod agent_block_gate;
 mod agent_state;
 mod answers;
 mod approval_queue;
+mod approval_record;
 mod approval_status;
 mod approvals;
 mod attempts;

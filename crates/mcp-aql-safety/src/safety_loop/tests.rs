@@ -556,6 +556,7 @@ fn nothing_is_approved_unseen() {
             reasons: Vec::new(),
             level: "destructive",
             expires_at: rig.now() + TimeDelta::seconds(60),
+            ..ApprovalRequest::default()
         })
         .await
         .unwrap();
@@ -591,6 +592,7 @@ fn nobody_hides_a_request_or_a_block_behind_a_crowd() {
                 reasons: Vec::new(),
                 level: "destructive",
                 expires_at: rig.now() + TimeDelta::days(1),
+                ..ApprovalRequest::default()
             })
             .await
             .unwrap();
@@ -751,6 +753,7 @@ fn what_waits_for_people_is_bounded() {
                     reasons: Vec::new(),
                     level: "destructive",
                     expires_at,
+                    ..ApprovalRequest::default()
                 };
                 core.request_approval(pending).await.map(drop).map_err(|error| error.code())
             }
@@ -847,6 +850,7 @@ fn what_cannot_be_read_hides_nothing_else() {
             reasons: Vec::new(),
             level: "destructive",
             expires_at: rig.now() + TimeDelta::seconds(60),
+            ..ApprovalRequest::default()
         };
         let mut strange = Vec::new();
         for number in 0..2 {
@@ -995,6 +999,7 @@ async fn many_report_at_once(store: Arc<dyn StateStore>, busy: usize, most_steps
                 reasons: Vec::new(),
                 level: "destructive",
                 expires_at: time.now() + TimeDelta::minutes(5),
+                ..ApprovalRequest::default()
             })
             .await
             .unwrap();
@@ -1250,6 +1255,7 @@ fn an_approved_operation_passes_once_and_only_as_it_was_asked() {
             reasons: vec!["it is gone then".to_owned()],
             level: "destructive",
             expires_at,
+            ..ApprovalRequest::default()
         };
         let id = core.request_approval(ask()).await.unwrap();
         assert_eq!(core.request_approval(ask()).await.unwrap(), id, "one question, not two");
@@ -1318,6 +1324,7 @@ fn an_answer_reaches_the_agent_if_nobody_could_tell_it() {
                 reasons: Vec::new(),
                 level: "destructive",
                 expires_at: rig.now() + TimeDelta::seconds(60),
+                ..ApprovalRequest::default()
             })
             .await
             .unwrap();
@@ -1349,6 +1356,7 @@ fn an_approval_lasts_no_longer_because_the_clock_went_back() {
                     reasons: Vec::new(),
                     level: "destructive",
                     expires_at: rig.now() + TimeDelta::seconds(60),
+                    ..ApprovalRequest::default()
                 })
                 .await
                 .unwrap();
@@ -1373,7 +1381,16 @@ fn a_renewed_request_is_about_the_call_that_it_was_about() {
             let expires_at = rig.now() + TimeDelta::seconds(60);
             let (operation, level) = ("delete_bed", "destructive");
             let reasons = Vec::new();
-            ApprovalRequest { operation, params_hash, session, action, reasons, level, expires_at }
+            ApprovalRequest {
+                operation,
+                params_hash,
+                session,
+                action,
+                reasons,
+                level,
+                expires_at,
+                ..ApprovalRequest::default()
+            }
         };
         let shown = core.request_approval(ask("h1", "delete_bed 1")).await.unwrap();
         let other = core.request_approval(ask("h2", "delete_bed 2")).await.unwrap();

@@ -3,7 +3,8 @@
 use mcp_aql_core::store::{StateStore, StoreError};
 
 use super::agent_state::AgentState;
-use super::approvals::{APPROVALS, Approval, MAX_WAITING_CALLS, subject};
+use super::approval_record::{APPROVALS, Approval};
+use super::approvals::{MAX_WAITING_CALLS, subject};
 use super::core::SafetyCore;
 use super::directive::AgentNotification;
 use super::records::{AGENTS, agent_change, readable};

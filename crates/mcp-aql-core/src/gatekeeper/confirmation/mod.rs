@@ -18,9 +18,10 @@ use super::token::{STATE_CHANGED, TokenScope, Validity};
 use super::token_text::TokenKind;
 use super::{confirmation_message, settings};
 use crate::error::OperationError;
-use crate::gatekeeper::approvals::{ApprovalRequest, Approvals};
+use crate::gatekeeper::approvals::{ApprovalClaim, ApprovalRequest, Approvals};
 use crate::observe::redact::redacted;
 use crate::operation::{Preview, RegisteredOperation};
+use crate::schema::spec::DangerSpec;
 use crate::services::Services;
 use crate::util::BoxFuture;
 use crate::util::clock;
@@ -153,20 +154,44 @@ impl ConfirmationGate {
         Ok(asks.then_some(approvals))
     }
 
-    /// Accepts a call approved by a person. Requests an approval if there is none yet.
+    /// Accepts a call approved by a person.
     async fn require_approval<'a>(
         &'a self,
         request: GateRequest<'a>,
         required: RequiredConfirmation<'a>,
         person: &'a dyn Approvals,
     ) -> Result<ConfirmationTicket<'a>, OperationError> {
-        match person.approval(request.name(), &required.approval_hash(), request.session()).await? {
-            Some(claim) => {
-                let proof = Proof::Approval { person, claim };
-                Ok(ConfirmationTicket::new(self, request, required, proof))
-            }
-            None => Err(self.approval_error(request, &required, person).await),
+        let claim = self.claim_approval(request, &required, person).await?;
+        let proof = Proof::Approval { person, claim };
+        Ok(ConfirmationTicket::new(self, request, required, proof))
+    }
+
+    /// Returns a person's approval of the call, if its cooldown has ended. Requests an approval if there is none yet.
+    pub(super) async fn claim_approval(
+        &self,
+        request: GateRequest<'_>,
+        required: &RequiredConfirmation<'_>,
+        person: &dyn Approvals,
+    ) -> Result<ApprovalClaim, OperationError> {
+        let hash = required.approval_hash();
+        let Some(claim) = person.approval(request.name(), &hash, request.session()).await? else {
+            return Err(self.approval_error(request, required, person).await);
+        };
+        let left = claim.not_before - self.services.time.now();
+        if left <= TimeDelta::zero() {
+            return Ok(claim);
         }
+        let ids = AuditIds { challenge: Some(&claim.request_id), ..AuditIds::default() };
+        let reason = "a person has approved this call, but its cooldown has not ended. Make the same call again later";
+        request
+            .audit_with(&self.services.audit, "OPERATION_DENIED", "denied", Some(reason), ids)
+            .await;
+        Err(OperationError::permission_denied(reason)
+            .with_detail("operation", request.name())
+            .with_detail("danger_level", request.danger().as_str())
+            .with_detail("request_id", claim.request_id)
+            .with_detail("not_before", clock::text(claim.not_before))
+            .with_detail("retry_after_seconds", clock::whole_seconds(left)))
     }
 
     /// Returns the error of a used or expired token, for a call whose preview has failed. If a call is repeated, its
@@ -210,8 +235,9 @@ impl ConfirmationGate {
     ) -> OperationError {
         let (operation, level) = (request.operation, request.danger());
         let spec = &operation.spec;
+        let danger = &spec.danger;
         let params = redacted(&operation.parameters, request.arguments, request.shapes);
-        let reasons = spec.danger.reasons.iter().copied().chain(required.reason);
+        let reasons = danger.reasons.iter().copied().chain(required.reason);
         let message = message(request, required);
         let expires_at = clock::later(self.services.time.now(), self.ttl(level));
         let action = format!("{} {params}", spec.name);
@@ -224,6 +250,7 @@ impl ConfirmationGate {
             reasons: message.iter().cloned().chain(reasons.clone().map(str::to_owned)).collect(),
             level: level.as_str(),
             expires_at,
+            cooldown_seconds: danger.cooldown_seconds.unwrap_or_default(),
         });
         let id = match asked.await {
             Ok(id) => id,
@@ -244,7 +271,7 @@ impl ConfirmationGate {
         .with_detail("danger_level", level.as_str())
         .with_detail("request_id", id)
         .with_detail("expires_at", clock::text(expires_at));
-        with_reasons(error, reasons.collect(), message)
+        with_reasons(error, danger, reasons.collect(), message)
     }
 
     /// Returns the error for a call whose effects have changed since its token was issued. The error contains a new
@@ -285,6 +312,7 @@ impl ConfirmationGate {
         let ids = AuditIds { token: Some(&issued.id), ..AuditIds::default() };
         let audit = &self.services.audit;
         request.audit_with(audit, "CONFIRMATION_REQUIRED", "denied", required.reason, ids).await;
+        let reasons = danger.reasons.iter().copied().chain(required.reason).collect();
         let error = OperationError::new(
             ErrorCode::ConfirmationRequired,
             "This operation requires confirmation. Once the user agrees, make the same call with \
@@ -294,9 +322,7 @@ impl ConfirmationGate {
         .with_detail("danger_level", level.as_str())
         .with_detail("confirmation_token", issued.token)
         .with_detail("expires_at", clock::text(issued.expires_at));
-        let reasons = danger.reasons.iter().copied().chain(required.reason).collect();
-        let error = with_reasons(error, reasons, message(request, required));
-        if seconds > 0 { error.with_detail("cooldown_seconds", seconds) } else { error }
+        with_reasons(error, danger, reasons, message(request, required))
     }
 
     /// Returns how long a confirmation for this level is valid (REQ-TOK-08).
@@ -321,14 +347,18 @@ fn message(request: GateRequest<'_>, required: &RequiredConfirmation<'_>) -> Opt
     })
 }
 
-/// Adds the reasons for a confirmation and its message to an error.
+/// Adds the reasons for a confirmation, its message and the cooldown to an error.
 fn with_reasons(
     mut error: OperationError,
+    danger: &DangerSpec,
     reasons: Vec<&str>,
     message: Option<String>,
 ) -> OperationError {
     if !reasons.is_empty() {
         error = error.with_detail("reasons", reasons);
+    }
+    if let Some(seconds) = danger.cooldown_seconds {
+        error = error.with_detail("cooldown_seconds", seconds);
     }
     match message {
         Some(message) => error.with_detail("confirmation_message", message),

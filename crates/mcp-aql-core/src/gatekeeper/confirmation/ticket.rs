@@ -65,17 +65,9 @@ impl<'a> ConfirmationTicket<'a> {
                 let scope = required.token_scope(request, *kind);
                 *claim = gate.tokens.claim(request, token, scope).await?;
             }
+            // If a concurrent call has consumed the approval, another one is requested.
             Proof::Approval { person, claim } => {
-                match person
-                    .approval(request.name(), &required.approval_hash(), request.session())
-                    .await?
-                {
-                    Some(again) => *claim = again,
-                    // A concurrent call has consumed the approval.
-                    None => {
-                        return Err(gate.approval_error(request, required, *person).await);
-                    }
-                }
+                *claim = gate.claim_approval(request, required, *person).await?;
             }
         }
         Ok(())
