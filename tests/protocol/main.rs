@@ -13,6 +13,7 @@
 )]
 
 mod access;
+mod audit;
 mod batch;
 mod blocks;
 mod board;

@@ -45,6 +45,8 @@ pub struct ApprovalRequest<'a> {
     pub params_hash: &'a str,
     /// Session of the caller.
     pub session: Option<&'a Session>,
+    /// Id of the authenticated caller, for the audit log.
+    pub principal: Option<&'a str>,
     /// The question for the person: the operation with its parameters. Secrets are masked.
     pub action: &'a str,
     /// The reasons why a person must approve.

@@ -140,7 +140,27 @@ impl<'a> GateRequest<'a> {
         fingerprint: Option<&'a str>,
     ) -> TokenScope<'a> {
         let session = self.context.account();
-        TokenScope { kind, operation: self.name(), params_hash, fingerprint, session }
+        let principal = self.context.principal().map(Principal::id);
+        TokenScope { kind, operation: self.name(), params_hash, fingerprint, session, principal }
+    }
+
+    /// Returns an audit entry about this call and its caller.
+    pub(crate) fn audit_entry<'b>(
+        &'b self,
+        event: &'b str,
+        outcome: &'b str,
+        reason: Option<&'b str>,
+    ) -> AuditEntry<'b> {
+        AuditEntry {
+            event,
+            operation: Some(self.name()),
+            endpoint: Some(&self.operation.endpoint),
+            outcome,
+            reason,
+            principal: self.context.principal().map(Principal::id),
+            session: self.session().map(Session::id),
+            ..AuditEntry::default()
+        }
     }
 
     /// Records the decision of a gate.
@@ -176,21 +196,14 @@ impl<'a> GateRequest<'a> {
         let params = (has_params && audit.is_read())
             .then(|| redacted(&operation.parameters, self.arguments, self.shapes));
         let entry = AuditEntry {
-            event,
-            operation: Some(operation.spec.name),
-            endpoint: Some(&operation.endpoint),
             danger_level: Some(self.danger().number()),
-            outcome,
-            reason,
             token_id: ids.token,
             challenge_id: ids.challenge,
             decided_by: ids.decided_by,
             operator: ids.operator,
             confirmation: ids.confirmation,
-            principal: self.context.principal().map(Principal::id),
-            session: self.session().map(Session::id),
             params,
-            ..AuditEntry::default()
+            ..self.audit_entry(event, outcome, reason)
         };
         audit.record(&entry).await;
     }

@@ -33,6 +33,8 @@ pub(crate) struct TokenScope<'a> {
     pub(crate) fingerprint: Option<&'a str>,
     /// Id of the session. `None` for a caller without a session.
     pub(crate) session: Option<&'a str>,
+    /// Id of the authenticated caller, for the audit log.
+    pub(crate) principal: Option<&'a str>,
 }
 
 /// The validity period of a token.
@@ -74,6 +76,8 @@ struct TokenRecord {
     fingerprint: Option<String>,
     adapter_name: String,
     session_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    principal: Option<String>,
     issued_at: DateTime<Utc>,
     not_before: DateTime<Utc>,
     expires_at: DateTime<Utc>,
@@ -130,6 +134,7 @@ impl TokenStore {
             fingerprint: scope.fingerprint.map(str::to_owned),
             adapter_name: self.services.audit.adapter.clone(),
             session_id: scope.session.map(str::to_owned),
+            principal: scope.principal.map(str::to_owned),
             issued_at: now,
             not_before: later(now, validity.cooldown),
             expires_at,
@@ -144,7 +149,7 @@ impl TokenStore {
         if !store.write(changes).await? {
             return Err(OperationError::internal("two tokens have one hash"));
         }
-        self.audit("TOKEN_ISSUED", &record, None).await;
+        self.audit("TOKEN_ISSUED", &record).await;
         Ok(IssuedToken { id: record.id, token, expires_at })
     }
 
@@ -171,7 +176,15 @@ impl TokenStore {
         let mut record = read(&found)?;
         let now = self.services.time.now();
         if let Err(error) = self.check(token, &record, scope, now) {
-            self.audit("TOKEN_REJECTED", &record, Some(error.code())).await;
+            // The caller is not always the one to whom the token was issued.
+            let entry = AuditEntry {
+                outcome: "failure",
+                failure_reason: Some(error.code().as_str()),
+                principal: scope.principal,
+                session: scope.session,
+                ..entry("TOKEN_REJECTED", &record)
+            };
+            self.services.audit.record(&entry).await;
             return Err(error);
         }
         record.consumed_at = Some(now);
@@ -181,7 +194,7 @@ impl TokenStore {
 
     /// Records a consumed token in the audit log.
     pub(crate) async fn audit_claimed(&self, claim: &TokenClaim) {
-        self.audit("TOKEN_VALIDATED", &claim.record, None).await;
+        self.audit("TOKEN_VALIDATED", &claim.record).await;
     }
 
     /// Revokes a token in any state. Returns `true` if it existed (REQ-TOK-12).
@@ -247,7 +260,7 @@ impl TokenStore {
     /// Records a removal in the audit log, unless the token was already consumed.
     async fn audit_removed(&self, record: &TokenRecord) {
         if record.consumed_at.is_none() {
-            self.audit("TOKEN_REVOKED", record, None).await;
+            self.audit("TOKEN_REVOKED", record).await;
         }
     }
 
@@ -319,6 +332,7 @@ impl TokenStore {
             outcome: "failure",
             failure_reason: Some(code.as_str()),
             token_id: Some(&audit_id(token)),
+            principal: scope.principal,
             session: scope.session,
             confirmation: confirmation("TOKEN_REJECTED", scope.kind),
             ..AuditEntry::default()
@@ -343,19 +357,23 @@ impl TokenStore {
         Ok(Change::put(COLLECTION, key, expected, kept))
     }
 
-    /// Records a token event with the protocol's event names (REQ-TOK-16).
-    async fn audit(&self, event: &str, record: &TokenRecord, failure: Option<ErrorCode>) {
-        let entry = AuditEntry {
-            event,
-            operation: Some(&record.operation),
-            outcome: if failure.is_none() { "success" } else { "failure" },
-            failure_reason: failure.map(ErrorCode::as_str),
-            token_id: Some(&record.id),
-            session: record.session_id.as_deref(),
-            confirmation: confirmation(event, record.kind),
-            ..AuditEntry::default()
-        };
-        self.services.audit.record(&entry).await;
+    /// Records an event of a token.
+    async fn audit(&self, event: &str, record: &TokenRecord) {
+        self.services.audit.record(&entry(event, record)).await;
+    }
+}
+
+/// Returns the audit entry of a token, with the protocol's event names (REQ-TOK-16).
+fn entry<'a>(event: &'a str, record: &'a TokenRecord) -> AuditEntry<'a> {
+    AuditEntry {
+        event,
+        operation: Some(&record.operation),
+        outcome: "success",
+        token_id: Some(&record.id),
+        principal: record.principal.as_deref(),
+        session: record.session_id.as_deref(),
+        confirmation: confirmation(event, record.kind),
+        ..AuditEntry::default()
     }
 }
 

@@ -376,6 +376,7 @@ mod tests {
             params_hash: "h",
             fingerprint: None,
             session: session_id,
+            principal: None,
         };
         let validity = Validity { ttl: TimeDelta::minutes(5), cooldown: TimeDelta::zero() };
         let issued = token_issuer.issue(&context, token, validity);

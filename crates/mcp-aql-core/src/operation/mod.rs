@@ -45,4 +45,4 @@ pub use table::{Handler, RegisteredOperation, Run};
 pub(crate) use traits::PreviewFunction;
 pub use traits::{Operation, OperationEntry, Operations, ParamGroup};
 pub use usage::Usage;
-pub(crate) use usage::{UpstreamMemory, UsageRecorder};
+pub(crate) use usage::{UpstreamMemory, UpstreamResponse, UsageRecorder};

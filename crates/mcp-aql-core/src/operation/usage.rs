@@ -66,13 +66,26 @@ pub trait UsageRecorder: Send + Sync {
 
 /// Stores the limits reported by wrapped APIs.
 pub trait UpstreamMemory: Send + Sync {
-    /// Records a response to a call of the operation.
+    /// Records a response.
     fn answered<'a>(
         &'a self,
-        operation: &'a str,
-        status: u16,
-        headers: &'a [(&'a str, &'a str)],
+        response: UpstreamResponse<'a>,
     ) -> BoxFuture<'a, Result<(), OperationError>>;
+}
+
+/// The response of a wrapped API to a call.
+#[derive(Debug, Clone, Copy)]
+pub struct UpstreamResponse<'a> {
+    /// Operation of the call.
+    pub(crate) operation: &'a str,
+    /// Id of the authenticated caller.
+    pub(crate) principal: Option<&'a str>,
+    /// Id of the caller's session.
+    pub(crate) session: Option<&'a str>,
+    /// HTTP status.
+    pub(crate) status: u16,
+    /// Headers, as names and values.
+    pub(crate) headers: &'a [(&'a str, &'a str)],
 }
 
 #[cfg(test)]

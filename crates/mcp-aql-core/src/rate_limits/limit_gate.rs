@@ -8,13 +8,11 @@ use super::counter::Micros;
 use super::limit_error;
 use super::limiter::Limiter;
 use super::rules::{CountedCall, LimitDecision, QuotaUsage};
-use crate::caller::session::Session;
 use crate::error::OperationError;
 use crate::gatekeeper::{
     CallTokens, Gate, GatePlan, GateRequest, GateStage, PermissionPlan, Reservation, Ticket,
     TokenClaim,
 };
-use crate::observe::audit::AuditEntry;
 use crate::operation::{Handler, RegisteredOperation};
 use crate::store::Change;
 use crate::util::BoxFuture;
@@ -88,16 +86,7 @@ impl LimitGate {
     }
 
     async fn audit(&self, request: GateRequest<'_>, event: &str, outcome: &str, about: &str) {
-        let entry = AuditEntry {
-            event,
-            operation: Some(request.name()),
-            endpoint: Some(&request.operation.endpoint),
-            outcome,
-            reason: Some(about),
-            session: request.session().map(Session::id),
-            ..AuditEntry::default()
-        };
-        self.limiter.audit().record(&entry).await;
+        self.limiter.audit().record(&request.audit_entry(event, outcome, Some(about))).await;
     }
 }
 

@@ -14,7 +14,7 @@ use super::rules::{CountedCall, Exceeded, LimitDecision, LimitRules};
 use super::upstream::{header, remaining, reset, retry_after};
 use crate::error::OperationError;
 use crate::observe::audit::{Audit, AuditEntry};
-use crate::operation::{UpstreamMemory, Usage, UsageRecorder};
+use crate::operation::{UpstreamMemory, UpstreamResponse, Usage, UsageRecorder};
 use crate::services::Services;
 use crate::store::StateStore as _;
 use crate::util::BoxFuture;
@@ -212,10 +212,9 @@ impl UsageRecorder for Limiter {
 impl UpstreamMemory for Limiter {
     fn answered<'a>(
         &'a self,
-        operation: &'a str,
-        status: u16,
-        headers: &'a [(&'a str, &'a str)],
+        response: UpstreamResponse<'a>,
     ) -> BoxFuture<'a, Result<(), OperationError>> {
+        let UpstreamResponse { operation, status, headers, .. } = response;
         Box::pin(async move {
             let recorded = if self.rules.counts(operation) {
                 self.record_counted(operation, status, headers).await?
@@ -229,6 +228,8 @@ impl UpstreamMemory for Limiter {
                         operation: Some(operation),
                         outcome: "denied",
                         reason: Some("the wrapped API accepts no more calls"),
+                        principal: response.principal,
+                        session: response.session,
                         ..AuditEntry::default()
                     };
                     self.services.audit.record(&entry).await;

@@ -2,8 +2,10 @@
 
 use super::Usage;
 use super::limiter::answered_without_limits;
+use crate::caller::principal::Principal;
+use crate::caller::session::Session;
 use crate::error::OperationError;
-use crate::operation::Context;
+use crate::operation::{Context, UpstreamResponse};
 
 impl Context {
     /// Reports the usage of a wrapped API by this call. Quotas count it when the operation ends, even if it fails.
@@ -55,7 +57,16 @@ impl Context {
         headers: &[(&str, &str)],
     ) -> Result<(), OperationError> {
         match self.upstream() {
-            Some(upstream) => upstream.answered(self.operation(), status, headers).await,
+            Some(upstream) => {
+                let response = UpstreamResponse {
+                    operation: self.operation(),
+                    principal: self.principal().map(Principal::id),
+                    session: self.session().map(Session::id),
+                    status,
+                    headers,
+                };
+                upstream.answered(response).await
+            }
             None => answered_without_limits(status, headers),
         }
     }

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::caller::CallerIds;
 use super::directive::{
     AgentNotification, AutonomyDirective, NotificationMetadata, NotificationType, SafetyTier,
 };
@@ -67,6 +68,9 @@ pub(super) struct Execution {
     pub(super) status: AgentExecutionStatus,
     /// The session that started the execution. Only this session may report steps.
     pub(super) session: Option<String>,
+    /// Id of the authenticated caller that started the execution.
+    #[serde(default)]
+    pub(super) principal: Option<String>,
     /// The client of the session, as it introduced itself.
     #[serde(default)]
     pub(super) client: Option<String>,
@@ -308,6 +312,11 @@ impl AgentState {
 }
 
 impl Execution {
+    pub(super) fn caller(&self) -> CallerIds<'_> {
+        let (session, principal) = (self.session.as_deref(), self.principal.as_deref());
+        CallerIds { session, principal }
+    }
+
     /// Records a reported action. Returns how many times it was reported recently.
     pub(super) fn report(&mut self, digest: &str) -> u32 {
         let times = self.recent.iter().filter(|known| *known == digest).count();

@@ -7,6 +7,7 @@ use mcp_aql_core::store::{Change, StateRecord, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::agent_state::PersonRequest;
+use super::caller::CallerIds;
 use super::code::RequestCredentials;
 use super::records::{IDLE_TTL, expected, written};
 use super::state_machine::displayed;
@@ -24,6 +25,9 @@ pub(super) struct Approval {
     pub(super) operation: String,
     params_hash: String,
     pub(super) session: Option<String>,
+    /// Id of the authenticated caller.
+    #[serde(default)]
+    pub(super) principal: Option<String>,
     /// The client of the session, as it introduced itself.
     #[serde(default)]
     pub(super) client: Option<String>,
@@ -40,6 +44,11 @@ pub(super) struct Approval {
 }
 
 impl Approval {
+    pub(super) fn caller(&self) -> CallerIds<'_> {
+        let (session, principal) = (self.session.as_deref(), self.principal.as_deref());
+        CallerIds { session, principal }
+    }
+
     pub(super) fn cooldown(&self) -> TimeDelta {
         TimeDelta::seconds(self.cooldown_seconds.into())
     }
@@ -82,6 +91,7 @@ pub(super) fn new_approval(
         operation: pending.operation.to_owned(),
         params_hash: pending.params_hash.to_owned(),
         session: pending.session.map(|session| session.id().to_owned()),
+        principal: pending.principal.map(str::to_owned),
         client: pending.session.and_then(Session::client).map(str::to_owned),
         agents,
         approved_at: None,

@@ -9,6 +9,7 @@ use mcp_aql_core::{BoxFuture, OperationError, Session};
 
 use super::agent_state::AgentState;
 use super::approval_record::{APPROVALS, Approval, OPEN, change, new_approval};
+use super::caller::CallerIds;
 use super::code::{RequestCredentials, same};
 use super::core::{MAX_CLOCK_DIFFERENCE_SECONDS, PAGE_SIZE, SafetyCore};
 use super::directive::{AgentNotification, LoopMode, NotificationType};
@@ -103,10 +104,9 @@ impl SafetyCore {
             changes.extend(indexed(&approval.ask, &target)?);
             if store.write(changes).await? {
                 let event = Event::new("CHALLENGE_ISSUED", "issued").request(&approval.ask);
-                let agent = agents.first().map(String::as_str);
-                self.record(&event, agent, session, None, Some(pending.operation)).await;
-                let asker = (agents.first().cloned(), session.map(str::to_owned));
-                self.present(approval.ask, asker, code).await;
+                let (agent, caller) = (agents.first().map(String::as_str), approval.caller());
+                self.record(&event, agent, caller, None, Some(pending.operation)).await;
+                self.present(approval.ask.clone(), (agent, caller), code).await;
                 // Agents are notified last. If the store fails here, the request exists nevertheless, and the next call
                 // notifies them.
                 let before = old.as_ref().map(|old| old.ask.id.as_str());
@@ -141,7 +141,8 @@ impl SafetyCore {
         };
         let event = Event::new("CHALLENGE_ISSUED", "refused").reason(reason).action(pending.action);
         let agent = agents.first().map(String::as_str);
-        self.record(&event, agent, session, None, Some(pending.operation)).await;
+        let caller = CallerIds { session, principal: pending.principal };
+        self.record(&event, agent, caller, None, Some(pending.operation)).await;
         Err(error)
     }
 
@@ -245,7 +246,7 @@ impl SafetyCore {
         let notice = AgentNotification::new(NotificationType::Status, message, None, self.now());
         let event = Event::new(event, outcome).request(&approval.ask).by(by);
         let agent = approval.agents.first().map(String::as_str);
-        self.record(&event, agent, approval.session.as_deref(), None, Some(operation)).await;
+        self.record(&event, agent, approval.caller(), None, Some(operation)).await;
         self.withdraw(id).await;
         let tell = |state: &mut AgentState, _| {
             state.clear(&subject(id));
@@ -284,10 +285,10 @@ impl SafetyCore {
             if store.write(changes).await? {
                 self.withdraw(id).await;
                 let event = Event::new("CHALLENGE_ISSUED", "issued").request(&approval.ask).by(by);
-                let session = approval.session.as_deref();
-                self.record(&event, None, session, None, Some(&approval.operation)).await;
-                let asker = (approval.agents.first().cloned(), approval.session.clone());
-                self.present(approval.ask, asker, fresh.code).await;
+                let (caller, operation) = (approval.caller(), Some(&*approval.operation));
+                self.record(&event, None, caller, None, operation).await;
+                let agent = approval.agents.first().map(String::as_str);
+                self.present(approval.ask.clone(), (agent, caller), fresh.code).await;
                 return Ok(Ok(()));
             }
             tokio::task::yield_now().await;

@@ -4,6 +4,7 @@ use mcp_aql_core::store::{Change, StoreError};
 use mcp_aql_core::{OperationError, Session};
 
 use super::action::Action;
+use super::caller::Caller;
 use super::core::SafetyCore;
 use super::records::{expected, read, written};
 use super::retry_lockout::RetryLockout;
@@ -36,7 +37,7 @@ impl SafetyCore {
     /// If one of the accounts is locked, `refused` is recorded and the attempt is rejected.
     pub(super) async fn count_attempt(
         &self,
-        session: Option<&Session>,
+        caller: Caller<'_>,
         accounts: &[String],
         (refused, operation): (Event, &str),
     ) -> Result<(), OperationError> {
@@ -52,8 +53,7 @@ impl SafetyCore {
             if let Err(seconds) = allowed {
                 self.uncount_attempt(accounts.get(..place).unwrap_or_default()).await?;
                 let refused = refused.reason("too many attempts");
-                let session = session.map(Session::id);
-                self.record(&refused, None, session, None, Some(operation)).await;
+                self.record(&refused, None, caller.ids(), None, Some(operation)).await;
                 return Err(self.rejection(Rejection::TooMany(seconds), ""));
             }
         }

@@ -2,6 +2,7 @@
 
 use mcp_aql_core::audit::AuditEntry;
 
+use super::caller::CallerIds;
 use super::core::SafetyCore;
 use super::secret_mask::masked;
 use super::transition::Event;
@@ -12,7 +13,7 @@ impl SafetyCore {
         &self,
         event: &Event,
         agent: Option<&str>,
-        session: Option<&str>,
+        caller: CallerIds<'_>,
         execution_id: Option<&str>,
         operation: Option<&str>,
     ) {
@@ -25,7 +26,8 @@ impl SafetyCore {
             outcome: event.outcome,
             action: action.as_deref(),
             reason: reason.as_deref(),
-            session,
+            principal: caller.principal,
+            session: caller.session,
             agent,
             execution_id,
             challenge_id: event.challenge.as_deref(),

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 use super::action::{Action, normalize};
 use super::agent_state::{AgentExecutionStatus, AgentState};
+use super::caller::Caller;
 use super::code;
 use super::core::SafetyCore;
 use super::directive::StepOutcome;
@@ -68,17 +69,20 @@ impl SafetyCore {
 
     pub(super) async fn start(
         self: &Arc<Self>,
-        session: Option<&Session>,
+        caller: impl Into<Caller<'_>>,
         agent: &str,
         parameters: Option<Map<String, Value>>,
     ) -> Result<AgentExecution, OperationError> {
+        let caller = caller.into();
+        let Caller { session, principal } = caller;
         validate_agent_name(agent)?;
-        self.reject_if_session_blocked(session, agent).await?;
+        self.reject_if_session_blocked(caller, agent).await?;
         let parameters = Value::Object(parameters.unwrap_or_default()).to_string();
         let action = format!("Start agent '{agent}' with parameters {parameters}");
         let execution_id = mcp_aql_core::internal::vocab::new_id("run");
         let start = Start {
             session: session.map(Session::id),
+            principal,
             client: session.and_then(Session::client),
             execution_id: &execution_id,
             parameters: &Action::digest(&parameters),
@@ -86,7 +90,7 @@ impl SafetyCore {
         };
         let place = self.acquire_slot(session, agent).await?;
         let begun = self
-            .apply_transition(agent, |state, env, effects| {
+            .apply_call(principal, agent, false, |state, env, effects| {
                 state.start(&start, env, effects)?;
                 Ok(state.clone())
             })
@@ -104,9 +108,11 @@ impl SafetyCore {
 
     pub(super) async fn step(
         &self,
-        session: Option<&Session>,
+        caller: impl Into<Caller<'_>>,
         reported: &StepReport,
     ) -> Result<StepReply, OperationError> {
+        let caller = caller.into();
+        let Caller { session, principal } = caller;
         let agent = reported.agent.as_str();
         validate_agent_name(agent)?;
         let action = self.action(&reported.hint);
@@ -118,10 +124,10 @@ impl SafetyCore {
                  project/config.json'",
             ));
         }
-        self.reject_if_session_blocked(session, agent).await?;
+        self.reject_if_session_blocked(caller, agent).await?;
         let digest = Action::digest(&reported.hint);
         let done = self
-            .apply_with_news(agent, |state, env, effects| {
+            .apply_call(principal, agent, true, |state, env, effects| {
                 let step = ReportedStep {
                     session: session.map(Session::id),
                     hint: &reported.hint,
@@ -162,17 +168,19 @@ impl SafetyCore {
 
     pub(super) async fn finish(
         &self,
-        session: Option<&Session>,
+        caller: impl Into<Caller<'_>>,
         agent: &str,
         id: Option<&str>,
         (status, reason): (AgentExecutionStatus, &str),
     ) -> Result<AgentExecution, OperationError> {
+        let caller = caller.into();
+        let Caller { session, principal } = caller;
         validate_agent_name(agent)?;
-        self.reject_if_session_blocked(session, agent).await?;
-        let caller = session.map(Session::id);
+        self.reject_if_session_blocked(caller, agent).await?;
+        let own = session.map(Session::id);
         let done = self
-            .apply_transition(agent, |state, env, effects| {
-                state.finish(caller, id, (status, reason), env, effects)?;
+            .apply_call(principal, agent, false, |state, env, effects| {
+                state.finish(own, id, (status, reason), env, effects)?;
                 Ok(state.clone())
             })
             .await?;
@@ -186,12 +194,13 @@ impl SafetyCore {
     /// Implements `confirm_operation`. The code proves that a person has seen the request (REQ-AUT-16).
     pub(super) async fn confirm(
         &self,
-        session: Option<&Session>,
+        caller: impl Into<Caller<'_>>,
         code: &str,
     ) -> Result<VerificationReply, OperationError> {
-        let accounts = self.confirming_accounts(session).await?;
+        let caller = caller.into();
+        let accounts = self.confirming_accounts(caller.session).await?;
         let failed = |outcome| Event::new("CONFIRMATION_FAILED", outcome);
-        self.count_attempt(session, &accounts, (failed("refused"), "confirm_operation")).await?;
+        self.count_attempt(caller, &accounts, (failed("refused"), "confirm_operation")).await?;
         let hash = code::hash(code);
         let mut known = None;
         let answered = match self.target_of_code(&hash).await? {
@@ -228,8 +237,7 @@ impl SafetyCore {
                     event = event.challenge(id);
                     agent = of.as_deref();
                 }
-                let session = session.map(Session::id);
-                self.record(&event, agent, session, None, Some("confirm_operation")).await;
+                self.record(&event, agent, caller.ids(), None, Some("confirm_operation")).await;
                 Err(self.rejection(refusal, ""))
             }
         }
@@ -238,26 +246,27 @@ impl SafetyCore {
     /// Implements `verify_challenge` (REQ-OOB-06).
     pub(super) async fn verify(
         &self,
-        session: Option<&Session>,
+        caller: impl Into<Caller<'_>>,
         id: &str,
         code: &str,
     ) -> Result<VerificationReply, OperationError> {
-        let accounts = [account_of(session)];
+        let caller = caller.into();
+        let accounts = [account_of(caller.session)];
         let failed = |outcome| Event::new("CHALLENGE_FAILED", outcome).challenge(&shortened(id));
-        self.count_attempt(session, &accounts, (failed("refused"), "verify_challenge")).await?;
+        self.count_attempt(caller, &accounts, (failed("refused"), "verify_challenge")).await?;
         let hash = code::hash(code);
-        let caller = session.map(Session::id);
+        let session = caller.session.map(Session::id);
         let answered = match self.target_of_id(id).await? {
             Some(Target::Agent { agent, .. }) => {
                 let by = self.code_decider(id);
-                self.apply_transition(&agent, |state, env, effects| {
-                    state.verify(caller, (id, &hash), &by, env, effects)
+                self.apply_call(caller.principal, &agent, false, |state, env, effects| {
+                    state.verify(session, (id, &hash), &by, env, effects)
                 })
                 .await?
             }
             _ => {
                 let event = failed("failed");
-                self.record(&event, None, caller, None, Some("verify_challenge")).await;
+                self.record(&event, None, caller.ids(), None, Some("verify_challenge")).await;
                 Err(Rejection::Invalid)
             }
         };

@@ -10,6 +10,7 @@ use super::agent_state::PersonRequest;
 use futures_util::FutureExt as _;
 use mcp_aql_core::internal::util::lock;
 
+use super::caller::CallerIds;
 use super::code::KnownCode;
 use super::core::SafetyCore;
 use crate::human_channel::{Code, Decider, HumanChannel, HumanRequest};
@@ -22,7 +23,7 @@ impl SafetyCore {
     pub(super) async fn present(
         &self,
         ask: PersonRequest,
-        (agent, session): (Option<String>, Option<String>),
+        (agent, caller): (Option<&str>, CallerIds<'_>),
         code: Code,
     ) {
         let now = self.now();
@@ -31,11 +32,12 @@ impl SafetyCore {
             codes.retain(|_, known| now < known.until);
             codes.insert(ask.id.clone(), KnownCode::new(code.clone(), ask.expires_at));
         }
-        lock(&self.presented).note(session, now);
+        let owned = |id: Option<&str>| id.map(str::to_owned);
+        lock(&self.presented).note(owned(caller.session), now);
         let request = Arc::new(HumanRequest {
             id: ask.id,
             kind: ask.kind,
-            agent,
+            agent: owned(agent),
             action: ask.action,
             reasons: ask.reasons,
             code,
@@ -44,6 +46,7 @@ impl SafetyCore {
         for channel in &self.channels {
             let (channel, request) = (Arc::clone(channel), Arc::clone(&request));
             let services = Arc::clone(&self.services);
+            let (session, principal) = (owned(caller.session), owned(caller.principal));
             spawn_unless_ready(async move {
                 match catch_panic(async { channel.present(&request).await }).await {
                     Some(Ok(())) => return,
@@ -58,6 +61,8 @@ impl SafetyCore {
                     event: "CHALLENGE_NOT_SHOWN",
                     outcome: "failed",
                     reason: Some(&format!("channel '{}' cannot show it", channel.name())),
+                    principal: principal.as_deref(),
+                    session: session.as_deref(),
                     agent: request.agent.as_deref(),
                     challenge_id: Some(&request.id),
                     ..AuditEntry::default()

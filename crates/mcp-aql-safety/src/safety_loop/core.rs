@@ -13,7 +13,8 @@ use mcp_aql_core::store::{Change, Expected, StateRecord, StateStore, StoreError}
 use mcp_aql_protocol::DangerLevel;
 
 use super::action::{Action, normalize};
-use super::agent_state::AgentState;
+use super::agent_state::{AgentState, Execution};
+use super::caller::CallerIds;
 use super::code::{KnownCode, RequestCredentials};
 use super::directive::{AgentNotification, LoopMode};
 use super::presence::{LEASE_SECONDS, Presence};
@@ -165,7 +166,7 @@ impl SafetyCore {
                 self.learn_block(&state);
                 let foreign = state.live().is_some_and(|execution| execution.owner != self.me);
                 if foreign || state.start_expired(self.now()) {
-                    self.run(store, &state.agent, false, |state, env, effects| {
+                    self.run(store, &state.agent, (None, false), |state, env, effects| {
                         state.settle(env, effects);
                         Ok(())
                     })
@@ -251,25 +252,28 @@ impl SafetyCore {
         agent: &str,
         transition: impl FnMut(&mut AgentState, &Env<'_>, &mut Effects) -> Result<T, Rejection>,
     ) -> Result<Result<T, Rejection>, OperationError> {
-        let store = self.store().await?;
-        Ok(self.run(store, agent, false, transition).await?)
+        self.apply_call(None, agent, false, transition).await
     }
 
-    /// Like [`apply_transition`](Self::apply_transition), with the blocks of other agents as additional input.
-    pub(super) async fn apply_with_news<T>(
+    /// Like [`apply_transition`](Self::apply_transition), for a call of this principal. With `news`, the blocks of other
+    /// agents are an additional input.
+    pub(super) async fn apply_call<T>(
         &self,
+        principal: Option<&str>,
         agent: &str,
+        news: bool,
         transition: impl FnMut(&mut AgentState, &Env<'_>, &mut Effects) -> Result<T, Rejection>,
     ) -> Result<Result<T, Rejection>, OperationError> {
         let store = self.store().await?;
-        Ok(self.run(store, agent, self.mode == LoopMode::Enforcing, transition).await?)
+        let told = news && self.mode == LoopMode::Enforcing;
+        Ok(self.run(store, agent, (principal, told), transition).await?)
     }
 
     async fn run<T>(
         &self,
         store: &dyn StateStore,
         agent: &str,
-        told: bool,
+        (principal, told): (Option<&str>, bool),
         mut transition: impl FnMut(&mut AgentState, &Env<'_>, &mut Effects) -> Result<T, Rejection>,
     ) -> Result<Result<T, Rejection>, StoreError> {
         let key = normalize(agent).0;
@@ -319,7 +323,7 @@ impl SafetyCore {
                     continue;
                 }
             }
-            self.after(&state, effects, fresh).await;
+            self.after(&state, effects, fresh, principal).await;
             return Ok(result);
         }
     }
@@ -348,23 +352,29 @@ impl SafetyCore {
         lock(&self.presented).refuses(session, now)
     }
 
-    /// Applies the effects of a stored transition.
-    async fn after(&self, state: &AgentState, effects: Effects, fresh: RequestCredentials) {
+    /// Applies the effects of a stored transition. `principal` has called the operation that caused it.
+    async fn after(
+        &self,
+        state: &AgentState,
+        effects: Effects,
+        fresh: RequestCredentials,
+        principal: Option<&str>,
+    ) {
         let execution = state.execution.as_ref();
+        let owner = execution.map(Execution::caller).unwrap_or_default();
         for event in &effects.audit {
-            let session = match &event.caller {
-                Some(caller) => caller.as_deref(),
-                None => execution.and_then(|execution| execution.session.as_deref()),
+            let caller = match &event.caller {
+                Some(session) => CallerIds { session: session.as_deref(), principal },
+                None => owner,
             };
             let execution = execution.map(|execution| execution.id.as_str());
-            self.record(event, Some(&state.agent), session, execution, None).await;
+            self.record(event, Some(&state.agent), caller, execution, None).await;
         }
         for id in &effects.closed {
             self.withdraw(id).await;
         }
         if let Some(ask) = effects.present {
-            let session = execution.and_then(|execution| execution.session.clone());
-            self.present(ask, (Some(state.agent.clone()), session), fresh.code).await;
+            self.present(ask, (Some(&state.agent), owner), fresh.code).await;
         }
     }
 

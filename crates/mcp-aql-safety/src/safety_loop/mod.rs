@@ -20,6 +20,7 @@ mod approval_status;
 mod approvals;
 mod attempts;
 mod audit_record;
+mod caller;
 mod calls;
 mod channels;
 mod code;

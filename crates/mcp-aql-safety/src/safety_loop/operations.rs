@@ -246,7 +246,7 @@ impl ReservedOperation {
         let agent: String = call.param()?;
         let parameters: Option<Map<String, Value>> = call.optional()?;
         let context = call.context();
-        let begun = self.core.start(context.session(), &agent, parameters).await;
+        let begun = self.core.start(&context, &agent, parameters).await;
         call.reply(begun)
     }
 
@@ -259,7 +259,7 @@ impl ReservedOperation {
             findings: call.optional()?,
         };
         let context = call.context();
-        let reply = self.core.step(context.session(), &reported).await;
+        let reply = self.core.step(&context, &reported).await;
         call.reply(reply)
     }
 
@@ -269,16 +269,14 @@ impl ReservedOperation {
         let reason: Option<String> = call.optional()?;
         let reason = reason.unwrap_or_else(|| "The agent has ended it without a reason".to_owned());
         let context = call.context();
-        let ended =
-            self.core.finish(context.session(), &agent, id.as_deref(), (status, &reason)).await;
+        let ended = self.core.finish(&context, &agent, id.as_deref(), (status, &reason)).await;
         call.reply(ended)
     }
 
     async fn confirm(&self, mut call: Call) -> Outcome {
         let code: String = call.param()?;
         let context = call.context();
-        let confirmed: Result<_, OperationError> =
-            self.core.confirm(context.session(), &code).await;
+        let confirmed: Result<_, OperationError> = self.core.confirm(&context, &code).await;
         call.reply(confirmed)
     }
 
@@ -286,7 +284,7 @@ impl ReservedOperation {
         let id: String = call.param()?;
         let code: String = call.param()?;
         let context = call.context();
-        let verified = self.core.verify(context.session(), &id, &code).await;
+        let verified = self.core.verify(&context, &id, &code).await;
         call.reply(verified)
     }
 }

@@ -10,6 +10,7 @@ use mcp_aql_core::{OperationError, Session};
 
 use super::action::normalize;
 use super::agent_state::AgentState;
+use super::caller::Caller;
 use super::core::{HEARTBEAT_INTERVAL, SafetyCore};
 use super::directive::LoopMode;
 use super::records::{read, readable};
@@ -117,14 +118,14 @@ impl SafetyCore {
     /// another name (REQ-OOB-08). Callers without a session count as one session.
     pub(super) async fn reject_if_session_blocked(
         &self,
-        session: Option<&Session>,
+        caller: Caller<'_>,
         agent: &str,
     ) -> Result<(), OperationError> {
         if self.mode() != LoopMode::Enforcing {
             return Ok(());
         }
         let name = normalize(agent).0;
-        let mut blocked = self.blocked_in(session).await?;
+        let mut blocked = self.blocked_in(caller.session).await?;
         // The agent itself is rejected later. At that point, its challenge can be renewed, and the audit log records
         // the rejection.
         blocked.retain(|state| normalize(&state.agent).0 != name);
@@ -133,8 +134,7 @@ impl SafetyCore {
             .map(|state| format!("agent '{}' is blocked, and with it its session", state.agent));
         if let Some(reason) = reason {
             let event = Event::new("EXECUTION_DENIED", "denied").reason(&reason);
-            let session = session.map(Session::id);
-            self.record(&event, Some(agent), session, None, None).await;
+            self.record(&event, Some(agent), caller.ids(), None, None).await;
         }
         self.first_block_error(blocked, &name)
     }

@@ -139,7 +139,9 @@ impl AgentState {
             self.issued.len() >= MAX_REQUESTS_PER_MINUTE || (env.request_limit_reached)(session);
         if refuses {
             effects.note(
-                Event::new("CHALLENGE_ISSUED", "refused").reason("too many requests in one minute"),
+                Event::new("CHALLENGE_ISSUED", "refused")
+                    .reason("too many requests in one minute")
+                    .caller(session),
             );
         }
         refuses
@@ -315,6 +317,7 @@ fn new_execution(start: &Start<'_>, runs: bool, env: &Env<'_>) -> Execution {
         id: start.execution_id.to_owned(),
         status,
         session: start.session.map(str::to_owned),
+        principal: start.principal.map(str::to_owned),
         client: start.client.map(str::to_owned),
         owner: env.me.to_owned(),
         made_at: env.now,

@@ -146,6 +146,8 @@ pub(super) enum Rejection {
 /// The parameters of `execute_agent`.
 pub(super) struct Start<'a> {
     pub(super) session: Option<&'a str>,
+    /// Id of the authenticated caller.
+    pub(super) principal: Option<&'a str>,
     /// The client of the session.
     pub(super) client: Option<&'a str>,
     pub(super) execution_id: &'a str,

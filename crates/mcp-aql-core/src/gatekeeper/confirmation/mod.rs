@@ -17,6 +17,7 @@ use super::request::{AuditIds, GateRequest};
 use super::token::{STATE_CHANGED, TokenScope, Validity};
 use super::token_text::TokenKind;
 use super::{confirmation_message, settings};
+use crate::caller::principal::Principal;
 use crate::error::OperationError;
 use crate::gatekeeper::approvals::{ApprovalClaim, ApprovalRequest, Approvals};
 use crate::observe::redact::redacted;
@@ -246,6 +247,7 @@ impl ConfirmationGate {
             operation: spec.name,
             params_hash: &hash,
             session: request.session(),
+            principal: request.context.principal().map(Principal::id),
             action: &action,
             reasons: message.iter().cloned().chain(reasons.clone().map(str::to_owned)).collect(),
             level: level.as_str(),
