@@ -5,7 +5,7 @@ use mcp_aql::gatekeeper::Condition;
 use mcp_aql::prelude::*;
 use mcp_aql::query::CursorKey;
 use mcp_aql::transport::{CallScope, Endpoint, Extensions};
-use mcp_aql::{AdapterBuilder, Policy};
+use mcp_aql::{AdapterBuilder, ExecutionOptions, Policy};
 use serde_json::{Map, Value, json};
 
 use crate::support::AuditLines;
@@ -317,6 +317,49 @@ async fn an_execution_belongs_to_the_claims_of_the_call_that_began_it() {
         assert_eq!((state["result"] == "north", listed), (is_own, is_own), "{state} {list}");
         assert_eq!(retried["code"] == "NOT_FOUND_RESOURCE", !is_own, "{retried}");
     }
+}
+
+/// Ship a sheet, which takes forever.
+#[operation(category = "EXECUTE", lifecycle)]
+async fn execute_shipping() {
+    std::future::pending::<()>().await;
+}
+
+#[tokio::test]
+async fn the_limits_and_cursors_of_executions_belong_to_the_claims() {
+    // REQ-RATE-02, REQ-PAG-10
+    let options = ExecutionOptions::new().max_running_per_session(2);
+    let adapter = papers().operation(execute_shipping {}).executions(options).build().unwrap();
+    let of = |tenant: &str| ada(&["papers:read", "papers:execute"]).with_claim("tenant", tenant);
+    for tenant in ["north", "south"] {
+        for expected in [&Value::Null, &Value::Null, &json!("RATE_LIMIT_EXCEEDED")] {
+            let begun = call_as(&adapter, &of(tenant), "execute_shipping", json!({})).await;
+            assert_eq!(&begun["code"], expected, "{tenant}: {begun}");
+        }
+    }
+    let list = async |tenant: &str, params: Value| {
+        call_as(&adapter, &of(tenant), "list_executions", params).await
+    };
+    let first = list("north", json!({ "first": 1 })).await;
+    let after = json!({ "first": 1, "after": first["pageInfo"]["endCursor"] });
+    assert_eq!(list("north", after.clone()).await["items"].as_array().unwrap().len(), 1);
+    assert_eq!(list("south", after).await["code"], "VALIDATION_INVALID_VALUE");
+}
+
+#[tokio::test]
+async fn a_subject_may_be_long() {
+    let adapter = papers().operation(delete_papers {}).build().unwrap();
+    let long = Principal::new("https://login.test", &"a".repeat(2_000))
+        .with_scopes(["papers:read", "papers:execute", "papers:delete"])
+        .with_claim("tenant", "north");
+    let begun = call_as(&adapter, &long, "execute_export", json!({})).await;
+    let wait = json!({ "execution_id": begun["execution_id"], "wait_seconds": 5 });
+    assert_eq!(call_as(&adapter, &long, "get_execution", wait).await["result"], "north");
+    let list = call_as(&adapter, &long, "list_executions", json!({})).await;
+    assert_eq!(list["items"][0]["execution_id"], begun["execution_id"], "{list}");
+    let asked = call_as(&adapter, &long, "delete_papers", json!({})).await;
+    let token = json!({ "_confirmation": asked["details"]["confirmation_token"] });
+    assert_eq!(call_as(&adapter, &long, "delete_papers", token).await, "north");
 }
 
 /// Delete the papers of the caller's tenant.

@@ -81,8 +81,7 @@ impl Pipeline {
 
     /// Returns `true` if the caller has started this execution.
     fn is_own(record: &ExecutionRecord, context: &Context) -> bool {
-        record.principal.as_deref() == context.principal().map(Principal::id)
-            && record.claims.as_deref() == context.claims_digest()
+        record.account.as_deref() == context.principal().map(Principal::account)
     }
 
     /// Returns an execution visible to the caller. Callers see their own executions, and callers with the administrator
@@ -124,7 +123,6 @@ impl Pipeline {
         let (status, operation) = (request.text("status"), request.text("operation_name"));
         // Each principal, and each session without a principal, has its own list.
         let owner = context.execution_account();
-        let claims = context.claims_digest();
         let name = request.operation.spec.name;
         let key = &self.settings.cursor_key;
         let mut warnings = Vec::new();
@@ -144,8 +142,7 @@ impl Pipeline {
             if before.as_ref().is_some_and(|before| id >= *before) {
                 return ControlFlow::Break(());
             }
-            let wanted = record.claims.as_deref() == claims
-                && status.is_none_or(|status| record.status.as_str() == status)
+            let wanted = status.is_none_or(|status| record.status.as_str() == status)
                 && operation.is_none_or(|operation| record.operation == operation);
             if wanted { page.push((id, record)) } else { ControlFlow::Continue(()) }
         };

@@ -48,8 +48,7 @@ impl Pipeline {
         let new = NewExecution {
             operation: operation.spec.name,
             session: context.session().cloned(),
-            principal: context.principal().map(|principal| principal.id().to_owned()),
-            claims: context.claims_digest().map(str::to_owned),
+            principal: context.principal().cloned(),
             slot: slot.ok_or_else(no_slot)?,
             params,
             secret,

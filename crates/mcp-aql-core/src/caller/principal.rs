@@ -42,6 +42,8 @@ struct PrincipalData {
     claims: Map<String, Value>,
     /// Digest of the lasting claims, computed when it is first needed. `None` if there are none.
     claims_digest: OnceLock<Option<Box<str>>>,
+    /// The account, computed when it is first needed.
+    account: OnceLock<Box<str>>,
 }
 
 impl Principal {
@@ -52,8 +54,8 @@ impl Principal {
     pub fn new(issuer: &str, subject: &str) -> Self {
         let issuer = issuer.replace(char::is_whitespace, "-");
         let (id, issuer_length) = (format!("{issuer} {subject}"), issuer.len());
-        let (scopes, claims, claims_digest) = Default::default();
-        Self(Arc::new(PrincipalData { id, issuer_length, scopes, claims, claims_digest }))
+        let (scopes, claims, claims_digest, account) = Default::default();
+        Self(Arc::new(PrincipalData { id, issuer_length, scopes, claims, claims_digest, account }))
     }
 
     /// Adds scopes.
@@ -68,7 +70,7 @@ impl Principal {
     pub fn with_claim(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         let parts = Arc::make_mut(&mut self.0);
         parts.claims.insert(name.into(), value.into());
-        parts.claims_digest = OnceLock::new();
+        (parts.claims_digest, parts.account) = Default::default();
         self
     }
 
@@ -108,6 +110,15 @@ impl Principal {
             Some(claims) => Cow::Owned(format!("{} {claims}", self.id())),
             None => Cow::Borrowed(self.id()),
         }
+    }
+
+    /// Returns a digest of the [`identity`](Self::identity) with a fixed length. Use it in keys and groups of a store,
+    /// whose length is limited, because a subject can have any length.
+    pub(crate) fn account(&self) -> &str {
+        self.0.account.get_or_init(|| {
+            let hash = digest(self.identity().as_bytes());
+            format!("u-{}", hash.get(..32).unwrap_or_default()).into()
+        })
     }
 
     /// Returns the scopes in alphabetical order.
@@ -171,6 +182,15 @@ mod tests {
         assert_ne!(north.identity(), south.identity());
         assert!(north.identity().starts_with("a b ") && !north.identity().contains("north"));
         assert_eq!(north, south, "the subject is the same");
+    }
+
+    #[test]
+    fn an_account_has_a_fixed_length_and_one_identity() {
+        let ada = Principal::new("issuer", &"a".repeat(1_000));
+        let north = ada.clone().with_claim("tenant", "north");
+        assert_eq!((ada.account().len(), north.account().len()), (34, 34));
+        assert_ne!(ada.account(), north.account());
+        assert_eq!(north.account(), north.clone().with_claim("exp", 8).account());
     }
 
     #[test]

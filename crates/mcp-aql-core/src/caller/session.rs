@@ -57,8 +57,7 @@ impl Session {
     /// confirmation token from one process is valid in another.
     #[doc(hidden)]
     pub fn of_principal(principal: &Principal) -> Self {
-        let hash = crate::vocab::digest(principal.identity().as_bytes());
-        Self::with_id(format!("u-{}", hash.get(..32).unwrap_or_default()).into(), true)
+        Self::with_id(principal.account().into(), true)
     }
 
     fn with_id(id: Box<str>, is_of_principal: bool) -> Self {

@@ -21,7 +21,7 @@ pub(super) struct ExecutionSlots(Mutex<SlotCounts>);
 #[derive(Debug, Default)]
 struct SlotCounts {
     all: usize,
-    /// Counts by session or principal. Callers without either share one count.
+    /// Counts by account. Callers without one share a count.
     by: HashMap<Option<String>, usize>,
 }
 

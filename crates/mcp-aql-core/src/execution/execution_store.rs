@@ -109,7 +109,7 @@ impl ExecutionStore {
     }
 
     /// Visits the executions of one owner, newest first, starting after the key `after`, until `visit` breaks. The
-    /// owner is a principal or a session. `None` stands for all callers with neither.
+    /// owner is the account of a principal, or a session. `None` stands for all callers with neither.
     pub(crate) async fn visit(
         &self,
         owner: Option<&str>,

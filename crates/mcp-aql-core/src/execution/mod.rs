@@ -53,6 +53,7 @@ pub(crate) use state::ExecutionState;
 pub(crate) use status::Status;
 pub(crate) use task::{Begin, Work};
 
+use crate::caller::principal::Principal;
 use crate::caller::session::Session;
 use crate::services::Services;
 use crate::store::StoreError;
@@ -88,10 +89,7 @@ pub(crate) struct Core {
 pub(crate) struct NewExecution<'a> {
     pub(crate) operation: &'a str,
     pub(crate) session: Option<Session>,
-    /// Id of the principal.
-    pub(crate) principal: Option<String>,
-    /// Digest of the principal's claims.
-    pub(crate) claims: Option<String>,
+    pub(crate) principal: Option<Principal>,
     pub(crate) slot: ExecutionSlot,
     /// Parameters for a retry. `None` if the operation does not support retries.
     pub(crate) params: Option<Map<String, Value>>,
@@ -185,8 +183,8 @@ impl Executions {
         let lease_until = after(now, core.options.lease);
         let mut record = ExecutionRecord {
             session: new.session.as_ref().map(|session| session.id().to_owned()),
-            principal: new.principal,
-            claims: new.claims,
+            principal: new.principal.as_ref().map(|principal| principal.id().to_owned()),
+            account: new.principal.as_ref().map(|principal| principal.account().to_owned()),
             params: new.params.filter(|_| !new.secret),
             ..ExecutionRecord::pending(&core.store.adapter, new.operation, &core.owner, lease_until)
         };
@@ -237,7 +235,7 @@ impl Executions {
     }
 
     /// Visits the executions of one owner, newest first, starting after the key `after`, until `visit` breaks. The
-    /// owner is a principal or a session. `None` stands for all callers with neither.
+    /// owner is the account of a principal, or a session. `None` stands for all callers with neither.
     pub(crate) async fn visit(
         &self,
         owner: Option<&str>,

@@ -31,13 +31,12 @@ pub struct ExecutionRecord {
     pub(crate) attempt: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) session: Option<String>,
-    /// The principal that started the execution. Other principals cannot see it.
+    /// Id of the principal that started the execution, for the audit log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) principal: Option<String>,
-    /// Digest of the principal's claims, such as its tenant. Only claims read by operations of the adapter are
-    /// included.
+    /// Account of this principal. Callers with another account cannot see the execution.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) claims: Option<String>,
+    pub(crate) account: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) started_at: Option<DateTime<Utc>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -105,7 +104,7 @@ impl ExecutionRecord {
             attempt: 1,
             session: None,
             principal: None,
-            claims: None,
+            account: None,
             started_at: None,
             finished_at: None,
             progress: None,
@@ -121,9 +120,9 @@ impl ExecutionRecord {
         }
     }
 
-    /// Returns the owner of the list that contains this execution: the principal, or else the session.
+    /// Returns the owner of the list that contains this execution: the account of the principal, or else the session.
     pub(crate) fn listed_for(&self) -> Option<&str> {
-        self.principal.as_deref().or(self.session.as_deref())
+        self.account.as_deref().or(self.session.as_deref())
     }
 
     fn step(&mut self, step: Transition) -> Result<(), InvalidTransition> {

@@ -54,7 +54,6 @@ fn new<'a>(process: &Executions, operation: &'a str) -> NewExecution<'a> {
     NewExecution {
         operation,
         principal: None,
-        claims: None,
         session: None,
         slot: process.slot(None).unwrap(),
         params: Some(Map::new()),
@@ -272,7 +271,7 @@ async fn the_results_that_ended_first_are_dropped_first() {
                 large(BYTES)
             });
             let new = NewExecution {
-                principal: Some(caller.to_string()),
+                principal: Some(Principal::new("issuer", &caller.to_string())),
                 ..new(&here, "execute_watering")
             };
             ids.insert(0, here.begin(new, work).await.unwrap());

@@ -235,15 +235,14 @@ impl Context {
         self.principal()?.claims_digest()
     }
 
-    /// Returns the account whose running executions are counted: the principal with all of its sessions, or otherwise
-    /// the session.
+    /// Returns the account that executions belong to: the principal with all of its sessions, or otherwise the session.
     pub(crate) fn execution_account(&self) -> Option<&str> {
-        self.principal().map(Principal::id).or_else(|| self.session().map(Session::id))
+        self.principal().map(Principal::account).or_else(|| self.session().map(Session::id))
     }
 
     /// Returns the account that confirmation tokens belong to: the session, or otherwise the principal.
     pub(crate) fn account(&self) -> Option<&str> {
-        self.session().map(Session::id).or_else(|| self.principal().map(Principal::id))
+        self.session().map(Session::id).or_else(|| self.principal().map(Principal::account))
     }
 
     /// Returns the caller's session. Use this instead of [`session`](Self::session) if your operation needs one.
