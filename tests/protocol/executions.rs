@@ -733,9 +733,11 @@ fn build_reports_impossible_configurations() {
         )];
     }
     let options = ExecutionOptions::new().keep(SECOND);
-    let builder = Adapter::builder("wrong").operations(Wrong).executions(options).without_config();
+    let name = "wrong".repeat(50);
+    let builder = Adapter::builder(name).operations(Wrong).executions(options).without_config();
     let error = builder.build().unwrap_err().to_string();
     for problem in [
+        "the adapter's name has 250 bytes: write at most 200",
         "two operations are called `get_execution`",
         "operation `get_execution` is READ, but has a `lifecycle`: only EXECUTE operations can run as executions",
         "`executions.keep_seconds` is 1: choose 60 to 31536000",

@@ -12,6 +12,9 @@ use crate::router::{EndpointProfile, Entry};
 use crate::schema::shape::{Faults, Path, Shapes, misfit_problem};
 use crate::schema::spec::ParameterSpec;
 
+/// Maximum length of an adapter's name. The name and a caller's account are a group in the store, which has at most
+/// [`MAX_NAME_BYTES`](crate::store::MAX_NAME_BYTES).
+const MAX_ADAPTER_NAME_BYTES: usize = 200;
 /// Advice in problems about operations that a person must confirm.
 const CHANNEL_ADVICE: &str = "add `.safety_loop(…)` with a `.channel(…)` (cargo feature `safety`)";
 
@@ -19,6 +22,12 @@ const CHANNEL_ADVICE: &str = "add `.safety_loop(…)` with a `.channel(…)` (ca
 pub(super) fn check_parts(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) {
     if parts.name.trim().is_empty() {
         problems.push("the adapter has no name: write `Adapter::builder(\"…\")`".to_owned());
+    }
+    if parts.name.len() > MAX_ADAPTER_NAME_BYTES {
+        problems.push(format!(
+            "the adapter's name has {} bytes: write at most {MAX_ADAPTER_NAME_BYTES}",
+            parts.name.len()
+        ));
     }
     problems.extend_from_slice(&parts.problems);
     let mut values = settings.clone();
