@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use mcp_aql::Concurrency;
+use futures_util::FutureExt as _;
 use mcp_aql::prelude::*;
 use mcp_aql::transport::{CallScope, Cancellation, Endpoint};
+use mcp_aql::{AdapterBuilder, Concurrency, Policy};
 use serde_json::{Value, json};
 
 use crate::board::{board, builder};
@@ -42,18 +43,33 @@ async fn change(State(counter): State<ConcurrencyCounter>) -> u32 {
     counter.visit().await
 }
 
-fn most_at_once(category: Concurrency, places: Option<usize>, operations: &[&str]) -> u32 {
-    let counter = ConcurrencyCounter::default();
-    let mut builder = Adapter::builder("counter")
+/// Wait forever.
+#[operation(category = "EXECUTE", rationale = "It waits")]
+async fn wait() {
+    std::future::pending::<()>().await;
+}
+
+fn counting(
+    counter: &ConcurrencyCounter,
+    category: Concurrency,
+    places: Option<usize>,
+) -> AdapterBuilder {
+    let builder = Adapter::builder("counter")
         .operation(look {})
         .operation(change {})
+        .operation(wait {})
         .state(counter.clone())
         .concurrency(category)
         .without_config();
-    if let Some(places) = places {
-        builder = builder.max_concurrent_requests(places);
+    match places {
+        Some(places) => builder.max_concurrent_requests(places),
+        None => builder,
     }
-    let adapter = builder.build().unwrap();
+}
+
+fn most_at_once(category: Concurrency, places: Option<usize>, operations: &[&str]) -> u32 {
+    let counter = ConcurrencyCounter::default();
+    let adapter = counting(&counter, category, places).build().unwrap();
     block_on(async {
         let mut tasks = tokio::task::JoinSet::new();
         for operation in operations {
@@ -142,10 +158,59 @@ fn a_disconnected_caller_cancels_a_read_but_not_a_change() {
     }
 }
 
-/// Wait forever.
-#[operation(category = "EXECUTE", rationale = "It waits")]
-async fn wait() {
-    std::future::pending::<()>().await;
+#[tokio::test(start_paused = true)]
+async fn a_caller_that_is_gone_does_not_wait_for_its_turn() {
+    // REQ-RQ-08, REQ-CON-01
+    for (category, places) in [
+        (Concurrency::Serialized, None),
+        (Concurrency::ReadConcurrent, None),
+        (Concurrency::FullyConcurrent, Some(1)),
+    ] {
+        let adapter = counting(&ConcurrencyCounter::default(), category, places).build().unwrap();
+        let mut running = std::pin::pin!(adapter.call("wait", json!({})));
+        assert!(running.as_mut().now_or_never().is_none());
+        for operation in ["look", "change"] {
+            let cancellation = Cancellation::default();
+            let Value::Object(asked) = json!({ "operation": operation }) else {
+                panic!("no object")
+            };
+            let call = adapter.handle(Endpoint::Unified, asked, cancellation.clone().into());
+            let mut call = std::pin::pin!(call);
+            assert!(call.as_mut().now_or_never().is_none(), "{operation}");
+            cancellation.cancel();
+            let reply = tokio::time::timeout(Duration::from_secs(60), call).await.unwrap();
+            let code = reply.code.map(|code| code.as_str());
+            assert_eq!(code, Some("INTERNAL_ERROR"), "{category:?} {operation}");
+            assert!(reply.text.contains("It has changed nothing"), "{}", reply.text);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_beyond_the_waiting_ones_is_rejected_and_uses_nothing_up() {
+    // REQ-RATE-02, REQ-TOK-10
+    let builder = counting(&ConcurrencyCounter::default(), Concurrency::Serialized, None);
+    let adapter = builder.policy(Policy::confirm("change")).build().unwrap();
+    let asked = adapter.call("change", json!({})).await;
+    let token = &asked.error().unwrap().details["confirmation_token"];
+    let confirmed = json!({ "_confirmation": token });
+    {
+        let mut running = std::pin::pin!(adapter.call("wait", json!({})));
+        assert!(running.as_mut().now_or_never().is_none());
+        let waiting = (0..1_024).map(|_| adapter.call("look", json!({})));
+        // All of them are polled at once.
+        let waiting = tokio::task::unconstrained(futures_util::future::join_all(waiting));
+        let mut waiting = std::pin::pin!(waiting);
+        assert!(waiting.as_mut().now_or_never().is_none());
+        let rejected = adapter.call("change", confirmed.clone()).await;
+        assert_eq!(rejected.code(), Some("RATE_LIMIT_EXCEEDED"), "{rejected:?}");
+        let details = &rejected.error().unwrap().details;
+        assert_eq!((&details["limit"], &details["scope"]), (&json!(1_024), &json!("adapter")));
+        assert_eq!(details["retry_after_seconds"], 5);
+        // A call that need not wait is answered.
+        assert!(adapter.call("introspect", json!({ "query": "operations" })).await.is_success());
+    }
+    assert_eq!(adapter.call("change", confirmed).await.data(), 1);
 }
 
 #[test]

@@ -26,7 +26,10 @@ impl Pipeline {
         context: &Context,
         retry: Option<RetryCall<'_>>,
     ) -> Result<AdmittedCall, OperationError> {
-        // Check for a free slot before the gates consume tokens or quotas.
+        // Check for a place in the queue and for a free slot before the gates consume tokens or quotas.
+        if matches!(operation.handler, Handler::Function(_)) && operation.spec.lifecycle.is_none() {
+            self.concurrency.check_queue()?;
+        }
         let slot =
             operation.spec.lifecycle.map(|_| self.executions.slot(context.execution_account()));
         let none = Credentials::default();

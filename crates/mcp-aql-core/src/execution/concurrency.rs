@@ -7,11 +7,15 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::Either;
 use mcp_aql_protocol::{ErrorCode, SemanticCategory};
-use tokio::sync::{RwLock, Semaphore};
+use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard, Semaphore, SemaphorePermit};
 
+use super::execution_slot::LimitReached;
 use crate::error::OperationError;
 use crate::operation::{Context, Outcome};
 use crate::util::{BoxFuture, erased};
+
+/// Maximum number of calls that wait for their turn. Each of them holds its arguments in memory.
+const MAX_WAITING_CALLS: usize = 1_024;
 
 /// Determines which calls may run at the same time. Introspection publishes it as `_protocol.concurrency`, and the
 /// adapter enforces it.
@@ -53,7 +57,18 @@ pub(crate) struct ConcurrencyLimit {
     concurrency: Concurrency,
     alone: RwLock<()>,
     slots: Option<Semaphore>,
+    /// Has a permit for each further call that may wait for its turn.
+    waiting: Semaphore,
     time_limit: Option<Duration>,
+}
+
+/// The turn of a call. It is held while the operation runs.
+///
+/// The guards are guards of tokio, so holding them across `.await` is correct.
+struct Turn<'a> {
+    _slot: Option<SemaphorePermit<'a>>,
+    _shared: Option<RwLockReadGuard<'a, ()>>,
+    _alone: Option<RwLockWriteGuard<'a, ()>>,
 }
 
 impl ConcurrencyLimit {
@@ -66,6 +81,7 @@ impl ConcurrencyLimit {
             concurrency,
             alone: RwLock::new(()),
             slots: slots.map(|slots| Semaphore::new(slots.min(Semaphore::MAX_PERMITS))),
+            waiting: Semaphore::new(MAX_WAITING_CALLS),
             time_limit,
         }
     }
@@ -105,27 +121,49 @@ impl ConcurrencyLimit {
         start: impl FnOnce() -> BoxFuture<'a, Outcome>,
     ) -> Outcome {
         let reads = category == SemanticCategory::Read;
-        let work = async {
-            let _slot = match &self.slots {
-                Some(slots) => Some(slots.acquire().await),
-                None => None,
-            };
-            // These guards are held while the operation runs. They are guards of tokio, so holding them across `.await`
-            // is correct.
-            let (_shared, _alone) = match self.concurrency {
-                Concurrency::ReadConcurrent if reads => (Some(self.alone.read().await), None),
-                Concurrency::Serialized | Concurrency::ReadConcurrent => {
-                    (None, Some(self.alone.write().await))
-                }
-                Concurrency::FullyConcurrent | Concurrency::ResourceLocked => (None, None),
-            };
-            // Do not start the operation if the caller has canceled during the wait.
-            if context.is_cancelled() {
-                return Err(given_up());
-            }
-            within(limit, reads, caught(start)).await
+        // These guards are held while the operation runs. They are guards of tokio, so holding them across `.await`
+        // is correct.
+        // Do not start the operation if the caller has canceled during the wait.
+        let _turn = tokio::select! {
+            biased;
+            turn = self.turn(reads, context) => turn?,
+            () = context.cancelled() => return Err(given_up()),
         };
-        run_until_cancelled(category, context, work).await
+        // A call that need not wait has not looked at its cancellation yet.
+        if context.is_cancelled() {
+            return Err(given_up());
+        }
+        run_until_cancelled(category, context, within(limit, reads, caught(start))).await
+    }
+
+    /// Waits until a call may run. Nothing of it has run before, so any call can be canceled while it waits.
+    async fn turn(&self, reads: bool, context: &Context) -> Result<Turn<'_>, OperationError> {
+        // Executions have their own limit, which counts the waiting ones.
+        let waiting = match context.is_execution() {
+            true => None,
+            false => Some(self.waiting.try_acquire().map_err(|_| queue_is_full())?),
+        };
+        let slot = match &self.slots {
+            Some(slots) => slots.acquire().await.ok(),
+            None => None,
+        };
+        let (shared, alone) = match self.concurrency {
+            Concurrency::ReadConcurrent if reads => (Some(self.alone.read().await), None),
+            Concurrency::Serialized | Concurrency::ReadConcurrent => {
+                (None, Some(self.alone.write().await))
+            }
+            Concurrency::FullyConcurrent | Concurrency::ResourceLocked => (None, None),
+        };
+        drop(waiting);
+        Ok(Turn { _slot: slot, _shared: shared, _alone: alone })
+    }
+
+    /// Returns an error if no further call may wait for its turn. Call it before the gates consume anything for a call.
+    pub(crate) fn check_queue(&self) -> Result<(), OperationError> {
+        match self.waiting.available_permits() {
+            0 => Err(queue_is_full()),
+            _ => Ok(()),
+        }
     }
 
     /// Returns `true` if no call ever waits for another one, and the adapter sets no time limit.
@@ -134,6 +172,10 @@ impl ConcurrencyLimit {
             matches!(self.concurrency, Concurrency::FullyConcurrent | Concurrency::ResourceLocked);
         free && self.slots.is_none() && self.time_limit.is_none()
     }
+}
+
+fn queue_is_full() -> OperationError {
+    LimitReached::Waiting(MAX_WAITING_CALLS).error()
 }
 
 /// Awaits a call. Cancellation ends only READ operations.

@@ -10,8 +10,7 @@ use super::options::ExecutionOptions;
 use crate::error::OperationError;
 use crate::util::lock;
 
-/// Suggested delay before another attempt, in seconds. This is a guess, because the end of an execution is
-/// unpredictable.
+/// Suggested delay before another attempt, in seconds. This is a guess, because the end of a call is unpredictable.
 const RETRY_AFTER_SECONDS: u64 = 5;
 
 /// Counts the executions of this process, including queued ones.
@@ -39,6 +38,8 @@ pub(crate) enum LimitReached {
     Adapter(usize),
     /// The limit of the caller's session is reached.
     Session(usize),
+    /// The limit on calls that wait for their turn is reached.
+    Waiting(usize),
 }
 
 impl ExecutionSlots {
@@ -80,17 +81,24 @@ impl Drop for ExecutionSlot {
 impl LimitReached {
     /// Returns `RATE_LIMIT_EXCEEDED` with advice for the caller (REQ-RATE-02).
     pub(crate) fn error(self) -> OperationError {
-        let (limit, scope, whose) = match self {
-            Self::Adapter(limit) => (limit, "adapter", "this adapter"),
-            Self::Session(limit) => (limit, "session", "this session"),
+        let executions = |whose: &str, limit: usize| {
+            format!(
+                "{whose} may run {limit} executions concurrently. Wait for the end of one (get_execution with \
+                 wait_seconds) or cancel one (cancel_execution)"
+            )
+        };
+        let (limit, scope, problem) = match self {
+            Self::Adapter(limit) => (limit, "adapter", executions("this adapter", limit)),
+            Self::Session(limit) => (limit, "session", executions("this session", limit)),
+            Self::Waiting(limit) => {
+                let problem =
+                    format!("{limit} calls of this adapter wait for others to end. Wait a little");
+                (limit, "adapter", problem)
+            }
         };
         OperationError::new(
             ErrorCode::RateLimitExceeded,
-            format!(
-                "API rate limit exceeded: {whose} may run {limit} executions concurrently. Wait for the \
-                 end of one (get_execution with wait_seconds) or cancel one (cancel_execution), \
-                 then make the same call again"
-            ),
+            format!("API rate limit exceeded: {problem}, then make the same call again"),
         )
         .with_detail("limit", limit)
         .with_detail("remaining", 0)
@@ -126,7 +134,7 @@ mod tests {
     #[test]
     fn the_refusal_tells_how_to_go_on() {
         // REQ-RATE-02, REQ-ERR-04
-        for full in [LimitReached::Adapter(2), LimitReached::Session(2)] {
+        for full in [LimitReached::Adapter(2), LimitReached::Session(2), LimitReached::Waiting(2)] {
             let error = full.error();
             assert!(!crate::text::leaks_internals(error.message()), "{}", error.message());
             assert_eq!(error.details()["retry_after_seconds"], 5);

@@ -229,8 +229,7 @@ impl Context {
         self.call.scope.principal()
     }
 
-    /// Returns a digest of the caller's claims. It distinguishes callers with the same subject who, for example,
-    /// belong to different tenants.
+    /// Returns a digest of the caller's claims, such as its tenant.
     pub(crate) fn claims_digest(&self) -> Option<&str> {
         self.principal()?.claims_digest()
     }
@@ -311,6 +310,11 @@ impl Context {
             Some(execution) => execution.cancelled().await,
             None => self.call.scope.cancelled().await,
         }
+    }
+
+    /// Returns `true` if the call runs in the background.
+    pub(crate) fn is_execution(&self) -> bool {
+        self.call.execution.is_some()
     }
 
     /// Returns `true` if [`progress`](Self::progress) has a receiver. Check it if the message is expensive to build.

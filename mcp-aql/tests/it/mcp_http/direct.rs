@@ -3,15 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_aql::HttpOptions;
+use mcp_aql::gatekeeper::Preview;
+use mcp_aql::observe::{CallEvent, CallOutcome};
+use mcp_aql::prelude::*;
 use mcp_aql::table::{Call, OperationEntry, OperationSpec};
 use mcp_aql::table::{ParameterEntry, ParameterSpec, ReturnsSpec};
 use mcp_aql::transport::HttpSettings;
-use mcp_aql::{AdapterBuilder, Operations, SemanticCategory};
+use mcp_aql::{AdapterBuilder, Concurrency, HttpOptions, Operations, SemanticCategory};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use super::{Server, hello, start};
 use crate::support::adapter::{Signals, builder, builder_with};
@@ -247,6 +249,63 @@ async fn a_read_is_cancelled_with_its_caller() {
     assert!(left.starts_with("HTTP/1.1 202"), "{left}");
     assert!(waiting.1.contains("INTERNAL_ERROR") || waiting.0 != 200, "{}", waiting.1);
     reached(&signals.cancelled, 3).await;
+}
+
+/// Counts the previews of `discard_news`.
+#[derive(Clone, Default)]
+struct Previews(Arc<watch::Sender<u32>>);
+
+/// Discard the news.
+#[operation(category = "DELETE", danger(level = "destructive"), preview = preview_discarding)]
+fn discard_news(State(_previews): State<Previews>) {
+    panic!("the caller is gone");
+}
+
+async fn preview_discarding(State(previews): State<Previews>) -> Preview {
+    previews.0.send_modify(|count| *count += 1);
+    Preview::unchanged()
+}
+
+#[tokio::test]
+async fn a_change_that_waits_for_its_turn_is_cancelled_with_its_caller() {
+    // REQ-CON-01, REQ-RQ-08
+    let (signals, previews) = (Signals::default(), Previews::default());
+    let cancelled = Arc::<watch::Sender<u32>>::default();
+    let count = Arc::clone(&cancelled);
+    let observe = move |event: &CallEvent<'_>| {
+        if event.outcome == CallOutcome::Cancelled {
+            count.send_modify(|count| *count += 1);
+        }
+    };
+    let adapter = watching(&signals).operation(discard_news {}).state(previews.clone());
+    let adapter = adapter.concurrency(Concurrency::Serialized).observe(observe);
+    let server = start(adapter, HttpOptions::new()).await;
+    let post = async |tool: &str, arguments: Value| {
+        let (headers, body) = alone(tool, arguments);
+        let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));
+        server.post(&headers, body.to_string()).await.1
+    };
+    let discard = async |params: Value| {
+        let arguments = json!({ "operation": "discard_news", "params": params });
+        post("mcp_aql_delete", arguments).await
+    };
+    let asked = discard(json!({})).await;
+    let asked = opened(&asked).1["result"]["content"][0]["text"].as_str().unwrap().to_owned();
+    let asked: Value = serde_json::from_str(&asked).unwrap();
+    let token = json!({ "_confirmation": asked["error"]["details"]["confirmation_token"] });
+    let watch = json!({ "operation": "watch_news", "params": { "millis": 600_000 } });
+    tokio::select! {
+        answer = post("mcp_aql_read", watch) => panic!("{answer}"),
+        () = async {
+            reached(&signals.started, 1).await;
+            // The client disconnects after the preview, when the call can only wait.
+            tokio::select! {
+                answer = discard(token) => panic!("{answer}"),
+                () = reached(&previews.0, 2) => {}
+            }
+            reached(&cancelled, 1).await;
+        } => {}
+    }
 }
 
 #[tokio::test]
