@@ -10,9 +10,12 @@ use tokio::time::Instant;
 use super::Core;
 use super::execution_store::RecordUpdate;
 use super::running::{RunningExecution, StopReason};
+use crate::store::StoreError;
 use crate::util::clock::after;
-use crate::util::spawn;
+use crate::util::{lock, spawn};
 
+/// Minimum time between two searches for executions of crashed processes and for expired records.
+pub(super) const SWEEP_INTERVAL: Duration = Duration::from_secs(10 * 60);
 /// Number of leases renewed concurrently.
 const CONCURRENT_RENEWALS: usize = 16;
 
@@ -82,37 +85,44 @@ impl Core {
         }
     }
 
-    /// Ends the executions of crashed processes, once per process. Executions with a valid lease are checked again
-    /// after the lease has expired.
-    pub(super) async fn sweep(self: &Arc<Self>) {
-        let sweep_done = self.sweep_done.get_or_try_init(|| async {
-            let runs_here = |id: &str, attempt| self.running.runs_attempt(id, attempt);
-            let until = self.store.sweep(&runs_here).await?;
-            if let Some(until) = until {
-                let core = Arc::clone(self);
-                spawn(async move { core.sweep_later(until).await });
-            }
-            Ok::<_, crate::store::StoreError>(())
-        });
-        if let Err(error) = sweep_done.await
-            && error.outage().is_none()
-        {
-            tracing::warn!(%error, "cannot check for executions of processes that have ended");
+    /// Removes expired records and ends the executions of crashed processes, in a separate task. This happens at the
+    /// first use, and at the first one after each [`SWEEP_INTERVAL`].
+    pub(super) fn sweep(self: &Arc<Self>) {
+        if tokio::runtime::Handle::try_current().is_err() {
+            return;
         }
+        let now = self.store.now();
+        {
+            let mut swept = lock(&self.swept);
+            if swept.is_some_and(|at| at <= now && after(at, SWEEP_INTERVAL) > now) {
+                return;
+            }
+            *swept = Some(now);
+        }
+        let core = Arc::clone(self);
+        spawn(async move {
+            if let Err(error) = core.sweep_twice().await {
+                // Makes the next use try again.
+                *lock(&core.swept) = None;
+                if error.outage().is_none() {
+                    tracing::warn!(%error, "cannot check for executions of processes that have ended");
+                }
+            }
+        });
     }
 
-    async fn sweep_later(&self, until: chrono::DateTime<chrono::Utc>) {
+    /// Removes expired records and ends the executions of crashed processes. Executions with a valid lease are checked
+    /// again after the lease has expired.
+    async fn sweep_twice(&self) -> Result<(), StoreError> {
         const SWEEP_MARGIN: Duration = Duration::from_millis(100);
+        self.store.services.store().await?.purge(self.store.now()).await?;
+        let runs_here = |id: &str, attempt| self.running.runs_attempt(id, attempt);
+        let Some(until) = self.store.sweep(&runs_here).await? else { return Ok(()) };
         let remaining = (until - self.store.now()).to_std().unwrap_or_default();
         tokio::select! {
             () = tokio::time::sleep(remaining + SWEEP_MARGIN) => {}
-            () = self.stopping.cancelled() => return,
+            () = self.stopping.cancelled() => return Ok(()),
         }
-        let runs_here = |id: &str, attempt| self.running.runs_attempt(id, attempt);
-        if let Err(error) = self.store.sweep(&runs_here).await
-            && error.outage().is_none()
-        {
-            tracing::warn!(%error, "cannot check for executions of processes that have ended");
-        }
+        self.store.sweep(&runs_here).await.map(drop)
     }
 }

@@ -28,12 +28,11 @@ mod task;
 mod wait;
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
-use tokio::sync::{Mutex, OnceCell};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
@@ -61,8 +60,6 @@ use crate::util::spawn;
 
 /// Time for writes to the store when executions are ended, in addition to the grace period.
 const FINAL_WRITE_TIMEOUT: Duration = Duration::from_secs(2);
-/// Minimum time between two purges of expired records.
-const PURGE_INTERVAL: Duration = Duration::from_secs(10 * 60);
 
 /// The executions of an adapter. Dropping it stops the running ones.
 pub struct Executions {
@@ -80,9 +77,8 @@ pub(crate) struct Core {
     slots: Arc<ExecutionSlots>,
     /// Canceled when the adapter is dropped.
     pub(crate) stopping: CancellationToken,
-    /// Set once the executions of earlier processes have been ended.
-    sweep_done: OnceCell<()>,
-    purged: Mutex<Option<DateTime<Utc>>>,
+    /// Time of the last search for executions of crashed processes.
+    swept: Mutex<Option<DateTime<Utc>>>,
 }
 
 /// Describes an execution to start.
@@ -134,8 +130,7 @@ impl Executions {
             sensitive_params: SensitiveParams::new(&options),
             slots: Arc::default(),
             stopping: CancellationToken::new(),
-            sweep_done: OnceCell::new(),
-            purged: Mutex::default(),
+            swept: Mutex::default(),
         };
         Self { core: Arc::new(core) }
     }
@@ -164,8 +159,7 @@ impl Executions {
 
     /// Ends the executions of earlier processes, in a separate task.
     pub(crate) fn recover(&self) {
-        let core = Arc::clone(&self.core);
-        spawn(async move { core.sweep().await });
+        self.core.sweep();
     }
 
     /// Starts an execution and returns its id.
@@ -175,8 +169,7 @@ impl Executions {
         work: Work,
     ) -> Result<String, StoreError> {
         let core = &self.core;
-        core.sweep().await;
-        core.purge().await;
+        core.sweep();
         let now = core.store.now();
         let id = execution_store::new_id(now)?;
         let secret = new.params.clone().filter(|_| new.secret);
@@ -230,7 +223,7 @@ impl Executions {
 
     /// Returns the current state of an execution without its result.
     pub async fn get(&self, id: &str) -> Result<Option<ExecutionRecord>, StoreError> {
-        self.core.sweep().await;
+        self.core.sweep();
         self.core.get(id).await
     }
 
@@ -243,7 +236,7 @@ impl Executions {
         mut visit: impl FnMut(String, ExecutionRecord) -> ControlFlow<()> + Send,
     ) -> Result<(), StoreError> {
         let core = &self.core;
-        core.sweep().await;
+        core.sweep();
         let runs_here = |id: &str, attempt| core.running.runs_attempt(id, attempt);
         let visit = |id: String, mut record: ExecutionRecord| {
             core.add_latest_progress(&id, &mut record);
@@ -368,24 +361,6 @@ impl Core {
         }
         if let Some(live) = self.running.get(id).filter(|live| record.is_held_by(&live.ownership)) {
             record.progress = live.progress();
-        }
-    }
-
-    /// Purges expired records, at most once per [`PURGE_INTERVAL`].
-    async fn purge(&self) {
-        let now = self.store.now();
-        {
-            let mut purged = self.purged.lock().await;
-            if purged.is_some_and(|at| at <= now && after(at, PURGE_INTERVAL) > now) {
-                return;
-            }
-            *purged = Some(now);
-        }
-        let purged = async { self.store.services.store().await?.purge(now).await };
-        if let Err(error) = purged.await
-            && error.outage().is_none()
-        {
-            tracing::warn!(%error, "cannot purge expired executions");
         }
     }
 }

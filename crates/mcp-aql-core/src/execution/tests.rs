@@ -199,6 +199,27 @@ async fn what_a_crash_left_behind_ends_without_a_reader() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_crash_is_noticed_by_a_process_that_has_run_for_long() {
+    // REQ-LIF-10
+    let (store, time) = (Arc::<MemoryState>::default(), time());
+    let (here, there) = (process(&store, &time), process(&store, &time));
+    there.recover();
+    sleep(SECOND).await;
+    let forever = works(|_| std::future::pending());
+    let id = here.begin(new(&here, "execute_watering"), forever).await.unwrap();
+    sleep(SECOND).await;
+    for live in here.core.running.all() {
+        live.fenced.cancel();
+    }
+    sleep(lease::SWEEP_INTERVAL).await;
+    let work = works(|_| async { seven() });
+    there.begin(new(&there, "execute_watering"), work).await.unwrap();
+    sleep(SECOND).await;
+    let read = there.core.store.update(&id, |record, _| RecordUpdate::Leave(record.status));
+    assert_eq!(read.await.unwrap().unwrap(), Status::Failed);
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_end_of_the_adapter_is_the_end_of_what_runs() {
     // REQ-LIF-10
     let (store, time) = (Arc::<MemoryState>::default(), time());
