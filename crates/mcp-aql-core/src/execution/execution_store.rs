@@ -7,7 +7,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
-use super::output_budget::OutputBudget;
+use super::output_budget::{MIN_RECORD_BYTES, OutputBudget};
 use super::record::ExecutionRecord;
 use super::status::Status;
 use crate::observe::audit::AuditEntry;
@@ -16,7 +16,7 @@ use crate::store::{Change, Expected, NewRecord, StateRecord, StoreError};
 use crate::util::clock::after;
 
 /// The collection of the store for executions.
-const COLLECTION: &str = "executions";
+pub(super) const COLLECTION: &str = "executions";
 /// Number of records read at a time.
 pub(super) const READ_BATCH_SIZE: usize = 256;
 
@@ -36,6 +36,8 @@ pub(crate) struct ExecutionStore {
 pub(crate) enum RecordUpdate<T> {
     /// Write the changed record.
     Write(T),
+    /// Remove the record, with everything else that is kept of the execution.
+    Remove(T),
     /// Discard the change.
     Leave(T),
 }
@@ -54,7 +56,8 @@ impl ExecutionStore {
         id: &str,
         record: &ExecutionRecord,
     ) -> Result<(), StoreError> {
-        let change = Change::put(COLLECTION, id, Expected::Absent, self.new_record(record)?);
+        let text = serde_json::to_string(record).map_err(StoreError::failed)?;
+        let change = Change::put(COLLECTION, id, Expected::Absent, self.kept_with(record, text));
         match self.services.store().await?.write(vec![change]).await? {
             true => Ok(()),
             false => Err(StoreError::Unreadable("an execution id was generated twice".to_owned())),
@@ -88,18 +91,22 @@ impl ExecutionStore {
             if record.adapter != self.adapter {
                 return Ok(None);
             }
-            let output = Self::output_key(id, &record);
-            let outcome = match change(&mut record, self.now()) {
-                RecordUpdate::Leave(outcome) => return Ok(Some(outcome)),
-                RecordUpdate::Write(outcome) => outcome,
-            };
-            let mut changes = self.output_changes(id, &mut record, output.as_deref())?;
-            let wrote_output = changes.iter().any(|change| change.record.is_some());
+            let before = Self::size_key(id, &record);
             let expected = Expected::Version(found.version);
-            changes.push(Change::put(COLLECTION, id, expected, self.new_record(&record)?));
+            let (outcome, changes) = match change(&mut record, self.now()) {
+                RecordUpdate::Leave(outcome) => return Ok(Some(outcome)),
+                RecordUpdate::Write(outcome) => {
+                    (outcome, self.changes(id, &mut record, before.as_deref(), expected)?)
+                }
+                RecordUpdate::Remove(outcome) => {
+                    let mut changes = Self::removal(id, before.as_deref());
+                    changes.push(Change::remove(COLLECTION, id, expected));
+                    (outcome, changes)
+                }
+            };
             if store.write(changes).await? {
-                if wrote_output {
-                    self.budget.count(record.output_bytes);
+                if before.is_none() && record.status.is_final() {
+                    self.budget.count(record.output_bytes + MIN_RECORD_BYTES);
                 }
                 return Ok(Some(outcome));
             }
@@ -235,11 +242,6 @@ impl ExecutionStore {
             ..AuditEntry::default()
         };
         self.services.audit.record(&entry).await;
-    }
-
-    fn new_record(&self, record: &ExecutionRecord) -> Result<NewRecord, StoreError> {
-        let text = serde_json::to_string(record).map_err(StoreError::failed)?;
-        Ok(self.kept_with(record, text))
     }
 
     /// Creates a record for data of an execution. It is listed and expires like the execution's own record.

@@ -108,6 +108,9 @@ impl ExecutionOptions {
     /// execution without its output: a completed one has `result_dropped: true`, and a retry of a failed one is
     /// rejected.
     ///
+    /// The records of ended executions have the same limits, separately from the outputs. Each counts as at least 4 KiB,
+    /// so by default the newest 8,192 of a caller are kept. Beyond the limits, the oldest executions are removed.
+    ///
     /// To save reads of the store, each process checks the size only after it has written an eighth of the smaller
     /// limit. Sensitive parameters for retries are kept in memory, with the same limits.
     #[must_use]

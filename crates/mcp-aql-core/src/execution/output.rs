@@ -1,21 +1,23 @@
 //! Stores the outputs of ended executions: results, and parameters for a retry. Outputs can be large, so they have
-//! separate records. Lists of executions do not read these records, and a budget limits their total size.
+//! separate records. Lists of executions do not read these records.
+//!
+//! A budget limits the total size of the outputs, and with the same limits that of the executions' own records.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::Executions;
-use super::execution_store::{ExecutionStore, READ_BATCH_SIZE, RecordUpdate};
-use super::output_budget::OutputSelection;
+use super::execution_store::{COLLECTION, ExecutionStore, READ_BATCH_SIZE, RecordUpdate};
+use super::output_budget::{MIN_RECORD_BYTES, OutputSelection};
 use super::record::ExecutionRecord;
 use crate::store::{Change, Expected, StateRecord, StoreError};
 
 /// Collection of the store for outputs.
 const OUTPUTS: &str = "execution_outputs";
-/// Collection with the size of each output. Its keys sort the newest first, so the total is computed without reading
-/// outputs.
-const SIZES: &str = "execution_output_sizes";
+/// Collection with the sizes of each ended execution. Its keys sort the newest first, so the executions are counted
+/// without reading them.
+const SIZES: &str = "execution_sizes";
 
 /// The large parts of an ended execution. A failed one keeps the parameters for its retry:
 ///
@@ -32,55 +34,69 @@ pub(crate) struct Output {
     pub(crate) params: Option<Map<String, Value>>,
 }
 
-/// The size of an output.
+/// The sizes of an ended execution, in bytes.
 #[derive(Debug, Serialize, Deserialize)]
-struct OutputSize {
+struct Sizes {
     /// Adapter of the execution. Several adapters may share a store.
     adapter: String,
-    bytes: u64,
+    record: u64,
+    /// 0 if there is no output.
+    output: u64,
 }
 
-/// Returns the key for the size of an output. Executions that ended later have smaller keys.
-fn size_key(id: &str, record: &ExecutionRecord) -> String {
-    let ended = record.finished_at.map_or(0, |at| at.timestamp_micros());
-    let ended = u64::MAX - u64::try_from(ended).unwrap_or_default();
-    format!("{ended:020} {id}")
-}
-
-/// Returns the changes that remove an output.
-fn removal(id: &str, size_key: &str) -> Vec<Change> {
-    [(OUTPUTS, id), (SIZES, size_key)]
-        .map(|(collection, key)| Change::remove(collection, key, Expected::Any))
-        .into()
+/// What is dropped of an ended execution.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum DropScope {
+    /// Everything.
+    Execution,
+    Output,
 }
 
 impl ExecutionStore {
-    /// Returns the key for the size of a record's output, if it has an output.
-    pub(super) fn output_key(id: &str, record: &ExecutionRecord) -> Option<String> {
-        (record.output_bytes > 0).then(|| size_key(id, record))
+    /// Returns the key for the sizes of an execution, if it has ended. Executions that ended later have smaller keys.
+    pub(super) fn size_key(id: &str, record: &ExecutionRecord) -> Option<String> {
+        let ended = record.finished_at.filter(|_| record.status.is_final())?;
+        let ended = u64::MAX - u64::try_from(ended.timestamp_micros()).unwrap_or_default();
+        Some(format!("{ended:020} {id}"))
+    }
+
+    /// Returns the changes that remove what is kept of an ended execution in addition to its record.
+    pub(super) fn removal(id: &str, size_key: Option<&str>) -> Vec<Change> {
+        let kept = [(OUTPUTS, id)].into_iter().chain(size_key.map(|key| (SIZES, key)));
+        kept.map(|(collection, key)| Change::remove(collection, key, Expected::Any)).collect()
     }
 
     /// Moves the output of an ended execution into a separate record, or removes its earlier output. Returns the
-    /// changes to write together with the execution's record.
-    pub(super) fn output_changes(
+    /// changes, including that of the execution's own record. `before` is the key for its earlier sizes.
+    pub(super) fn changes(
         &self,
         id: &str,
         record: &mut ExecutionRecord,
         before: Option<&str>,
+        expected: Expected,
     ) -> Result<Vec<Change>, StoreError> {
-        if !record.status.is_final() || (record.result.is_none() && record.params.is_none()) {
-            let removed = before.filter(|_| record.output_bytes == 0);
-            return Ok(removed.map(|key| removal(id, key)).unwrap_or_default());
+        let key = Self::size_key(id, record);
+        let mut changes = Vec::new();
+        if key.is_some() && (record.result.is_some() || record.params.is_some()) {
+            let output = Output { result: record.result.take(), params: record.params.take() };
+            let text = serde_json::to_string(&output).map_err(StoreError::failed)?;
+            record.output_bytes = text.len() as u64;
+            changes.push(Change::put(OUTPUTS, id, Expected::Any, self.kept_with(record, text)));
+        } else if before.is_some() {
+            changes = Self::removal(id, before.filter(|_| key.is_none()));
         }
-        let output = Output { result: record.result.take(), params: record.params.take() };
-        let text = serde_json::to_string(&output).map_err(StoreError::failed)?;
-        record.output_bytes = text.len() as u64;
-        let size = OutputSize { adapter: self.adapter.clone(), bytes: record.output_bytes };
-        let size = serde_json::to_string(&size).map_err(StoreError::failed)?;
-        Ok(vec![
-            Change::put(OUTPUTS, id, Expected::Any, self.kept_with(record, text)),
-            Change::put(SIZES, size_key(id, record), Expected::Any, self.kept_with(record, size)),
-        ])
+        let text = serde_json::to_string(record).map_err(StoreError::failed)?;
+        if let Some(key) = key {
+            let sizes = Sizes {
+                adapter: self.adapter.clone(),
+                record: text.len() as u64,
+                output: record.output_bytes,
+            };
+            let sizes = serde_json::to_string(&sizes).map_err(StoreError::failed)?;
+            changes.push(Change::put(SIZES, key, Expected::Any, self.kept_with(record, sizes)));
+        }
+        changes.push(Change::put(COLLECTION, id, expected, self.kept_with(record, text)));
+        Ok(changes)
     }
 
     /// Returns the output of an execution, if it is still stored.
@@ -93,32 +109,38 @@ impl ExecutionStore {
         })
     }
 
-    /// Drops outputs beyond the budget, if enough has been written since the last check.
+    /// Drops executions and outputs beyond the budget, if enough has been written since the last check.
     pub(crate) async fn enforce_budget(&self) {
         if !self.budget.is_due() {
             return;
         }
-        if let Err(error) = self.drop_outputs().await {
-            // Makes the next output try again.
-            self.budget.count(self.budget.per_caller);
-            if error.outage().is_none() {
-                tracing::warn!(%error, "cannot count the outputs of executions");
+        for scope in [DropScope::Execution, DropScope::Output] {
+            if let Err(error) = self.drop_oldest(scope).await {
+                // Makes the next execution try again.
+                self.budget.count(self.budget.per_caller);
+                if error.outage().is_none() {
+                    tracing::warn!(%error, "cannot count the ended executions");
+                }
             }
         }
     }
 
-    /// Drops the oldest outputs of each caller that exceeds its share. If this is not enough, drops the oldest outputs
-    /// of the callers that use the most.
-    async fn drop_outputs(&self) -> Result<(), StoreError> {
+    /// Drops what is oldest of each caller that exceeds its share. If this is not enough, drops what is oldest of the
+    /// callers that use the most.
+    async fn drop_oldest(&self, scope: DropScope) -> Result<(), StoreError> {
         let mut kept = self.budget.selection();
-        self.drop_unselected(&mut kept).await?;
+        self.drop_unselected(scope, &mut kept).await?;
         match self.budget.selection_of_all(&kept) {
-            Some(mut kept) => self.drop_unselected(&mut kept).await,
+            Some(mut kept) => self.drop_unselected(scope, &mut kept).await,
             None => Ok(()),
         }
     }
 
-    async fn drop_unselected(&self, kept: &mut OutputSelection) -> Result<(), StoreError> {
+    async fn drop_unselected(
+        &self,
+        scope: DropScope,
+        kept: &mut OutputSelection,
+    ) -> Result<(), StoreError> {
         let mut after = None::<String>;
         loop {
             let store = self.services.store().await?;
@@ -126,11 +148,13 @@ impl ExecutionStore {
             let last = chunk.len() < READ_BATCH_SIZE;
             after = chunk.last().map(|record| record.key.clone());
             for StateRecord { key, value, group, .. } in chunk {
-                let Ok(OutputSize { adapter, bytes }) = serde_json::from_str(&value) else {
-                    continue;
+                let Ok(sizes) = serde_json::from_str::<Sizes>(&value) else { continue };
+                let bytes = match scope {
+                    DropScope::Execution => sizes.record.max(MIN_RECORD_BYTES),
+                    DropScope::Output => sizes.output,
                 };
-                if adapter == self.adapter && !kept.keeps(group, bytes) {
-                    self.drop_output(&key).await?;
+                if bytes > 0 && sizes.adapter == self.adapter && !kept.keeps(group, bytes) {
+                    self.drop_ended(&key, scope).await?;
                 }
             }
             if last {
@@ -139,27 +163,37 @@ impl ExecutionStore {
         }
     }
 
-    /// Drops the output whose size has this key, and records this in the execution's record.
-    pub(super) async fn drop_output(&self, size_key: &str) -> Result<(), StoreError> {
+    /// Drops the execution whose sizes have this key, or its output. The execution's record says that its output was
+    /// dropped.
+    pub(super) async fn drop_ended(
+        &self,
+        size_key: &str,
+        scope: DropScope,
+    ) -> Result<(), StoreError> {
         let id = size_key.split_once(' ').map_or(size_key, |(_, id)| id);
-        let dropped = self.update(id, |record, _| {
-            // After a retry, the record has a newer output under another key.
-            if Self::output_key(id, record).as_deref() != Some(size_key) {
+        let done = self.update(id, |record, _| {
+            // After a retry, the execution has newer sizes under another key.
+            if Self::size_key(id, record).as_deref() != Some(size_key) {
                 return RecordUpdate::Leave(false);
             }
-            record.drop_output();
-            RecordUpdate::Write(true)
+            match scope {
+                DropScope::Execution => RecordUpdate::Remove(true),
+                DropScope::Output => {
+                    record.drop_output();
+                    RecordUpdate::Write(true)
+                }
+            }
         });
-        let removed = match dropped.await {
+        let removed = match done.await {
             Ok(Some(true)) => {
-                tracing::debug!(execution = id, "the output of an execution is no longer stored");
+                tracing::debug!(execution = id, ?scope, "an execution exceeds the budget");
                 return Ok(());
             }
-            // Only remove the outdated size, because the output may be the newer one.
+            // Only remove the outdated sizes, because the output may be the newer one.
             Ok(_) => vec![Change::remove(SIZES, size_key, Expected::Any)],
             Err(error) if error.is_unreadable() => {
                 tracing::error!(%error, execution = id, "cannot read an execution's record");
-                removal(id, size_key)
+                Self::removal(id, Some(size_key))
             }
             Err(error) => return Err(error),
         };

@@ -1,15 +1,18 @@
-//! Limits the total size of stored outputs, and shares it between callers.
+//! Limits the total size of ended executions or of their outputs, and shares it between callers.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::options::ExecutionOptions;
 
+/// What a record counts at least, in bytes. Together with the budget, this limits the number of records.
+pub(super) const MIN_RECORD_BYTES: u64 = 4 << 10;
+
 /// The budget for outputs, in bytes.
 pub(crate) struct OutputBudget {
     all: u64,
     pub(super) per_caller: u64,
-    /// Bytes written by this process since it last enforced the budget.
+    /// Bytes written by this process since it last enforced the budget, with [`MIN_RECORD_BYTES`] for each execution.
     written: AtomicU64,
 }
 

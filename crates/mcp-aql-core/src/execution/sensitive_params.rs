@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
 use super::options::ExecutionOptions;
-use super::output_budget::OutputBudget;
+use super::output_budget::{MIN_RECORD_BYTES, OutputBudget};
 use super::record::ExecutionRecord;
 use super::status::Status;
 use crate::util::clock::after;
@@ -24,7 +24,7 @@ pub(crate) struct SensitiveParams {
 
 struct RetainedParams {
     params: Map<String, Value>,
-    /// Size of the parameters as JSON.
+    /// Size of the parameters as JSON, at least [`MIN_RECORD_BYTES`].
     bytes: u64,
     caller: Option<String>,
     /// Time of their expiry. Set once the execution has failed.
@@ -49,6 +49,7 @@ impl SensitiveParams {
         now: DateTime<Utc>,
     ) {
         let bytes = serde_json::to_string(&params).map_or(0, |text| text.len() as u64);
+        let bytes = bytes.max(MIN_RECORD_BYTES);
         let caller = caller.map(str::to_owned);
         let mut retained = self.retained();
         retained.retain(|_, kept| kept.until.is_none_or(|until| until >= now));
@@ -82,5 +83,23 @@ impl SensitiveParams {
                 kept.remove(id);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_small_parameters_is_limited() {
+        let options = ExecutionOptions::new().keep_bytes_per_caller(1 << 20);
+        let retained = SensitiveParams::new(&options);
+        // Newer ids sort first.
+        let id = |number: usize| format!("exec_{:04}", 9_999 - number);
+        for number in 0..400 {
+            retained.keep(&id(number), None, Map::new(), Utc::now());
+        }
+        assert!(retained.retained().len() <= 256 + 32);
+        assert!(retained.get(&id(0)).is_none() && retained.get(&id(399)).is_some());
     }
 }

@@ -9,6 +9,7 @@ use mcp_aql_protocol::{SizeLimits, TrustLevel};
 use tokio::time::{Instant, sleep};
 
 use super::execution_store::{ExecutionStore, RecordUpdate};
+use super::output::DropScope;
 use super::*;
 use crate::error::OperationError;
 use crate::observe::audit::Audit;
@@ -254,7 +255,7 @@ async fn what_is_over_is_forgotten_after_its_time() {
     assert!(here.get(&id).await.unwrap().is_none());
     here.begin(new(&here, "execute_watering"), done()).await.unwrap();
     sleep(SECOND).await;
-    for collection in ["executions", "execution_outputs", "execution_output_sizes"] {
+    for collection in ["executions", "execution_outputs", "execution_sizes"] {
         let kept = StateStore::list(&*store, collection, None, None, 9).await.unwrap();
         assert_eq!(kept.len(), 1, "{collection}: the old one is gone for good");
     }
@@ -262,7 +263,7 @@ async fn what_is_over_is_forgotten_after_its_time() {
 
 /// Returns the ids of the executions whose outputs are stored.
 async fn kept(store: &MemoryState) -> Vec<String> {
-    let outputs = StateStore::list(store, "execution_outputs", None, None, 99).await.unwrap();
+    let outputs = StateStore::list(store, "execution_outputs", None, None, 999).await.unwrap();
     outputs.into_iter().map(|output| output.key).collect()
 }
 
@@ -306,9 +307,58 @@ async fn the_results_that_ended_first_are_dropped_first() {
             let record = here.get(id).await.unwrap().unwrap();
             assert_eq!(record.output_dropped, !expected.contains(&number), "{callers} {number}");
         }
-        let sizes =
-            StateStore::list(&*store, "execution_output_sizes", None, None, 99).await.unwrap();
-        assert_eq!(sizes.len(), expected.len(), "{callers}");
+        let sizes = StateStore::list(&*store, "execution_sizes", None, None, 99).await.unwrap();
+        assert_eq!(sizes.len(), ids.len(), "{callers}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_executions_that_ended_first_are_removed_first() {
+    // REQ-LIF-04
+    /// The executions that the smallest budget keeps of a caller.
+    const KEPT: usize = 256;
+    /// The executions after which a process checks the budget.
+    const INTERVAL: usize = KEPT / 8;
+    let (store, time) = (Arc::<MemoryState>::default(), time());
+    let options = ExecutionOptions::new().keep_bytes_per_caller(1 << 20);
+    let here = process_with(&store, &time, options);
+    let begin = async |caller: &str, work: Work| {
+        let principal = Some(Principal::new("issuer", caller));
+        let new = NewExecution { principal, ..new(&here, "execute_watering") };
+        let id = here.begin(new, work).await.unwrap();
+        sleep(Duration::from_millis(2)).await;
+        id
+    };
+    let of_other = begin("bo", works(|_| async { seven() })).await;
+    let running = begin("ada", works(|_| std::future::pending())).await;
+    let mut ended = Vec::new();
+    for number in 0..400 {
+        // Every second execution has no output.
+        let work = works(move |execution| async move {
+            if number % 2 == 0 {
+                execution.cancelled().await;
+            }
+            seven()
+        });
+        let id = begin("ada", work).await;
+        if number % 2 == 0 {
+            assert!(here.request_stop(&id).await.unwrap());
+            sleep(Duration::from_millis(2)).await;
+        }
+        ended.push(id);
+    }
+    for collection in ["executions", "execution_sizes"] {
+        let kept = StateStore::list(&*store, collection, None, None, 999).await.unwrap();
+        assert!((KEPT..KEPT + INTERVAL + 2).contains(&kept.len()), "{collection}: {}", kept.len());
+    }
+    assert!(kept(&store).await.len() <= KEPT / 2 + INTERVAL);
+    assert_eq!(status(&here, &running).await, Status::Running);
+    assert_eq!(result(&here, &of_other).await, "7", "another caller's");
+    for (number, id) in ended.iter().enumerate() {
+        let found = here.get(id).await.unwrap();
+        let is_kept = number + KEPT >= ended.len();
+        assert!(found.is_some() || !is_kept, "{number}");
+        assert!(found.is_none() || number + KEPT + INTERVAL >= ended.len(), "{number}");
     }
 }
 
@@ -347,7 +397,7 @@ async fn failed(executions: &Executions) -> (String, ExecutionRecord, String) {
     let id = executions.begin(new(executions, "execute_watering"), work).await.unwrap();
     sleep(SECOND).await;
     let mut record = executions.get(&id).await.unwrap().unwrap();
-    let key = ExecutionStore::output_key(&id, &record).unwrap();
+    let key = ExecutionStore::size_key(&id, &record).unwrap();
     executions.read_output(&id, &mut record).await.unwrap();
     (id, record, key)
 }
@@ -355,7 +405,7 @@ async fn failed(executions: &Executions) -> (String, ExecutionRecord, String) {
 #[tokio::test(start_paused = true)]
 async fn the_output_of_a_retry_is_not_dropped_in_place_of_an_older_one() {
     // REQ-LIF-04
-    const SIZES: &str = "execution_output_sizes";
+    const SIZES: &str = "execution_sizes";
     let (store, time) = (Arc::new(Hooked::new(SlowWrite::default())), time());
     let here = process(&store, &time);
     let (id, record, old) = failed(&here).await;
@@ -366,14 +416,14 @@ async fn the_output_of_a_retry_is_not_dropped_in_place_of_an_older_one() {
     let place = (None, here.slot(None).unwrap());
     assert!(here.start_retry(&id, &record, place, work).await.unwrap());
     sleep(SECOND).await;
-    // The size was read before the retry. The retry ends between the read and the write of `drop_output`.
+    // The size was read before the retry. The retry ends between the read and the write of `drop_ended`.
     store.hook.0.store(true, Ordering::SeqCst);
-    here.core.store.drop_output(&old).await.unwrap();
+    here.core.store.drop_ended(&old, DropScope::Output).await.unwrap();
     assert_eq!(result(&here, &id).await, "7");
     // The same after the end of the retry.
     let stale = Change::put(SIZES, &old, Expected::Any, NewRecord::new("{}"));
     assert!(store.write(vec![stale]).await.unwrap());
-    here.core.store.drop_output(&old).await.unwrap();
+    here.core.store.drop_ended(&old, DropScope::Output).await.unwrap();
     assert_eq!(result(&here, &id).await, "7");
     let sizes = store.list(SIZES, None, None, 9).await.unwrap();
     assert!(sizes.len() == 1 && sizes[0].key != old, "{sizes:?}");
@@ -396,8 +446,8 @@ async fn a_damaged_record_does_not_stop_the_budget() {
     let options = ExecutionOptions::new().keep_bytes_per_caller(1 << 20);
     let newest = run(&process_with(&store, &time, options)).await;
     assert_eq!(kept(&store).await, [newest, ids[2].clone()], "the newest two");
-    let sizes = StateStore::list(&*store, "execution_output_sizes", None, None, 9).await.unwrap();
-    assert_eq!(sizes.len(), 2);
+    let sizes = StateStore::list(&*store, "execution_sizes", None, None, 9).await.unwrap();
+    assert_eq!(sizes.len(), 3, "those of the damaged record are gone");
 }
 
 #[tokio::test(start_paused = true)]
@@ -406,7 +456,7 @@ async fn a_retry_keeps_the_parameters_that_it_was_validated_with() {
     let (store, time) = (Arc::<MemoryState>::default(), time());
     let here = process(&store, &time);
     let (id, record, output) = failed(&here).await;
-    here.core.store.drop_output(&output).await.unwrap();
+    here.core.store.drop_ended(&output, DropScope::Output).await.unwrap();
     let work = works(|_| async { Err(OperationError::not_found("bed", "b")) });
     let place = (None, here.slot(None).unwrap());
     assert!(here.start_retry(&id, &record, place, work).await.unwrap());
