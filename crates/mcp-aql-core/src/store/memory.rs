@@ -1,7 +1,7 @@
 //! A store that keeps records in the memory of the process.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::{Mutex, MutexGuard};
 
@@ -18,14 +18,50 @@ pub struct MemoryState(Mutex<Records>);
 
 #[derive(Debug, Default)]
 struct Records {
-    collections: BTreeMap<String, BTreeMap<String, StateRecord>>,
+    collections: BTreeMap<String, Collection>,
     /// The last assigned version.
     version: u64,
 }
 
+#[derive(Debug, Default)]
+struct Collection {
+    records: BTreeMap<String, StateRecord>,
+    /// The group and the key of each record with a group. It allows listing a group without reading others.
+    groups: BTreeSet<(String, String)>,
+}
+
+impl Collection {
+    fn insert(&mut self, record: StateRecord) {
+        self.remove(&record.key);
+        if let Some(group) = &record.group {
+            self.groups.insert((group.clone(), record.key.clone()));
+        }
+        self.records.insert(record.key.clone(), record);
+    }
+
+    fn remove(&mut self, key: &str) {
+        if let Some(StateRecord { group: Some(group), key, .. }) = self.records.remove(key) {
+            self.groups.remove(&(group, key));
+        }
+    }
+
+    fn list(&self, group: Option<&str>, after: Option<&str>, limit: usize) -> Vec<StateRecord> {
+        let Some(group) = group else {
+            let start = after.map_or(Bound::Unbounded, Bound::Excluded);
+            let found = self.records.range::<str, _>((start, Bound::Unbounded));
+            return found.map(|(_, record)| record).take(limit).cloned().collect();
+        };
+        let start = (group.to_owned(), after.unwrap_or_default().to_owned());
+        let start = if after.is_some() { Bound::Excluded(start) } else { Bound::Included(start) };
+        let found = self.groups.range((start, Bound::Unbounded));
+        let keys = found.take_while(|(found, _)| found == group).map(|(_, key)| key);
+        keys.filter_map(|key| self.records.get(key)).take(limit).cloned().collect()
+    }
+}
+
 impl Records {
     fn get(&self, collection: &str, key: &str) -> Option<&StateRecord> {
-        self.collections.get(collection)?.get(key)
+        self.collections.get(collection)?.records.get(key)
     }
 
     fn allows(&self, change: &Change) -> bool {
@@ -42,19 +78,18 @@ impl Records {
             Some(record) => {
                 self.version += 1;
                 let record = StateRecord {
-                    key: change.key.clone(),
+                    key: change.key,
                     value: record.value,
                     version: self.version,
                     group: record.group,
                     expires_at: record.expires_at.map(micros),
                 };
-                let collection = self.collections.entry(change.collection).or_default();
-                collection.insert(change.key, record);
+                self.collections.entry(change.collection).or_default().insert(record);
             }
             None => {
                 if let Entry::Occupied(mut collection) = self.collections.entry(change.collection) {
                     collection.get_mut().remove(&change.key);
-                    if collection.get().is_empty() {
+                    if collection.get().records.is_empty() {
                         collection.remove();
                     }
                 }
@@ -92,17 +127,8 @@ impl StateStore for MemoryState {
     ) -> BoxFuture<'a, Result<Vec<StateRecord>, StoreError>> {
         Box::pin(async move {
             let records = self.records();
-            let Some(collection) = records.collections.get(collection) else {
-                return Ok(Vec::new());
-            };
-            let start = after.map_or(Bound::Unbounded, Bound::Excluded);
-            Ok(collection
-                .range::<str, _>((start, Bound::Unbounded))
-                .map(|(_, record)| record)
-                .filter(|record| group.is_none() || record.group.as_deref() == group)
-                .take(limit)
-                .cloned()
-                .collect())
+            let collection = records.collections.get(collection);
+            Ok(collection.map(|found| found.list(group, after, limit)).unwrap_or_default())
         })
     }
 
@@ -125,14 +151,18 @@ impl StateStore for MemoryState {
             let now = micros(now);
             let mut records = self.records();
             let mut purged = 0;
-            for collection in records.collections.values_mut() {
-                collection.retain(|_, record| {
+            for Collection { records, groups } in records.collections.values_mut() {
+                records.retain(|key, record| {
                     let stays = record.expires_at.is_none_or(|at| at >= now);
-                    purged += u64::from(!stays);
+                    if !stays {
+                        purged += 1;
+                        let group = record.group.take();
+                        groups.remove(&(group.unwrap_or_default(), key.clone()));
+                    }
                     stays
                 });
             }
-            records.collections.retain(|_, collection| !collection.is_empty());
+            records.collections.retain(|_, collection| !collection.records.is_empty());
             Ok(purged)
         })
     }
@@ -185,10 +215,11 @@ mod tests {
         let store = MemoryState::default();
         let now = Utc::now();
         for (key, at) in [("old", now - chrono::TimeDelta::seconds(1)), ("new", now)] {
-            let record = NewRecord::new("0").expires_at(at);
+            let record = NewRecord::new("0").expires_at(at).group("x");
             store.write(vec![Change::put("a", key, Expected::Any, record)]).await.unwrap();
         }
         assert_eq!(store.purge(now).await.unwrap(), 1);
         assert_eq!(store.list("a", None, None, 9).await.unwrap().len(), 1);
+        assert_eq!(store.records().collections["a"].groups.len(), 1);
     }
 }
