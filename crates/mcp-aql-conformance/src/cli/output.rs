@@ -21,16 +21,12 @@ pub(crate) enum Format {
     Text,
     /// JSON for programs and for `report`
     Json,
-    /// Markdown for a page or a comment
-    Markdown,
     /// JUnit XML for CI systems
     Junit,
     /// A single-file HTML page
     Html,
     /// SARIF 2.1.0 for code scanning services
     Sarif,
-    /// An SVG badge with the level
-    Badge,
 }
 
 /// The format and the destination of a report.
@@ -60,11 +56,9 @@ impl Output {
         let text = match self.format {
             Format::Text => report.text(self.output.is_none() && likes_colour()),
             Format::Json => json(report)?,
-            Format::Markdown => report.markdown(),
             Format::Junit => report.junit(),
             Format::Html => report.html(),
             Format::Sarif => report.sarif(),
-            Format::Badge => report.badge(),
         };
         write(self.output.as_deref(), &text)
     }

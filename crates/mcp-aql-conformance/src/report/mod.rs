@@ -1,7 +1,6 @@
 //! The report of a run: the results of each check and the conformance level.
 
 mod alike;
-mod badge;
 mod baseline;
 mod causes;
 mod check_report;
@@ -12,7 +11,6 @@ mod html;
 mod html_causes;
 mod judgement;
 mod junit;
-mod markdown;
 mod obstacles;
 mod plan;
 mod repeat;

@@ -210,58 +210,13 @@ fn escapes_texts_of_the_adapter() {
 fn reports_contain_no_control_characters() {
     for text in HOSTILE {
         let report = report(text);
-        for (form, shown) in [("text", report.text(false)), ("markdown", report.markdown())] {
-            assert_eq!(obeyed(&shown), None, "{form} of {text:?}");
-        }
+        assert_eq!(obeyed(&report.text(false)), None, "{text:?}");
         // With colors, only the escape sequences of the report itself are allowed.
         let ours =
             ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[1;31m", "\x1b[33m", "\x1b[36m"];
         let coloured = ours.iter().fold(report.text(true), |text, ours| text.replace(ours, ""));
         assert_eq!(coloured, report.text(false), "{text:?}");
     }
-}
-
-#[test]
-fn markdown_escapes_texts() {
-    let shown = report(HOSTILE[10]).markdown();
-    let headings = shown.lines().filter(|line| line.starts_with("# ")).count();
-    assert_eq!(headings, 1, "{shown}");
-    for (text, reported) in [
-        ("@everyone", "@<!-- -->everyone"),
-        ("http://evil.example", "http:<!-- -->//evil.example"),
-        ("www.evil.example", "www<!-- -->.evil.example"),
-        ("[a](b) ![c](d)", "\\[a\\](b) \\!\\[c\\](d)"),
-        ("<b>&amp; *x* _y_ #1 |", "&lt;b&gt;&amp;amp; \\*x\\* \\_y\\_ \\#1 \\|"),
-        ("a\nb", "a b"),
-    ] {
-        assert_eq!(markdown::plain(text), reported);
-    }
-    for (text, reported) in [
-        ("a", "`a`"),
-        ("a`b", "``a`b``"),
-        ("`", "`` ` ``"),
-        ("a```b", "````a```b````"),
-        ("", "`  `"),
-    ] {
-        assert_eq!(markdown::code(text), reported);
-    }
-    assert_eq!(markdown::prose("is `a_b` or a_b"), "is `a_b` or a\\_b");
-    // The fence of a block is longer than any run of backticks inside.
-    let shown = Report {
-        categories: vec![CategoryReport {
-            name: "shapes".to_owned(),
-            checks: vec![CheckReport {
-                findings: vec![Finding {
-                    received: json!(format!("````{}", "\n````\n".repeat(60))),
-                    ..finding("x")
-                }],
-                ..check("shapes.union", Verdict::Fail, "x")
-            }],
-        }],
-        ..report("x")
-    }
-    .markdown();
-    assert!(shown.contains("`````json\n"), "{shown}");
 }
 
 #[test]
@@ -281,7 +236,7 @@ fn shortens_long_values_and_counts_the_rest() {
         }],
         ..report("x")
     };
-    for shown in [report.text(false), report.markdown(), report.html(), report.junit()] {
+    for shown in [report.text(false), report.html(), report.junit()] {
         assert!(shown.len() < 60_000, "{} bytes", shown.len());
         assert!(!shown.contains("end\""), "it is not cut");
         assert!(shown.contains("more bytes") && shown.contains("characters more)"), "{shown}");
@@ -300,7 +255,7 @@ fn shortens_long_values_and_counts_the_rest() {
 fn every_finding_is_told_with_all_that_belongs_to_it() {
     // REQ-CNF-14
     let report = report("create_task");
-    for shown in [report.text(false), report.markdown(), report.html(), report.junit()] {
+    for shown in [report.text(false), report.html(), report.junit()] {
         for part in [
             "shapes.union",
             "REQ-RSP-01",
@@ -321,13 +276,13 @@ fn every_finding_is_told_with_all_that_belongs_to_it() {
             "left out: create",
             "not applicable",
         ] {
-            let shown = shown.replace("\\_", "_").replace("Not applicable", "not applicable");
+            let shown = shown.replace("Not applicable", "not applicable");
             assert!(shown.contains(part), "{part} in {shown}");
         }
     }
-    for shown in [report.text(false), report.markdown(), report.html()] {
+    for shown in [report.text(false), report.html()] {
         assert!(shown.contains("What blocks level 1"), "{shown}");
-        assert!(shown.replace("\\_", "_").contains("semantic mode: create_task"), "{shown}");
+        assert!(shown.contains("semantic mode: create_task"), "{shown}");
         assert!(!shown.contains("only one endpoint mode"), "that is about level 2: {shown}");
     }
 }
@@ -369,8 +324,6 @@ fn checks_that_do_not_apply_take_a_line_for_each_area() {
         "Not applicable\n  pages      3  no last, and 1 other reason\n  sessions   1  no token\n";
     assert!(text.contains(expected), "{text}");
     assert!(!text.contains("pages.a"), "{text}");
-    let markdown = report.markdown();
-    assert!(markdown.contains("- no first: `pages.a`"), "{markdown}");
 }
 
 #[test]
@@ -649,7 +602,7 @@ fn only_exclusions_limit_the_granted_level() {
         (of(&[], &["200 of 300"], true), "Level 2 granted for a sample of the operations, "),
         (of(&["a"], &[], false), "Level 2 granted, except for what was left out, "),
     ] {
-        for text in [report.text(false), report.html(), report.markdown()] {
+        for text in [report.text(false), report.html()] {
             assert!(text.contains(said), "{said}: {text}");
             for (list, heading) in [
                 (&report.left_out, "Excluded by the configuration"),
@@ -737,9 +690,8 @@ fn coverage_is_the_share_of_exercised_checks() {
     assert_eq!((coverage.exercised, coverage.applicable, coverage.percent), (1, 3, 33));
     assert_eq!(Coverage::of_checks([].iter()), Coverage::default());
     let report = report("x");
-    assert!(report.badge().contains("<title>MCP-AQL no level, 60 % exercised</title>"));
     let remark = "3 of 5 applicable checks exercised; 4 of 9 operations called successfully";
-    for shown in [report.text(false), report.markdown(), report.html()] {
+    for shown in [report.text(false), report.html()] {
         assert!(shown.contains(remark) && shown.contains("60 % exercised"), "{shown}");
     }
 }
@@ -785,10 +737,8 @@ fn unreached_adapter_is_not_a_success() {
     let junit = report.junit();
     assert!(junit.contains("errors=\"1\"") && junit.contains("reached: &lt;b&gt;"), "{junit}");
     assert!(report.html().contains("cannot be reached: &lt;b&gt;"));
-    assert!(report.markdown().contains("cannot be reached: &lt;b&gt;"));
-    assert!(report.badge().contains("untested"));
     // The reason is reported once, and no check is listed.
-    for shown in [report.text(false), report.markdown(), report.html(), junit] {
+    for shown in [report.text(false), report.html(), junit] {
         assert!(!shown.contains("shapes"), "{shown}");
         assert_eq!(shown.matches("cannot be reached").count(), 1, "{shown}");
     }
@@ -839,19 +789,6 @@ fn a_report_survives_json() {
         })
     );
     assert_eq!(value["categories"][0]["checks"][0]["verdict"], Value::from("pass"));
-}
-
-#[test]
-fn badge_states_the_level_without_texts_of_the_adapter() {
-    for (report, said) in
-        [(faultless(2), "level 2"), (faultless(1), "level 1"), (report("<script>"), "no level")]
-    {
-        let badge = report.badge();
-        assert!(badge.contains(&format!("aria-label=\"MCP-AQL {said}, ")), "{badge}");
-        assert!(
-            !badge.contains("script") && badge.starts_with("<svg ") && badge.ends_with("</svg>\n")
-        );
-    }
 }
 
 #[test]

@@ -363,7 +363,7 @@ async fn a_plain_server_is_one_finding() {
         assert_eq!((summary.skipped, summary.not_applicable), (0, 0), "{summary:?}");
         assert_eq!(report.obstacles.len(), 1, "{:#?}", report.obstacles);
         assert!(called.lock().expect("the run is over").is_empty(), "no tool is called");
-        for shown in [report.text(false), report.markdown(), report.html(), report.junit()] {
+        for shown in [report.text(false), report.html(), report.junit()] {
             assert!(
                 shown.contains("tools.endpoint")
                     && (shown.contains("locked by") || shown.contains("blocks ")),
