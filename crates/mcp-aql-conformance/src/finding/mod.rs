@@ -31,12 +31,7 @@ pub(crate) const NO_SUCH_MEMBER: &str = "no such member";
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
     /// Modes in which the violation was found.
-    #[serde(
-        default,
-        alias = "mode",
-        deserialize_with = "one_or_several",
-        skip_serializing_if = "Vec::is_empty"
-    )]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modes: Vec<String>,
     /// Operation, parameter, type or tool of the first case.
     pub subject: String,
@@ -44,7 +39,6 @@ pub struct Finding {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alike: Vec<String>,
     /// Number of cases with this cause.
-    #[serde(default = "one")]
     pub count: usize,
     /// The sent request, or null if the check sent none.
     #[serde(default, skip_serializing_if = "Value::is_null")]
@@ -57,7 +51,6 @@ pub struct Finding {
     /// The expected reply or value.
     pub expected: String,
     /// Suggestion for the author of the adapter.
-    #[serde(alias = "mend")]
     pub fix: String,
     /// Identifies the cause within the check, in this report and in later ones.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -249,25 +242,6 @@ fn abridge(value: &mut Value) {
     }
 }
 
-const fn one() -> usize {
-    1
-}
-
-/// Deserializes a list of strings, or the single string of older reports.
-fn one_or_several<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Texts {
-        One(String),
-        Several(Vec<String>),
-    }
-    Ok(match Option::<Texts>::deserialize(deserializer)? {
-        None => Vec::new(),
-        Some(Texts::One(text)) => vec![text],
-        Some(Texts::Several(texts)) => texts,
-    })
-}
-
 /// Deserializes a member in which null is a value. Serde would read null as `None`.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
@@ -334,13 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_findings_of_older_reports() {
-        let old = json!({
-            "mode": "semantic", "subject": "x", "received": null, "expected": "y", "mend": "do z",
-        });
-        let finding: Finding = serde_json::from_value(old).unwrap_or_else(|why| panic!("{why}"));
-        assert_eq!((finding.modes.as_slice(), finding.count), (&["semantic".to_owned()][..], 1));
-        assert_eq!(finding.fix, "do z");
+    fn null_is_a_received_value() {
         let difference: Difference =
             serde_json::from_value(json!({ "path": "", "expected": "x", "received": null }))
                 .unwrap_or_else(|why| panic!("{why}"));

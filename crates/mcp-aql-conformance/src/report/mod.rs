@@ -17,7 +17,6 @@ mod repeat;
 mod sarif;
 mod show;
 mod text;
-mod upgrade;
 mod value_text;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,8 +34,8 @@ use crate::category::Mode;
 use crate::finding::Finding;
 pub use crate::requirements::SPEC_VERSIONS;
 
-/// Version of the JSON format of reports. To read reports of earlier versions, call [`Report::from_json`].
-pub const SCHEMA_VERSION: u32 = 2;
+/// Version of the JSON format of reports.
+pub const SCHEMA_VERSION: u32 = 1;
 
 /// The JSON schema of reports of this version.
 pub const SCHEMA: &str = include_str!("../../report.schema.json");
@@ -94,7 +93,6 @@ impl Verdict {
 #[serde(rename_all = "camelCase")]
 pub struct Report {
     /// Version of the report format.
-    #[serde(default = "first_version")]
     pub schema_version: u32,
     /// Name of the server.
     pub implementation: String,
@@ -103,7 +101,6 @@ pub struct Report {
     /// Protocol version stated by the adapter.
     pub spec_version: String,
     /// Protocol version that the adapter was tested against.
-    #[serde(default = "first_spec_version")]
     pub tested_spec_version: String,
     /// Tested adapter, as a URL or a command.
     pub target: String,
@@ -150,7 +147,6 @@ pub struct Report {
     /// Duration of the run, in milliseconds.
     pub duration_ms: u64,
     /// The exercised share of the adapter.
-    #[serde(default)]
     pub coverage: Coverage,
     /// Number of checks with each verdict.
     pub summary: Summary,
@@ -173,7 +169,6 @@ pub struct Summary {
     /// Number of checks without a tested case.
     pub skipped: usize,
     /// Number of checks without a tested case because of findings of other checks.
-    #[serde(default)]
     pub blocked: usize,
     /// Number of checks of features that the adapter lacks.
     pub not_applicable: usize,
@@ -261,6 +256,21 @@ const fn is_zero(count: &usize) -> bool {
 }
 
 impl Report {
+    /// Parses a report saved as JSON.
+    ///
+    /// # Errors
+    /// Returns an error if the string is not a report with this [`SCHEMA_VERSION`].
+    pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
+        let report: Self = serde_json::from_str(text)?;
+        if report.schema_version != SCHEMA_VERSION {
+            return Err(serde::de::Error::custom(format!(
+                "its `schemaVersion` is {}, and this version of the runner reads {SCHEMA_VERSION}",
+                report.schema_version
+            )));
+        }
+        Ok(report)
+    }
+
     /// Returns `true` if the server was reached. If not, no check has a case, and you find the cause in `obstacles`.
     pub const fn is_reached(&self) -> bool {
         !self.modes.is_empty() || self.summary.skipped < self.summary.total
@@ -270,14 +280,6 @@ impl Report {
     pub fn checks(&self) -> impl Iterator<Item = &CheckReport> {
         self.categories.iter().flat_map(|category| &category.checks)
     }
-}
-
-const fn first_version() -> u32 {
-    1
-}
-
-fn first_spec_version() -> String {
-    SPEC_VERSIONS.first().copied().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

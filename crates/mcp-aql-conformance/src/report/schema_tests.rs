@@ -101,7 +101,7 @@ fn reports_have_the_form_of_the_schema() {
         assert_eq!(faults(&schema, &value, "", &schema), [""; 0]);
     }
     let mut value = serde_json::to_value(report("semantic")).unwrap();
-    value["schemaVersion"] = json!(1);
+    value["schemaVersion"] = json!(2);
     value["coverage"]["percent"] = json!(101);
     value["categories"][0]["checks"][0]["verdict"] = json!("ok");
     value["categories"][0]["checks"][0].as_object_mut().unwrap().remove("id");
