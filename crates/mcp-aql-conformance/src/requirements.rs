@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// Versions of the protocol covered by the checks.
-pub const SPEC_VERSIONS: [&str; 1] = ["1.0.0-draft"];
+/// The version of the protocol that the checks cover.
+pub const SPEC_VERSION: &str = "1.0.0-draft";
 
 /// Table of all requirements. Each line has the id, the rank, the file in the protocol's repository, the sections, and
 /// the anchor of the first section.

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use crate::category::{Category, Mode};
 use crate::config::File;
-use crate::requirements::SPEC_VERSIONS;
 
 /// Shortest accepted time limit. A limit of zero would time out every request.
 const MIN_TIME_LIMIT: Duration = Duration::from_millis(1);
@@ -28,7 +27,6 @@ pub struct Settings {
     pub(crate) allowed: BTreeSet<Category>,
     pub(crate) selection: Selection,
     pub(crate) mode: Option<Mode>,
-    pub(crate) spec_version: String,
     pub(crate) limits: TimeLimits,
     pub(crate) in_flight: usize,
     pub(crate) max_operations: Option<usize>,
@@ -45,7 +43,6 @@ impl Default for Settings {
             allowed: BTreeSet::new(),
             selection: Selection::default(),
             mode: None,
-            spec_version: SPEC_VERSIONS.first().copied().unwrap_or_default().to_owned(),
             limits: TimeLimits::default(),
             in_flight: 64,
             max_operations: None,
@@ -118,15 +115,6 @@ impl Settings {
     #[must_use]
     pub fn mode(mut self, mode: Mode) -> Self {
         self.mode = Some(mode);
-        self
-    }
-
-    /// Sets the version of the protocol to test against, one of [`SPEC_VERSIONS`]. Other versions are ignored.
-    #[must_use]
-    pub fn spec_version(mut self, version: &str) -> Self {
-        if SPEC_VERSIONS.contains(&version) {
-            version.clone_into(&mut self.spec_version);
-        }
         self
     }
 

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use mcp_aql_conformance::report::SPEC_VERSIONS;
 use mcp_aql_conformance::{Mode, Settings, Verdict, checks};
 
 use super::output;
@@ -29,10 +28,6 @@ pub(crate) struct SelectionArguments {
     /// Test only in this endpoint mode: semantic or single
     #[arg(long, value_name = "MODE", value_parser = mode)]
     mode: Option<Mode>,
-    /// The version of the protocol to test against
-    #[arg(long, value_name = "VERSION", default_value = SPEC_VERSIONS[0],
-          value_parser = clap::builder::PossibleValuesParser::new(SPEC_VERSIONS))]
-    spec: String,
 }
 
 fn mode(text: &str) -> Result<Mode, String> {
@@ -45,8 +40,7 @@ impl SelectionArguments {
     /// Applies the selection to the settings.
     ///
     /// Returns `None` if the report of `--rerun-failed` has no findings and nothing else is selected.
-    pub(crate) fn apply(&self, settings: Settings) -> Result<Option<Settings>, String> {
-        let mut settings = settings.spec_version(&self.spec);
+    pub(crate) fn apply(&self, mut settings: Settings) -> Result<Option<Settings>, String> {
         if let Some(mode) = self.mode {
             settings = settings.mode(mode);
         }

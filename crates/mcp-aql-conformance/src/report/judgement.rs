@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::coverage::Coverage;
 use super::obstacles::{IN_PART, NOT_TESTED};
-use super::{CategoryReport, CheckReport, Report, SCHEMA_VERSION, Summary, Verdict, show};
+use super::{
+    CategoryReport, CheckReport, Report, SCHEMA_VERSION, SPEC_VERSION, Summary, Verdict, show,
+};
 use crate::adapter::Adapter;
 use crate::cases::{INTERRUPTED, shorten_message};
 use crate::category::Mode;
@@ -95,7 +97,7 @@ impl Report {
             implementation: adapter.map_or("unknown", |adapter| adapter.name()).to_owned(),
             version: adapter.map_or("unknown", |adapter| adapter.version()).to_owned(),
             spec_version: version.unwrap_or("unknown").to_owned(),
-            tested_spec_version: settings.spec_version.clone(),
+            tested_spec_version: SPEC_VERSION.to_owned(),
             target: target.to_owned(),
             invocation: invocation.to_vec(),
             selection: settings.selection.names(),

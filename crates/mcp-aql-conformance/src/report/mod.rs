@@ -32,7 +32,7 @@ pub use self::plan::{
 };
 use crate::category::Mode;
 use crate::finding::Finding;
-pub use crate::requirements::SPEC_VERSIONS;
+pub use crate::requirements::SPEC_VERSION;
 
 /// Version of the JSON format of reports.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -360,7 +360,6 @@ fn invalid_selections_exit_with_3() {
         (&["--check", "wires.*"], "the categories are wire, "),
         (&["--requirement", "REQ-NONE"], "no check covers the requirement `REQ-NONE`"),
         (&["--mode", "all"], "write semantic or single"),
-        (&["--spec", "2.0.0"], "[possible values: 1.0.0-draft]"),
         (&["--rerun-failed", &other], "is not a report"),
         (&["--rerun-failed", "no/such.json"], "cannot read"),
         (&["--baseline", &other], "is not a baseline"),
