@@ -16,7 +16,7 @@ pub(crate) struct SelectionArguments {
     /// Run only the checks of this area; may be repeated
     #[arg(long = "category", value_name = "NAME")]
     categories: Vec<String>,
-    /// Run only this check, or those of an area: `area.*`; may be repeated
+    /// Run only this check; may be repeated
     #[arg(long = "check", value_name = "ID")]
     checks: Vec<String>,
     /// Run only the checks of this requirement; may be repeated
@@ -44,8 +44,7 @@ impl SelectionArguments {
         if let Some(mode) = self.mode {
             settings = settings.mode(mode);
         }
-        let areas = self.checks.iter().filter_map(|id| id.strip_suffix(".*"));
-        for name in self.categories.iter().map(String::as_str).chain(areas) {
+        for name in &self.categories {
             if !checks().any(|check| check.category() == name) {
                 let mut names: Vec<_> = checks().map(|check| check.category()).collect();
                 names.dedup();
@@ -56,7 +55,7 @@ impl SelectionArguments {
             }
             settings = settings.category(name);
         }
-        for id in self.checks.iter().filter(|id| !id.ends_with(".*")) {
+        for id in &self.checks {
             settings = settings.check(Self::known_check(id)?);
         }
         for id in &self.requirements {

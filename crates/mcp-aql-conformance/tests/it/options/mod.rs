@@ -69,7 +69,7 @@ fn selected_checks_decide_the_exit_code() {
     let (code, failed) = report(&BAD_QUERY, &["bad-query"]);
     assert_eq!((code, &checks(&failed)[0]["verdict"]), (1, &json!("fail")));
     // Selections add up, and an area can be selected.
-    let (_, both) = report(&["--check", "wire.*", "--requirement", "REQ-INT-28"], &[]);
+    let (_, both) = report(&["--category", "wire", "--requirement", "REQ-INT-28"], &[]);
     let ids: Vec<_> = checks(&both).iter().map(|check| check["id"].as_str().unwrap()).collect();
     assert!(ids.contains(&"wire.only_messages") && ids.contains(&"introspection.bad_query"));
     assert!(ids.iter().all(|id| id.starts_with("wire.") || id.starts_with("introspection.")));
@@ -357,7 +357,7 @@ fn invalid_selections_exit_with_3() {
     let cases: &[(&[&str], &str)] = &[
         (&["--check", "introspection.no_such"], "checks of this area are introspection."),
         (&["--check", "nothing"], "`nothing` is not a check"),
-        (&["--check", "wires.*"], "the categories are wire, "),
+        (&["--category", "wires"], "the categories are wire, "),
         (&["--requirement", "REQ-NONE"], "no check covers the requirement `REQ-NONE`"),
         (&["--mode", "all"], "write semantic or single"),
         (&["--rerun-failed", &other], "is not a report"),
