@@ -11,9 +11,9 @@ use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::category::Category;
 use crate::finding::listed;
-use crate::items::confirmed;
+use crate::items::{confirmed, token_of};
 use crate::nouns::is_identifier;
-use crate::run::{Run, SpareConnection, arguments};
+use crate::run::{Run, arguments};
 use crate::wire::Connection;
 
 pub(super) const CHECKS: &[Check] = checks![
@@ -58,27 +58,16 @@ fn own_id(run: &Run, cases: &Cases) {
     });
 }
 
-/// Returns another connection. Skips the case if that fails.
-async fn another(run: &Run, cases: &Cases) -> Option<SpareConnection> {
-    match run.spare().await {
-        Ok(connection) => Some(connection),
-        Err(lost) => {
-            cases.skip(Skip::CutShort(lost.to_string()));
-            None
-        }
-    }
-}
-
 async fn fresh(run: &Run, cases: &Cases) {
     let Some(own) = id_of(run.adapter.protocol()) else {
         return cases.not_applicable("`_protocol` has no session id");
     };
-    let asked = json!({ "operation": "introspect", "params": { "query": "operations" } });
+    let asked = json!({ "query": "operations" });
     let mut seen = vec![own.to_owned()];
     let mut connections = Vec::new();
     for _ in 0..2 {
-        let Some(connection) = another(run, cases).await else { return };
-        let exchange = run.send_on(&connection, &run.adapter.introspect, asked.clone()).await;
+        let Some(connection) = run.spare(cases).await else { return };
+        let exchange = run.introspect_on(&connection, asked.clone()).await;
         connections.push(connection);
         let Some(exchange) = cases.if_answered(exchange) else { return };
         let id = exchange.data().and_then(|data| data.get("_protocol")).and_then(id_of);
@@ -141,8 +130,8 @@ async fn gated<'a>(run: &'a Run, connection: &Connection, cases: &Cases) -> Opti
         if let Some(lost) = exchange.no_response() {
             skipped.get_or_insert(Skip::CutShort(lost.to_string()));
         }
-        if let Some(token) = token_in(&exchange) {
-            return Some(GatedCall { operation, params, token });
+        if let Some(token) = token_of(&exchange) {
+            return Some(GatedCall { operation, params, token: token.to_owned() });
         }
     }
     // Without permission or a reply, the search would not find more.
@@ -154,17 +143,11 @@ async fn gated<'a>(run: &'a Run, connection: &Connection, cases: &Cases) -> Opti
     let (operation, params) = (asked.operation, asked.params);
     let call = arguments(&operation.name, params.clone());
     let exchange = run.send_on(connection, &operation.tool, call).await;
-    if let Some(token) = token_in(&exchange) {
-        return Some(GatedCall { operation, params, token });
+    if let Some(token) = token_of(&exchange) {
+        return Some(GatedCall { operation, params, token: token.to_owned() });
     }
     super::confirmation::none(run, cases).await;
     None
-}
-
-/// Returns the token of a reply that requires confirmation.
-fn token_in(exchange: &Exchange) -> Option<String> {
-    let failure = exchange.failure().filter(|it| it.code == "CONFIRMATION_REQUIRED")?;
-    failure.details.get("confirmation_token").and_then(Value::as_str).map(str::to_owned)
 }
 
 /// Returns `true` if a token was rejected.
@@ -175,11 +158,11 @@ fn is_turned_down(exchange: &Exchange) -> bool {
 }
 
 async fn tokens_end(run: &Run, cases: &Cases) {
-    let Some(first) = another(run, cases).await else { return };
+    let Some(first) = run.spare(cases).await else { return };
     let gated = gated(run, &first, cases).await;
     first.close().await;
     let Some(gated) = gated else { return };
-    let Some(second) = another(run, cases).await else { return };
+    let Some(second) = run.spare(cases).await else { return };
     let exchange = run.send_on(&second, &gated.operation.tool, gated.confirmed()).await;
     run.give_back(second);
     if let Some(lost) = exchange.no_response() {
@@ -197,11 +180,10 @@ async fn tokens_end(run: &Run, cases: &Cases) {
 }
 
 async fn meta_identity(run: &Run, cases: &Cases) {
-    let Some(first) = another(run, cases).await else { return };
-    let Some(second) = another(run, cases).await else { return run.give_back(first) };
+    let Some(first) = run.spare(cases).await else { return };
+    let Some(second) = run.spare(cases).await else { return run.give_back(first) };
     if let Some(gated) = gated(run, &first, cases).await {
-        let asked = json!({ "operation": "introspect", "params": { "query": "operations" } });
-        let hello = run.send_on(&first, &run.adapter.introspect, asked).await;
+        let hello = run.introspect_on(&first, json!({ "query": "operations" })).await;
         let label = hello
             .data()
             .and_then(|data| data.get("_protocol"))
@@ -258,8 +240,8 @@ async fn no_progress_across(run: &Run, cases: &Cases) {
         return cases.skip(why);
     }
     let Some(_pending) = cases.ok_or_skip(run.within_limits(&call).await) else { return };
-    let Some(first) = another(run, cases).await else { return };
-    let Some(second) = another(run, cases).await else { return run.give_back(first) };
+    let Some(first) = run.spare(cases).await else { return };
+    let Some(second) = run.spare(cases).await else { return run.give_back(first) };
     let meta = json!({ "progressToken": "conformance-first" });
     let exchange = run.send_with(&first, &operation.tool, call, Some(meta)).await;
     // Wait for progress up to the maximum time.
@@ -269,8 +251,7 @@ async fn no_progress_across(run: &Run, cases: &Cases) {
         }
         tokio::time::sleep(PROGRESS_WAIT_INTERVAL).await;
     }
-    let asked = json!({ "operation": "introspect", "params": { "query": "types" } });
-    let other = run.send_on(&second, &run.adapter.introspect, asked).await;
+    let other = run.introspect_on(&second, json!({ "query": "types" })).await;
     if let Some(lost) = exchange.no_response().or(other.no_response()) {
         cases.skip(Skip::CutShort(lost.to_string()));
     } else {

@@ -299,6 +299,12 @@ impl Run {
         self.answered(&self.adapter.introspect, arguments, cases).await
     }
 
+    /// Calls `introspect` on another connection.
+    pub(crate) async fn introspect_on(&self, connection: &Connection, params: Value) -> Exchange {
+        let arguments = serde_json::json!({ "operation": "introspect", "params": params });
+        self.send_on(connection, &self.adapter.introspect, arguments).await
+    }
+
     /// Makes a permitted or harmless call on another connection.
     pub(crate) async fn send_on(
         &self,

@@ -2,12 +2,11 @@
 
 mod call_limits;
 mod calls;
-mod connection;
+mod connections;
 mod list_cache;
 mod observations;
 mod planned_use;
 mod protection;
-mod spare;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
@@ -20,7 +19,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
 use self::call_limits::CallTimes;
-use self::connection::Health;
+use self::connections::Health;
 use self::list_cache::ListCache;
 use self::observations::UnreadableRequests;
 use crate::adapter::gaps;
@@ -38,7 +37,6 @@ use crate::{leaks, sample};
 
 pub(crate) use self::calls::arguments;
 pub(crate) use self::planned_use::PlannedUse;
-pub(crate) use self::spare::SpareConnection;
 
 /// Maximum number of concurrent cases of one check.
 const CASES_AT_ONCE: usize = 16;

@@ -84,15 +84,11 @@ pub(super) async fn lone_surrogate(run: &Run, cases: &Cases) {
 
 /// Sends invalid requests on a spare connection, because the adapter may close it.
 async fn send_all_invalid(run: &Run, all: &[InvalidText], fix: &str, cases: &Cases) {
-    match run.spare().await {
-        Ok(connection) => {
-            for broken in all {
-                send_invalid(run, &connection, (broken, fix), cases).await;
-            }
-            run.give_back(connection);
-        }
-        Err(lost) => cases.skip(Skip::CutShort(lost.to_string())),
+    let Some(connection) = run.spare(cases).await else { return };
+    for broken in all {
+        send_invalid(run, &connection, (broken, fix), cases).await;
     }
+    run.give_back(connection);
 }
 
 /// Sends one invalid request and expects a rejection.
@@ -172,10 +168,8 @@ async fn send_both(
     let (before, after) = text.split_once(PLACE).unwrap_or_default();
     let message = [before.as_bytes(), bytes, after.as_bytes()].concat();
     let behind = async {
-        let valid = json!({ "operation": "introspect", "params": {
-            "query": "operations", "name": "conformance_probe",
-        }});
-        let answer = run.send_on(connection, tool, valid).await;
+        let valid = json!({ "query": "operations", "name": "conformance_probe" });
+        let answer = run.introspect_on(connection, valid).await;
         tokio::time::sleep(REPLY_TIMEOUT).await;
         answer
     };

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::adapter::naming;
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::category::Category;
 use crate::checks::data;
 use crate::run::Run;
@@ -71,15 +71,10 @@ pub(super) async fn stable(run: &Run, cases: &Cases) {
         (json!({ "query": "operations", "name": operation.name }), &operation.reply)
     });
     let again: Vec<_> = again.into_iter().chain(details).collect();
-    let other = match run.spare().await {
-        Ok(other) => other,
-        Err(lost) => return cases.skip(Skip::CutShort(lost.to_string())),
-    };
+    let Some(other) = run.spare(cases).await else { return };
     for (params, before) in again {
         let here = run.introspect(params.clone(), cases).await;
-        let arguments = json!({ "operation": "introspect", "params": params });
-        let there = run.send_on(&other, &run.adapter.introspect, arguments).await;
-        let there = cases.if_answered(there);
+        let there = cases.if_answered(run.introspect_on(&other, params).await);
         for (exchange, place) in [(here, "later"), (there, "in another session")] {
             let Some(exchange) = exchange else { continue };
             let now = exchange.body().cloned().unwrap_or_default();

@@ -17,8 +17,7 @@ pub(super) async fn pipelined(run: &Run, cases: &Cases) {
         run.adapter.operations.iter().map(|operation| operation.name.as_str()).collect();
     let calls = names.iter().cycle().take(run.at_once()).map(|name| async move {
         let params = json!({ "query": "operations", "name": name });
-        let arguments = json!({ "operation": "introspect", "params": params });
-        (*name, run.send_on(connection, &run.adapter.introspect, arguments).await)
+        (*name, run.introspect_on(connection, params).await)
     });
     for (name, exchange) in join_all(calls).await {
         let Some(exchange) = cases.if_answered(exchange) else { continue };

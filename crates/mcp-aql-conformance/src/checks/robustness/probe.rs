@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::call::Reply;
-use crate::cases::{Cases, Finding, Skip};
-use crate::run::{Run, SpareConnection};
+use crate::cases::{Cases, Finding};
+use crate::run::Run;
 use crate::wire::{Answer, Connection, NoResponse};
 
 /// Time limit for the reply to an invalid message.
@@ -16,7 +16,7 @@ const REPLY_TIMEOUT: Duration = Duration::from_secs(3);
 pub(super) struct Probe<'a> {
     pub(super) run: &'a Run,
     pub(super) cases: &'a Cases,
-    pub(super) connection: Option<SpareConnection>,
+    pub(super) connection: Option<Connection>,
     /// Another check that already reports the cause, and its reason. Accepted requests are then not reported again.
     pub(super) known: Option<(&'static str, &'static str)>,
 }
@@ -30,15 +30,9 @@ impl<'a> Probe<'a> {
     pub(super) async fn connection(&mut self) -> Option<&Connection> {
         let is_over = self.connection.as_ref().is_none_or(|it| it.ended().is_some());
         if is_over {
-            match self.run.spare().await {
-                Ok(connection) => self.connection = Some(connection),
-                Err(lost) => {
-                    self.cases.skip(Skip::CutShort(lost.to_string()));
-                    self.connection = None;
-                }
-            }
+            self.connection = self.run.spare(self.cases).await;
         }
-        self.connection.as_deref()
+        self.connection.as_ref()
     }
 
     pub(super) fn patience(&self) -> Duration {

@@ -1,4 +1,5 @@
-//! Manages the connection of a run, and reopens it if the adapter closes it.
+//! The connections of a run: the main one, which is reopened if the adapter closes it, and a pool of others for checks
+//! that need a session of their own.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,6 +10,7 @@ use tokio::time::Instant;
 use super::Run;
 use crate::adapter::Adapter;
 use crate::call::Exchange;
+use crate::cases::{Cases, Skip};
 use crate::sync::lock;
 use crate::wire::{Connection, NoResponse};
 
@@ -121,6 +123,33 @@ impl Run {
         Connection::open(&*self.target, self.asked_mode, &self.tap, limit).await
     }
 
+    /// Returns a connection that no other check uses, or skips the case. Reuses a connection if possible, because
+    /// starting an adapter may be slow. Call [`give_back`](Self::give_back) at the end of the check.
+    pub(crate) async fn spare(&self, cases: &Cases) -> Option<Connection> {
+        loop {
+            let kept = lock(&self.spares).pop();
+            match kept {
+                Some(kept) if kept.ended().is_none() => {
+                    kept.reset();
+                    return Some(kept);
+                }
+                Some(_) => {}
+                None => {
+                    let opened = self.open().await;
+                    return cases
+                        .ok_or_skip(opened.map_err(|lost| Skip::CutShort(lost.to_string())));
+                }
+            }
+        }
+    }
+
+    /// Returns a spare connection to the pool for other checks.
+    pub(crate) fn give_back(&self, connection: Connection) {
+        if connection.ended().is_none() {
+            lock(&self.spares).push(connection);
+        }
+    }
+
     /// Returns the reasons why the adapter closed connections.
     pub(crate) fn deaths(&self) -> Vec<String> {
         self.health().deaths.clone()
@@ -137,7 +166,10 @@ impl Run {
 
     /// Closes all connections and returns the learned adapter.
     pub(crate) async fn close(self) -> Adapter {
-        self.close_spares().await;
+        let spares = std::mem::take(&mut *lock(&self.spares));
+        for spare in spares {
+            spare.close().await;
+        }
         if let Some(connection) = Arc::into_inner(self.connection.into_inner()) {
             connection.close().await;
         }
