@@ -17,7 +17,6 @@ pub(crate) struct Exchange {
 
 /// The reply to a tool call.
 #[derive(Debug, Clone)]
-#[non_exhaustive]
 pub(crate) enum Reply {
     /// A tool result, whether it reports a success or a failure.
     Result {
@@ -84,6 +83,16 @@ fn is_judged_on_the_wire(sent: &Value) -> bool {
         Value::Object(request) => request.get(ARGUMENTS).is_some_and(fits_tool_schema),
         other => other.is_null(),
     }
+}
+
+/// Returns the items of a batch, or `None` for other arguments.
+pub(crate) fn batch_items(arguments: &Value) -> Option<&Vec<Value>> {
+    arguments.get("operations").and_then(Value::as_array)
+}
+
+/// Returns the calls in the arguments of a request: the items of a batch, or the only call.
+pub(crate) fn calls_in(arguments: &Value) -> &[Value] {
+    batch_items(arguments).map_or(std::slice::from_ref(arguments), Vec::as_slice)
 }
 
 /// Returns `true` if the value has this boolean member with this value.
@@ -192,6 +201,11 @@ impl Exchange {
             connection.note_call(exchange.operation());
         }
         exchange
+    }
+
+    /// Creates an exchange for a call that was not sent.
+    pub(crate) fn unsent(tool: &str, arguments: Value, why: NoResponse) -> Self {
+        Self { tool: tool.to_owned(), arguments, reply: Reply::NoResponse(why) }
     }
 
     /// Drops the raw result if the body was parsed, to save memory: both have the same content.

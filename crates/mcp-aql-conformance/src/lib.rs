@@ -43,6 +43,7 @@
 #![forbid(unsafe_code)]
 
 mod adapter;
+mod budget;
 mod call;
 mod cases;
 mod category;
@@ -60,7 +61,6 @@ mod json_size;
 mod leaks;
 mod learn;
 mod nouns;
-mod pace;
 mod pages;
 mod preparation;
 pub mod report;
@@ -68,7 +68,6 @@ mod requirements;
 mod resources;
 mod run;
 mod runner;
-mod sample;
 mod secrets;
 mod settings;
 mod shape;

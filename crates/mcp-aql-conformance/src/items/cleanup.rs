@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 
 use super::{confirmed, token_of};
 use crate::adapter::Operation;
+use crate::budget::MAX_CALL_WAIT;
 use crate::call::Exchange;
 use crate::cases::shorten_message;
-use crate::pace::MAX_CALL_WAIT;
 use crate::resources::{LedgerEntry, Role};
 use crate::run::{Run, arguments};
 use crate::wire::Connection;

@@ -12,15 +12,14 @@ use serde_json::{Value, json};
 use self::reader::Reader;
 use crate::adapter::gaps::{Gap, Part};
 use crate::adapter::{Adapter, Tool, naming, text, tool_parts};
+use crate::budget::{Pacer, RateLimit, StatedLimit};
 use crate::call::Exchange;
 use crate::category::Mode;
 use crate::json_size::weight;
-use crate::pace::{Pacer, RateLimit, StatedLimit};
 use crate::wire::{Answer, Connection, NoResponse};
 
 /// The error for an adapter that could not be learned.
 #[derive(Debug, Clone, thiserror::Error)]
-#[non_exhaustive]
 pub(crate) enum LearnError {
     /// The connection failed.
     #[error(transparent)]

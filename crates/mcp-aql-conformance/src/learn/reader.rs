@@ -7,8 +7,8 @@ use super::{LearnError, MemoryBudget, ask};
 use crate::adapter::gaps::{self, Gap, Part};
 use crate::adapter::naming;
 use crate::adapter::{Adapter, Operation, Tool, Type};
+use crate::budget::Pacer;
 use crate::category::Mode;
-use crate::pace::Pacer;
 use crate::wire::Connection;
 
 /// A list returned by `introspect`.

@@ -1,13 +1,13 @@
 //! Keeps a ledger of items: the ones that the run created, and the ones that existed before.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, MutexGuard};
 
 use serde_json::{Map, Value};
 
 use super::{EXECUTION, Proof, Resource, Resources};
-use crate::call::Exchange;
+use crate::call::{Exchange, batch_items, calls_in};
 use crate::sync::lock;
 
 /// Maximum memory for identifiers in results, in bytes.
@@ -30,7 +30,51 @@ pub(crate) struct LedgerEntry {
     gone: bool,
 }
 
+/// A call that waits for its reply. If you drop it before the reply arrives, the call may have created items.
+pub(crate) struct ExpectedReply<'r> {
+    unanswered: &'r Mutex<BTreeMap<String, usize>>,
+    /// The CREATE operations of the call, one entry for each item.
+    creating: Vec<String>,
+}
+
+impl ExpectedReply<'_> {
+    /// Marks the reply as arrived.
+    pub(crate) fn arrived(mut self) {
+        self.creating.clear();
+    }
+}
+
+impl Drop for ExpectedReply<'_> {
+    fn drop(&mut self) {
+        let mut unanswered = lock(self.unanswered);
+        for operation in self.creating.drain(..) {
+            *unanswered.entry(operation).or_default() += 1;
+        }
+    }
+}
+
 impl Resources {
+    /// Expects the reply to a call. Without a reply, the call may nevertheless have created items.
+    pub(crate) fn expect_reply(&self, arguments: &Value) -> ExpectedReply<'_> {
+        let others = lock(&self.others);
+        let creates = |operation: &str| {
+            others.contains_key(operation) || self.kinds.iter().any(|kind| kind.create == operation)
+        };
+        let creating = calls_in(arguments)
+            .iter()
+            .filter(|arguments| !is_dry(arguments))
+            .filter_map(|arguments| arguments.get("operation")?.as_str())
+            .filter(|operation| creates(operation))
+            .map(str::to_owned)
+            .collect();
+        ExpectedReply { unanswered: &self.unanswered, creating }
+    }
+
+    /// Returns the CREATE operations that did not reply, with the number of calls.
+    pub(crate) fn unanswered(&self) -> BTreeMap<String, usize> {
+        lock(&self.unanswered).clone()
+    }
+
     /// Advances the clock by one call and returns its value before.
     pub(crate) fn now(&self) -> u64 {
         self.clock.fetch_add(1, Ordering::Relaxed)
@@ -38,12 +82,10 @@ impl Resources {
 
     /// Records the items created or removed by a call. `sent` is the clock value when the call was sent.
     pub(crate) fn note(&self, exchange: &Exchange, sent: u64) {
-        let asked = exchange.arguments.get("operations").and_then(Value::as_array);
-        if exchange.no_response().is_some() {
-            return self.note_unanswered(&self.creating(&exchange.arguments));
-        }
         let Some(body) = exchange.body() else { return };
-        let Some(asked) = asked else { return self.note_one(&exchange.arguments, body, sent) };
+        let Some(asked) = batch_items(&exchange.arguments) else {
+            return self.note_one(&exchange.arguments, body, sent);
+        };
         for item in body.get("results").and_then(Value::as_array).into_iter().flatten() {
             let index = item.get("index").and_then(Value::as_u64);
             let arguments = index.and_then(|index| asked.get(usize::try_from(index).ok()?));
@@ -304,34 +346,6 @@ impl LedgerEntry {
     }
 }
 
-impl Resource {
-    /// Collects the identifiers of this resource in a result. A member `id` counts only if `is_about` is `true`.
-    fn shown<'v>(&self, data: &'v Value, is_about: bool, ids: &mut Vec<&'v Value>) {
-        /// Members of a result that contain its items.
-        const THERE: [&str; 4] = ["items", "edges", "node", "results"];
-        match data {
-            Value::Object(members) => {
-                let own = format!("{}_id", self.name);
-                for (name, value) in members {
-                    let is_id = *name == own
-                        || (*name == self.id && (is_about || self.has_own_identifier()))
-                        || (name == "id" && is_about);
-                    if is_id && (value.is_string() || value.is_number()) {
-                        ids.push(value);
-                    }
-                    let is_it = crate::nouns::is_noun_of(name, &self.name);
-                    let goes_on = is_it
-                        || (is_about
-                            && (THERE.contains(&name.as_str()) || self.shown_as.contains(name)));
-                    self.shown(value, goes_on, ids);
-                }
-            }
-            Value::Array(items) => items.iter().for_each(|item| self.shown(item, is_about, ids)),
-            _ => {}
-        }
-    }
-}
-
 /// Collects the execution identifiers in a result.
 fn executions<'v>(data: &'v Value, ids: &mut Vec<&'v Value>) {
     match data {
@@ -345,7 +359,7 @@ fn executions<'v>(data: &'v Value, ids: &mut Vec<&'v Value>) {
 }
 
 /// Returns `true` if a call is a dry run.
-pub(super) fn is_dry(arguments: &Value) -> bool {
+fn is_dry(arguments: &Value) -> bool {
     parameter(arguments, "dry_run") == Some(&Value::Bool(true))
         || arguments.pointer("/_meta/dry_run") == Some(&Value::Bool(true))
 }

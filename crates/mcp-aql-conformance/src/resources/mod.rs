@@ -4,7 +4,6 @@
 
 mod inference;
 mod ledger;
-mod unanswered;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -18,6 +17,7 @@ use crate::adapter::{Adapter, Operation, STANDARD_PARAMETERS};
 use crate::cases::Skip;
 use crate::category::Category;
 use crate::config::File;
+use crate::nouns::is_noun_of;
 
 pub(crate) use ledger::{LedgerEntry, parameter};
 
@@ -271,6 +271,32 @@ impl Resource {
             || only.get(format!("{}_id", self.name)).is_some()
             || (self.has_own_identifier() && only.get(&self.id).is_some());
         is_certain.then_some(only)
+    }
+
+    /// Collects the identifiers of this resource in a result. A member `id` counts only if `is_about` is `true`.
+    fn shown<'v>(&self, data: &'v Value, is_about: bool, ids: &mut Vec<&'v Value>) {
+        /// Members of a result that contain its items.
+        const THERE: [&str; 4] = ["items", "edges", "node", "results"];
+        match data {
+            Value::Object(members) => {
+                let own = format!("{}_id", self.name);
+                for (name, value) in members {
+                    let is_id = *name == own
+                        || (*name == self.id && (is_about || self.has_own_identifier()))
+                        || (name == "id" && is_about);
+                    if is_id && (value.is_string() || value.is_number()) {
+                        ids.push(value);
+                    }
+                    let is_it = is_noun_of(name, &self.name);
+                    let goes_on = is_it
+                        || (is_about
+                            && (THERE.contains(&name.as_str()) || self.shown_as.contains(name)));
+                    self.shown(value, goes_on, ids);
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.shown(item, is_about, ids)),
+            _ => {}
+        }
     }
 
     /// Returns the identifier of an item.

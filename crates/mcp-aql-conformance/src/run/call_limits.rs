@@ -1,8 +1,5 @@
 //! Limits the effects of a run: calls that it cannot undo, items that it creates, and the time for creating them.
 
-use std::collections::BTreeMap;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -10,6 +7,8 @@ use tokio::time::Instant;
 
 use super::Run;
 use crate::adapter::Operation;
+use crate::budget::PendingCalls;
+use crate::call::calls_in;
 use crate::cases::Skip;
 use crate::category::Category;
 use crate::resources::{EXECUTION, RESERVED, Role};
@@ -22,87 +21,8 @@ const CALLS_PER_REMOVAL: u32 = 2;
 /// Time for the removal in addition to its calls.
 const REMOVAL_MARGIN: Duration = Duration::from_secs(1);
 
-/// Measured durations of calls.
-#[derive(Debug, Default)]
-pub(super) struct CallTimes {
-    calls: AtomicU64,
-    /// Total duration of all calls, divided by the number of concurrent ones, in microseconds.
-    micros: AtomicU64,
-    /// `true` for each operation with a first call longer than `SLOW_CALL`.
-    ///
-    /// Later calls are not considered. They also take long if many run at once, so the choice of operations would
-    /// depend on the load.
-    slow: Mutex<BTreeMap<String, bool>>,
-}
-
-/// Duration above which a call is slow, probably because its operation waits for another server. A slow operation is
-/// used only if no other one is suitable.
-const SLOW_CALL: Duration = Duration::from_secs(2);
-
-impl CallTimes {
-    /// Adds a call with this duration. `concurrent` is the number of calls running at the same time.
-    pub(super) fn add(&self, took: Duration, concurrent: usize) {
-        let micros = took.as_micros() / concurrent.max(1) as u128;
-        self.calls.fetch_add(1, Ordering::Relaxed);
-        self.micros.fetch_add(u64::try_from(micros).unwrap_or(u64::MAX), Ordering::Relaxed);
-    }
-
-    /// Records the duration of the first call of an operation.
-    pub(super) fn note(&self, operation: &str, took: Duration) {
-        lock(&self.slow).entry(operation.to_owned()).or_insert(took > SLOW_CALL);
-    }
-
-    /// Returns `true` if the first call of an operation was slow.
-    fn is_slow(&self, operation: &str) -> bool {
-        lock(&self.slow).get(operation).copied().unwrap_or(false)
-    }
-
-    /// Returns the mean time per call, taking concurrency into account.
-    fn mean(&self) -> Duration {
-        let calls = self.calls.load(Ordering::Relaxed).max(1);
-        Duration::from_micros(self.micros.load(Ordering::Relaxed) / calls)
-    }
-}
-
-/// Number of pending calls by operation.
-type CallCounts = BTreeMap<String, usize>;
-
-/// Pending calls of limited operations and of operations that create items. Drop it once the calls have ended, because
-/// they count until then.
-pub(crate) struct PendingCalls<'r> {
-    counts: &'r Mutex<CallCounts>,
-    calls: CallCounts,
-}
-
-impl<'r> PendingCalls<'r> {
-    /// Adds calls to these counts.
-    fn add(counts: &'r Mutex<CallCounts>, calls: &[(&Operation, usize)]) -> Self {
-        let mut pending = lock(counts);
-        for (operation, count) in calls {
-            *pending.entry(operation.name.clone()).or_default() += count;
-        }
-        let calls = calls.iter().map(|(operation, count)| (operation.name.clone(), *count));
-        Self { counts, calls: calls.collect() }
-    }
-}
-
-impl Drop for PendingCalls<'_> {
-    fn drop(&mut self) {
-        let mut pending = lock(self.counts);
-        for (operation, calls) in &self.calls {
-            if let Some(count) = pending.get_mut(operation) {
-                *count = count.saturating_sub(*calls);
-            }
-        }
-    }
-}
-
 fn is_create(operation: &Operation) -> bool {
     operation.category == Some(Category::Create)
-}
-
-fn count_of(counts: &Mutex<CallCounts>, operation: &Operation) -> usize {
-    lock(counts).get(&operation.name).copied().unwrap_or_default()
 }
 
 impl Run {
@@ -137,10 +57,8 @@ impl Run {
 
     /// Returns the operations of a call with the number of their items.
     fn called(&self, arguments: &Value) -> Vec<(&Operation, usize)> {
-        let items = arguments.get("operations").and_then(Value::as_array);
-        let items = items.map_or(std::slice::from_ref(arguments), Vec::as_slice);
         let mut called: Vec<(&Operation, usize)> = Vec::new();
-        for item in items {
+        for item in calls_in(arguments) {
             let name = item.get("operation").and_then(Value::as_str).unwrap_or_default();
             let Some(operation) = self.adapter.operation(name) else { continue };
             match called.iter_mut().find(|(known, _)| known.name == name) {
@@ -187,13 +105,13 @@ impl Run {
             if self.is_irreversible(operation) {
                 self.is_below_limit(&operation.name, *count)?;
                 let done = self.resources().effects_of(&operation.name);
-                let pending = count_of(&self.pending, operation);
+                let pending = self.pending.of(operation);
                 if done + pending + count > self.settings.max_irreversible {
                     return Ok(None);
                 }
             }
         }
-        Ok(Some(PendingCalls::add(&self.pending, calls)))
+        Ok(Some(self.pending.add(calls)))
     }
 
     /// Counts a request that must be rejected. If the adapter does not reject it, the operation runs.
@@ -216,12 +134,12 @@ impl Run {
             }
         }
         called.retain(|(operation, _)| is_create(operation));
-        Ok(PendingCalls::add(&self.pending_refused, &called))
+        Ok(self.pending_refused.add(&called))
     }
 
     /// Returns the number of items that the pending calls of a CREATE operation may create.
     fn pending_creations(&self, create: &Operation) -> usize {
-        count_of(&self.pending, create) + count_of(&self.pending_refused, create)
+        self.pending.of(create) + self.pending_refused.of(create)
     }
 
     /// Returns `true` if creating this number of further items would exceed the limit of a CREATE operation.
@@ -295,21 +213,5 @@ impl Run {
     pub(crate) fn deadline(&self) -> Instant {
         let end = self.end();
         end.checked_sub(self.removal_time()).unwrap_or(end)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_call_decides_whether_an_operation_is_slow() {
-        let times = CallTimes::default();
-        times.note("browse_beds", Duration::from_secs(7));
-        times.note("browse_beds", Duration::from_millis(20));
-        times.note("list_beds", Duration::from_millis(20));
-        times.note("list_beds", Duration::from_secs(7));
-        let is_slow = ["browse_beds", "list_beds", "get_bed"].map(|name| times.is_slow(name));
-        assert_eq!(is_slow, [true, false, false]);
     }
 }

@@ -1,4 +1,4 @@
-//! Makes the calls of checks, and verifies that they are permitted.
+//! Makes the calls of checks.
 
 use std::time::Duration;
 
@@ -6,21 +6,12 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use super::Run;
+use crate::adapter::Operation;
 use crate::adapter::gaps::Gap;
-use crate::adapter::{Operation, tool_parts};
-use crate::call::{Exchange, Reply};
+use crate::budget::RateLimit;
+use crate::call::{Exchange, batch_items};
 use crate::cases::{Cases, INTERRUPTED, Skip};
-use crate::category::Category;
-use crate::nouns::is_identifier;
-use crate::pace::RateLimit;
-use crate::shape::{Shape, hits_nothing};
 use crate::wire::{Connection, NoResponse};
-
-/// Reduces a name to its letters and digits in lower case: `delete_task` and `deleteTask` are equal afterwards.
-fn loose(name: &str) -> String {
-    let letters = name.chars().filter(|letter| letter.is_alphanumeric());
-    letters.flat_map(char::to_lowercase).collect()
-}
 
 /// Returns the arguments of a call: `operation` and `params`.
 ///
@@ -99,104 +90,6 @@ impl Run {
         self.refused(&operation.tool, arguments(&operation.name, params), cases).await
     }
 
-    /// Returns the reason not to make a call that should fail.
-    ///
-    /// An adapter that does not reject the call could run an excluded, forbidden or foreign operation. Names are
-    /// compared loosely, because a careless adapter may do so, too.
-    fn could_harm(&self, tool: &str, arguments: &Value) -> Option<Skip> {
-        let items = arguments.get("operations").and_then(Value::as_array);
-        for item in items.into_iter().flatten().chain([arguments]) {
-            let name = item.get("operation").and_then(Value::as_str).map(loose).unwrap_or_default();
-            let named = |operation: &&Operation| loose(&operation.name) == name;
-            let Some(operation) = self.adapter.operations.iter().find(named) else { continue };
-            if let Some(left_out) = self.left_out(&operation.name) {
-                return Some(Skip::LeftOut(left_out));
-            }
-            if operation.is_read() {
-                continue;
-            }
-            if !operation.is_exercised {
-                return Some(self.not_sampled());
-            }
-            let lacks = self.lacks(operation, item);
-            // Without permission, the adapter must have two independent reasons to reject the call.
-            if let Some(why) = self.forbids(operation)
-                && !(lacks && self.is_elsewhere(tool, operation))
-            {
-                return Some(why);
-            }
-            let aimed = self.aimed(operation, item);
-            let why = self.ownership_skip_reason(operation, &aimed);
-            if why.is_some() && !lacks && !self.lacks(operation, &aimed) {
-                return why;
-            }
-        }
-        None
-    }
-
-    /// Returns `true` if a tool belongs to another endpoint than the operation.
-    pub(super) fn is_elsewhere(&self, tool: &str, operation: &Operation) -> bool {
-        let is_endpoint = self.adapter.endpoints.iter().any(|endpoint| endpoint.name == tool);
-        let family = tool_parts(tool).and_then(|(_, family)| family);
-        is_endpoint
-            && tool != operation.tool
-            && family.is_some_and(|family| {
-                let own = operation.category.map(Category::family);
-                family != operation.endpoint && Some(family) != own
-            })
-    }
-
-    /// Returns an item of a request without the values that identify nothing.
-    fn aimed(&self, operation: &Operation, item: &Value) -> Value {
-        let mut aimed = item.clone();
-        for parameter in operation.required() {
-            let shape = Shape::of(&self.adapter, parameter);
-            let misses = |value: &Value| {
-                let is_ours = value.as_str().is_some_and(|text| text.contains("conformance"));
-                value.is_null()
-                    || (hits_nothing(value)
-                        && (is_ours || !shape.accepts(value))
-                        && !self.harvested(&parameter.name).contains(value))
-            };
-            let nested = aimed.get_mut("params").and_then(Value::as_object_mut);
-            if let Some(params) = nested
-                && params.get(&parameter.name).is_some_and(misses)
-            {
-                params.remove(&parameter.name);
-            }
-            if let Some(beside) = aimed.as_object_mut()
-                && beside.get(&parameter.name).is_some_and(misses)
-            {
-                beside.remove(&parameter.name);
-            }
-        }
-        aimed
-    }
-
-    /// Returns `true` if all required parameters that select the affected data are missing.
-    fn lacks(&self, operation: &Operation, item: &Value) -> bool {
-        let given = |name: &str| {
-            item.get(name).is_some()
-                || item.get("params").is_some_and(|params| params.get(name).is_some())
-        };
-        self.selects_data(operation)
-            && !operation.required().any(|parameter| given(&parameter.name))
-    }
-
-    /// Returns `true` if required parameters select the affected data. Without such parameters, an operation may affect
-    /// all data.
-    pub(super) fn selects_data(&self, operation: &Operation) -> bool {
-        // Values from the configuration may be arbitrary.
-        let is_named = self.is_named_whole(operation) && self.forbids(operation).is_none();
-        let mut required = operation.required();
-        match operation.category {
-            Some(Category::Create) => required.next().is_some(),
-            _ => required.any(|parameter| {
-                is_identifier(&parameter.name) || (is_named && parameter.kind == "string")
-            }),
-        }
-    }
-
     /// Sends a call. Skips the case if the adapter is unresponsive or its rate limit persists.
     async fn answered(&self, tool: &str, arguments: Value, cases: &Cases) -> Option<Exchange> {
         cases.if_answered(self.send(tool, arguments, None).await)
@@ -204,22 +97,12 @@ impl Run {
 
     /// Sends a call without checking permissions. Use it only for `introspect` and harmless calls.
     pub(crate) async fn send(&self, tool: &str, arguments: Value, meta: Option<Value>) -> Exchange {
-        let room = self.room.acquire().await;
-        let connection = match &room {
-            Ok(_) => self.connection().await,
-            Err(_) => Err(NoResponse::Closed("the run is over".to_owned())),
-        };
-        let connection = match connection {
-            Ok(connection) => connection,
-            Err(lost) => {
-                return Exchange {
-                    tool: tool.to_owned(),
-                    arguments,
-                    reply: Reply::NoResponse(lost),
-                };
-            }
-        };
-        self.paced(&connection, tool, arguments, meta).await
+        // Acquiring does not fail, because the semaphore is never closed.
+        let _room = self.room.acquire().await;
+        match self.connection().await {
+            Ok(connection) => self.paced(&connection, tool, arguments, meta).await,
+            Err(lost) => Exchange::unsent(tool, arguments, lost),
+        }
     }
 
     /// Makes a call at the pace that the adapter allows. If a rate limit rejected the call and states a time, repeats
@@ -238,17 +121,16 @@ impl Run {
                 // Yield, or a check that calls in a loop would prevent the time limit from firing.
                 tokio::task::yield_now().await;
                 let lost = NoResponse::Closed(INTERRUPTED.to_owned());
-                return Exchange {
-                    tool: tool.to_owned(),
-                    arguments,
-                    reply: Reply::NoResponse(lost),
-                };
+                return Exchange::unsent(tool, arguments, lost);
             }
             let expected = self.resources.expect_reply(&arguments);
             let begun = self.begun();
             let concurrent = self.at_once().saturating_sub(self.room.available_permits());
             let exchange = Exchange::make(connection, tool, arguments, meta.clone()).await;
-            expected.arrived();
+            match exchange.no_response() {
+                None => expected.arrived(),
+                Some(_) => drop(expected),
+            }
             let took = begun.0.elapsed();
             self.call_times.add(took, concurrent);
             if self.adapter.operation(exchange.operation()).is_some() {
@@ -271,7 +153,7 @@ impl Run {
 
     /// Returns `true` if a call certainly changed nothing, because it was rejected or called only READ operations.
     fn only_reads(&self, exchange: &Exchange) -> bool {
-        let items = exchange.arguments.get("operations").and_then(Value::as_array);
+        let items = batch_items(&exchange.arguments);
         let mut calls = items.into_iter().flatten().chain([&exchange.arguments]);
         let reads = |call: &Value| {
             let name = call.get("operation").and_then(Value::as_str);

@@ -5,8 +5,8 @@ mod calls;
 mod connections;
 mod list_cache;
 mod observations;
+mod permissions;
 mod planned_use;
-mod protection;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
@@ -18,22 +18,20 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
-use self::call_limits::CallTimes;
 use self::connections::Health;
 use self::list_cache::ListCache;
 use self::observations::UnreadableRequests;
-use crate::adapter::gaps;
 use crate::adapter::{Adapter, Operation};
+use crate::budget::{self, CallCounts, CallTimes, Pacer};
 use crate::call::Exchange;
-use crate::cases::{CaseResults, Cases, Skip};
-use crate::category::{Category, Mode};
+use crate::cases::{CaseResults, Cases};
+use crate::category::Mode;
+use crate::leaks;
 use crate::learn::LearnError;
-use crate::pace::Pacer;
 use crate::resources::Resources;
 use crate::secrets::Secrets;
 use crate::settings::Settings;
 use crate::wire::{Connection, Samples, Tap, Target};
-use crate::{leaks, sample};
 
 pub(crate) use self::calls::arguments;
 pub(crate) use self::planned_use::PlannedUse;
@@ -63,9 +61,9 @@ pub(crate) struct Run {
     /// Measured durations of calls.
     call_times: CallTimes,
     /// Pending calls of operations with limits.
-    pending: Mutex<BTreeMap<String, usize>>,
+    pending: CallCounts,
     /// Pending requests that would create something but must be rejected.
-    pending_refused: Mutex<BTreeMap<String, usize>>,
+    pending_refused: CallCounts,
     /// Serializes comparing calls with the limits and counting them.
     limits_turn: Mutex<()>,
     /// Connections in addition to the main one, at present unused.
@@ -148,7 +146,7 @@ impl Run {
         } = parts;
         let at_once = adapter.at_once(settings.in_flight);
         let has_form_outside_sample =
-            sample::select(&mut adapter, &settings.file, settings.max_operations);
+            budget::select_operations(&mut adapter, &settings.file, settings.max_operations);
         let resources = Resources::of(&adapter, &settings.file);
         let shows_paths = adapter
             .operations
@@ -162,8 +160,8 @@ impl Run {
             tap,
             connection: tokio::sync::RwLock::new(Arc::new(connection)),
             call_times: CallTimes::default(),
-            pending: Mutex::default(),
-            pending_refused: Mutex::default(),
+            pending: CallCounts::default(),
+            pending_refused: CallCounts::default(),
             limits_turn: Mutex::default(),
             spares: Mutex::default(),
             room: Semaphore::new(at_once),
@@ -191,73 +189,9 @@ impl Run {
         }
     }
 
-    /// Returns `true` if operations of this category may run.
-    pub(crate) fn may(&self, category: Category) -> bool {
-        self.settings.allows(category)
-    }
-
-    /// Returns the reason why this operation must not run, if any.
-    pub(crate) fn forbids(&self, operation: &Operation) -> Option<Skip> {
-        if let Some(left_out) = self.left_out(&operation.name) {
-            return Some(Skip::LeftOut(left_out));
-        }
-        if let Some(gap) = &operation.gap {
-            return Some(gap.skip());
-        }
-        if !operation.is_exercised {
-            return Some(self.not_sampled());
-        }
-        if operation.is_read() {
-            return None;
-        }
-        if let Some(gap) = gaps::of_safety(operation)
-            && !self.may(Category::Execute)
-        {
-            return Some(gap.skip());
-        }
-        if let Some(category) = operation.changing_categories().find(|it| !self.may(*it)) {
-            return Some(Skip::NotAllowed(category));
-        }
-        match operation.category {
-            Some(Category::Read) => self.forbids_doubtful_read(operation),
-            // An operation without a known category is treated as the most dangerous one.
-            category => {
-                let category = category.unwrap_or(Category::Execute);
-                (!self.may(category)).then_some(Skip::NotAllowed(category))
-            }
-        }
-    }
-
-    /// Returns the reason why a READ operation that may change data must not run. The operation is treated like an
-    /// EXECUTE operation.
-    fn forbids_doubtful_read(&self, operation: &Operation) -> Option<Skip> {
-        if self.may(Category::Execute) {
-            return None;
-        }
-        let name = &operation.name;
-        Some(match operation.lacks_reading_name() {
-            true => Skip::NotReading(name.clone()),
-            false => Skip::MayChange(format!(
-                "`{name}` has the category READ, but another stated category, its permissions, its danger \
-                 level or its lifecycle say otherwise; correct them if it only reads"
-            )),
-        })
-    }
-
-    /// Returns `None` and skips the case if this operation must not run.
-    pub(crate) fn permits(&self, operation: &Operation, cases: &Cases) -> Option<()> {
-        cases.ok_or_skip(self.forbids(operation).map_or(Ok(()), Err))
-    }
-
     /// Waits for the turn of a check with requests of maximum size. Several of them at once would take much memory.
     pub(crate) async fn heavy(&self) -> Option<SemaphorePermit<'_>> {
         self.heavy.acquire().await.ok()
-    }
-
-    fn left_out(&self, operation: &str) -> Option<String> {
-        let named =
-            |left_out: &&crate::config::Exclusion| left_out.operation.as_deref() == Some(operation);
-        self.settings.file.skip.iter().find(named).map(|left_out| left_out.reason.clone())
     }
 
     /// Returns the resources, and the items that the run created.
@@ -268,11 +202,6 @@ impl Run {
     /// Returns `true` if a READ operation outside the sample may have a feature that no exercised operation has.
     pub(crate) const fn has_form_outside_sample(&self) -> bool {
         self.has_form_outside_sample
-    }
-
-    /// Returns the reason to skip an operation outside the sample.
-    pub(crate) fn not_sampled(&self) -> Skip {
-        Skip::NotSampled(self.adapter.operations.len())
     }
 
     /// Returns the secrets that reports must not contain.

@@ -9,11 +9,11 @@ use tokio::time::Instant;
 use super::interruption::{CasesByCheck, copy_cases};
 use super::{Progress, Runner};
 use crate::adapter::gaps;
+use crate::budget::Pacer;
 use crate::cases::{CaseResults, Cases, INTERRUPTED, Skip};
 use crate::category::Mode;
 use crate::checks::{self, Body, Check};
 use crate::learn::LearnError;
-use crate::pace::Pacer;
 use crate::run::{ExchangeCheck, ModeResults, Run};
 use crate::sync::lock;
 

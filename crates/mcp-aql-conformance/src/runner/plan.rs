@@ -6,10 +6,10 @@ use tokio::time::Instant;
 
 use super::Runner;
 use crate::adapter::Adapter;
+use crate::budget::Pacer;
 use crate::category::{Category, Mode};
 use crate::checks;
 use crate::learn::LearnError;
-use crate::pace::Pacer;
 use crate::report::{
     ModePlan, OperationUse, PLAN_VERSION, Plan, PlanLimits, PlannedCreation, PlannedOperation,
     UnreadMode,

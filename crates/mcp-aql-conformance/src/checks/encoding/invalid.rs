@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::free_texts;
+use crate::budget::RateLimit;
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding, Skip};
 use crate::checks::wire;
-use crate::pace::RateLimit;
 use crate::run::Run;
 use crate::wire::{Answer, Connection, NoResponse};
 

@@ -30,7 +30,11 @@ const SAMPLE: usize = 48;
 /// Returns `true` if a READ operation outside the sample has a form missing in the sample. The adapter may then have a
 /// feature that the sample does not show. Only READ operations matter here: checks look for features of other
 /// operations in the whole adapter.
-pub(crate) fn select(adapter: &mut Adapter, file: &File, max_operations: Option<usize>) -> bool {
+pub(crate) fn select_operations(
+    adapter: &mut Adapter,
+    file: &File,
+    max_operations: Option<usize>,
+) -> bool {
     if adapter.operations.len() <= max_operations.unwrap_or(MAX_WITHOUT_SAMPLE) {
         return false;
     }
@@ -215,7 +219,7 @@ mod tests {
 
     fn selected(resources: usize, file: &File, max_operations: usize) -> Vec<String> {
         let mut adapter = adapter(resources);
-        select(&mut adapter, file, Some(max_operations));
+        select_operations(&mut adapter, file, Some(max_operations));
         adapter.exercised().map(|operation| operation.name.clone()).collect()
     }
 
@@ -250,7 +254,7 @@ mod tests {
             ] {
                 adapter.operations.push(operation(&name, category, &parameters));
             }
-            select(&mut adapter, &File::default(), Some(11));
+            select_operations(&mut adapter, &File::default(), Some(11));
             let selected: Vec<_> = adapter.exercised().map(|it| it.name.clone()).collect();
             for verb in ["create", "delete"] {
                 assert!(selected.contains(&format!("{verb}_{noun}")), "{selected:?}");
@@ -276,8 +280,9 @@ mod tests {
 
     #[test]
     fn forms_outside_the_sample_are_noticed() {
-        let has_outside =
-            |resources, max| select(&mut adapter(resources), &File::default(), Some(max));
+        let has_outside = |resources, max| {
+            select_operations(&mut adapter(resources), &File::default(), Some(max))
+        };
         assert!(has_outside(1, 0));
         // Only the forms of READ operations matter.
         assert!(!has_outside(1, 1) && !has_outside(100, 11) && !has_outside(1, 100));
