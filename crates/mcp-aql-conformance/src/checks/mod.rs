@@ -122,6 +122,9 @@ pub(crate) enum Body {
 /// ```text
 /// Must 1 "wire.only_messages" => Seen(only_messages), ["REQ-MCP-09"], "The adapter sends only messages";
 /// ```
+///
+/// `Calls` and `Messages` are the phases `Reads` and `Alone` for checks whose cases are data. Their function also gets
+/// the id of the check.
 macro_rules! checks {
     ($(
         $keyword:ident $level:literal $id:literal => $phase:ident($function:path),
@@ -133,7 +136,7 @@ macro_rules! checks {
             requirements: &[$($requirement),+],
             keyword: $crate::checks::Keyword::$keyword,
             level: $level,
-            body: $crate::checks::body!($phase $function),
+            body: $crate::checks::body!($phase $function, $id),
         }),+]
     };
 }
@@ -141,16 +144,22 @@ use checks;
 
 /// Builds the body of a check. Async functions are wrapped to return a boxed future.
 macro_rules! body {
-    (Reads $function:path) => {
+    (Calls $function:path, $id:literal) => {
+        $crate::checks::Body::Reads(|run, cases| Box::pin($function(run, $id, cases)))
+    };
+    (Messages $function:path, $id:literal) => {
+        $crate::checks::Body::Alone(|run, cases| Box::pin($function(run, $id, cases)))
+    };
+    (Reads $function:path, $id:literal) => {
         $crate::checks::Body::Reads(|run, cases| Box::pin($function(run, cases)))
     };
-    (Changes $function:path) => {
+    (Changes $function:path, $id:literal) => {
         $crate::checks::Body::Changes(|run, cases| Box::pin($function(run, cases)))
     };
-    (Alone $function:path) => {
+    (Alone $function:path, $id:literal) => {
         $crate::checks::Body::Alone(|run, cases| Box::pin($function(run, cases)))
     };
-    ($phase:ident $function:path) => {
+    ($phase:ident $function:path, $id:literal) => {
         $crate::checks::Body::$phase($function)
     };
 }

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use crate::adapter::naming;
 use crate::cases::{Cases, Finding};
 use crate::category::Category;
-use crate::checks::data;
 use crate::run::Run;
 
 pub(super) async fn introspect_itself(run: &Run, cases: &Cases) {
@@ -48,18 +47,6 @@ pub(super) async fn introspect_itself(run: &Run, cases: &Cases) {
             "describe `introspect` like any other operation, with its real parameters",
         )
     });
-}
-
-pub(super) async fn unknown_name(run: &Run, cases: &Cases) {
-    data::calls(run, "introspection.unknown_name", cases).await;
-}
-
-pub(super) async fn bad_query(run: &Run, cases: &Cases) {
-    data::calls(run, "introspection.bad_query", cases).await;
-}
-
-pub(super) async fn missing_query(run: &Run, cases: &Cases) {
-    data::calls(run, "introspection.missing_query", cases).await;
 }
 
 pub(super) async fn stable(run: &Run, cases: &Cases) {

@@ -6,7 +6,7 @@ mod forms;
 mod signatures;
 mod unlisted;
 
-use super::{Check, checks};
+use super::{Check, checks, data};
 
 pub(super) const CHECKS: &[Check] = checks![
     Must 1 "introspection.list_form" => Learned(forms::list_form), ["REQ-INT-01", "REQ-INT-02", "REQ-INT-03"],
@@ -61,11 +61,11 @@ pub(super) const CHECKS: &[Check] = checks![
         "The list of operations includes `introspect`";
     Must 1 "introspection.introspect_itself" => Reads(answers::introspect_itself), ["REQ-INT-01"],
         "`introspect` has a required `query` and an optional `name`";
-    Must 1 "introspection.unknown_name" => Reads(answers::unknown_name), ["REQ-INT-19"],
+    Must 1 "introspection.unknown_name" => Calls(data::calls), ["REQ-INT-19"],
         "An unknown name gives a success with null";
-    Must 1 "introspection.bad_query" => Reads(answers::bad_query), ["REQ-INT-28"],
+    Must 1 "introspection.bad_query" => Calls(data::calls), ["REQ-INT-28"],
         "An unknown `query` is a failure without details";
-    Must 1 "introspection.missing_query" => Reads(answers::missing_query),
+    Must 1 "introspection.missing_query" => Calls(data::calls),
         ["REQ-INT-01", "REQ-INT-28"],
         "A missing `query` is a failure without details";
     Should 1 "introspection.stable" => Alone(answers::stable), ["REQ-INT-27"],

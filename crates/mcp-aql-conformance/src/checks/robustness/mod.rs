@@ -13,16 +13,16 @@ use crate::run::Run;
 use crate::wire::Answer;
 
 pub(super) const CHECKS: &[Check] = checks![
-    Should 2 "robustness.invalid_lines" => Alone(garbage), ["REQ-RQ-08"],
+    Should 2 "robustness.invalid_lines" => Messages(send_all), ["REQ-RQ-08"],
         "Lines that are not messages do not stop the adapter";
-    Should 2 "robustness.unknown_method" => Alone(unknown_method), ["REQ-MCP-12"],
+    Should 2 "robustness.unknown_method" => Messages(send_all), ["REQ-MCP-12"],
         "An unknown method is rejected and does not stop the adapter";
-    Must 2 "robustness.unknown_tool" => Alone(unknown_tool), ["REQ-MCP-12", "REQ-EPT-16"],
+    Must 2 "robustness.unknown_tool" => Messages(send_all), ["REQ-MCP-12", "REQ-EPT-16"],
         "An unknown tool is rejected and does not stop the adapter";
-    Must 2 "robustness.arguments_not_object" => Alone(arguments_not_object),
+    Must 2 "robustness.arguments_not_object" => Messages(send_all),
         ["REQ-RQ-01", "REQ-RQ-08"],
         "Arguments that are not an object are rejected and do not stop the adapter";
-    Should 2 "robustness.duplicate_keys" => Alone(duplicate_keys),
+    Should 2 "robustness.duplicate_keys" => Messages(send_all),
         ["REQ-RQ-01", "REQ-GATE-03"],
         "Duplicate names in arguments are rejected and do not stop the adapter";
     Should 2 "robustness.request_ids" => Alone(request_ids), ["REQ-MCP-12"],
@@ -33,7 +33,7 @@ pub(super) const CHECKS: &[Check] = checks![
         "A request below the minimum limit is accepted";
     Must 2 "robustness.deep_json" => Alone(load::deep_json), ["REQ-ENC-12", "REQ-RQ-08"],
         "JSON with deep nesting is rejected and does not stop the adapter";
-    Should 2 "robustness.cancelled_request" => Alone(cancelled_request), ["REQ-RQ-08"],
+    Should 2 "robustness.cancelled_request" => Messages(send_all), ["REQ-RQ-08"],
         "A cancellation of a finished or unknown request has no effect";
 ];
 
@@ -59,30 +59,6 @@ async fn send_all(run: &Run, check: &str, cases: &Cases) {
         }
     }
     probe.close();
-}
-
-async fn garbage(run: &Run, cases: &Cases) {
-    send_all(run, "robustness.invalid_lines", cases).await;
-}
-
-async fn unknown_method(run: &Run, cases: &Cases) {
-    send_all(run, "robustness.unknown_method", cases).await;
-}
-
-async fn unknown_tool(run: &Run, cases: &Cases) {
-    send_all(run, "robustness.unknown_tool", cases).await;
-}
-
-async fn arguments_not_object(run: &Run, cases: &Cases) {
-    send_all(run, "robustness.arguments_not_object", cases).await;
-}
-
-async fn duplicate_keys(run: &Run, cases: &Cases) {
-    send_all(run, "robustness.duplicate_keys", cases).await;
-}
-
-async fn cancelled_request(run: &Run, cases: &Cases) {
-    send_all(run, "robustness.cancelled_request", cases).await;
 }
 
 async fn request_ids(run: &Run, cases: &Cases) {

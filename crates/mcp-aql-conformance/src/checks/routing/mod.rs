@@ -13,14 +13,14 @@ use crate::checks::data;
 use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = checks![
-    Must 1 "routing.unknown_operation" => Reads(unknown_operation),
+    Must 1 "routing.unknown_operation" => Calls(data::calls),
         ["REQ-ERR-10", "REQ-EPT-16"],
         "An unknown operation is rejected with NOT_FOUND_OPERATION";
-    Must 1 "routing.missing_operation" => Reads(missing_operation), ["REQ-RQ-01"],
+    Must 1 "routing.missing_operation" => Calls(data::calls), ["REQ-RQ-01"],
         "A request without `operation` is rejected";
-    Must 1 "routing.operation_not_string" => Reads(operation_not_string), ["REQ-RQ-01"],
+    Must 1 "routing.operation_not_string" => Calls(data::calls), ["REQ-RQ-01"],
         "An `operation` that is not a string is rejected";
-    Must 1 "routing.malformed_names" => Reads(malformed_names), ["REQ-RQ-02", "REQ-EPT-16"],
+    Must 1 "routing.malformed_names" => Calls(data::calls), ["REQ-RQ-02", "REQ-EPT-16"],
         "Malformed names of operations are rejected, even if they resemble an operation";
     Must 1 "routing.case_sensitive" => Reads(case_sensitive), ["REQ-RQ-02"],
         "Names of operations are case-sensitive";
@@ -39,22 +39,6 @@ pub(super) const CHECKS: &[Check] = checks![
     Should 1 "routing.wrong_endpoint_code" => Reads(endpoints::wrong_endpoint_code), ["REQ-EPT-04"],
         "A call through another family's tool fails with VALIDATION_ENDPOINT_MISMATCH and its details";
 ];
-
-async fn unknown_operation(run: &Run, cases: &Cases) {
-    data::calls(run, "routing.unknown_operation", cases).await;
-}
-
-async fn missing_operation(run: &Run, cases: &Cases) {
-    data::calls(run, "routing.missing_operation", cases).await;
-}
-
-async fn operation_not_string(run: &Run, cases: &Cases) {
-    data::calls(run, "routing.operation_not_string", cases).await;
-}
-
-async fn malformed_names(run: &Run, cases: &Cases) {
-    data::calls(run, "routing.malformed_names", cases).await;
-}
 
 async fn case_sensitive(run: &Run, cases: &Cases) {
     let variants = run.adapter.exercised().flat_map(|operation| {
