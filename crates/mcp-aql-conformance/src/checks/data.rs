@@ -197,67 +197,8 @@ pub(super) fn messages(check: &str) -> impl Iterator<Item = &'static MessageCase
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
-    use serde_json::{Map, json};
-
     use super::*;
-    use crate::checks::{self, errors};
-
-    /// Compares a file in `cases` with what the runner uses. Set `UPDATE=1` in the environment to write the file
-    /// instead.
-    fn compare(name: &str, current: &Value) {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases").join(name);
-        let text = format!("{}\n", serde_json::to_string_pretty(current).expect("it is JSON"));
-        if std::env::var_os("UPDATE").is_some() {
-            std::fs::write(&path, &text).expect("the folder exists");
-        }
-        let written = std::fs::read_to_string(&path).expect("the file exists");
-        assert!(written == text, "`cases/{name}` is outdated: run this test with UPDATE=1");
-    }
-
-    #[test]
-    fn the_published_table_has_every_check() {
-        let checks = checks::all().map(|check| {
-            json!({
-                "id": check.id,
-                "title": check.title,
-                "requirements": check.requirements,
-                "keyword": check.keyword.as_str(),
-                "level": check.level,
-            })
-        });
-        compare("checks.json", &json!({ "version": 1, "checks": checks.collect::<Vec<_>>() }));
-    }
-
-    #[test]
-    fn the_published_forms_are_those_of_the_checks() {
-        let types = ["enum", "object", "scalar", "union"].map(|kind| {
-            (format!("type_{kind}"), forms::type_details(kind).map_or(Value::Null, Form::schema))
-        });
-        let details = errors::codes::DETAILS
-            .iter()
-            .map(|(code, form)| (format!("details_{code}"), form.schema()));
-        let named = [
-            ("listed_operation", forms::LISTED_OPERATION),
-            ("protocol", forms::PROTOCOL),
-            ("operation", forms::OPERATION),
-            ("parameter", forms::PARAMETER),
-            ("listed_type", forms::TYPE_INFO),
-            ("computed_fields", forms::COMPUTED_FIELDS),
-            ("aggregation_support", forms::AGGREGATION_SUPPORT),
-            ("relationship_capabilities", forms::RELATIONSHIP_CAPABILITIES),
-            ("lifecycle", forms::LIFECYCLE),
-            ("error", forms::ERROR),
-            ("bare_failure", forms::BARE_FAILURE),
-        ];
-        let named = named.map(|(name, form)| (name.to_owned(), form.schema()));
-        let all: Map<_, _> = named.into_iter().chain(types).chain(details).collect();
-        compare(
-            "forms.json",
-            &json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": all }),
-        );
-    }
+    use crate::checks;
 
     #[test]
     fn the_files_are_valid_and_name_checks() {

@@ -401,6 +401,3 @@ mod tests {
         assert!(is_snake_case("list_beds2") && !is_snake_case("listBeds") && !is_snake_case("2x"));
     }
 }
-
-#[cfg(test)]
-mod schema;

@@ -99,7 +99,7 @@ pub(super) fn registry(_: &Run, exchange: &Exchange, cases: &Cases) {
 /// ```json
 /// { "code": "VALIDATION_MISSING_PARAM", "message": "…", "details": { "param_name": "bed_id" } }
 /// ```
-pub(in crate::checks) const DETAILS: [(&str, Form); 15] = [
+const DETAILS: [(&str, Form); 15] = [
     ("VALIDATION_MISSING_PARAM", Form::Open(&[must("param_name", Form::Word)])),
     (
         "VALIDATION_INVALID_TYPE",

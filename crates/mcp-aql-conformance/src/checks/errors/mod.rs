@@ -1,6 +1,6 @@
 //! Checks of failures: codes, details and messages.
 
-pub(super) mod codes;
+mod codes;
 mod exposure;
 mod messages;
 mod missing_items;
