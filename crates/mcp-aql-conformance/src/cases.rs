@@ -40,7 +40,6 @@ pub(crate) fn shorten_message(text: &mut String, secrets: &Secrets) {
 
 /// The reason why a case was skipped.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
 pub(crate) enum Skip {
     /// The run may not call operations of this category.
     NotAllowed(Category),

@@ -39,7 +39,28 @@ impl Run {
         &self,
         operation: &Operation,
     ) -> Result<Map<String, Value>, Skip> {
-        with_missing_ids(self, operation)
+        let mut params = Map::new();
+        let is_new = operation.category == Some(Category::Create);
+        // Without an identifier, the operation is called with the configured parameters.
+        if self.is_named_whole(operation) {
+            params.extend(
+                self.settings.file.params.get(&operation.name).cloned().unwrap_or_default(),
+            );
+        }
+        with_required(params, operation, "a value in the form of", |parameter| {
+            if is_identifier(&parameter.name) && !is_new {
+                // READ operations may read an existing item if no missing one is known.
+                let somebody = || of(self, operation, parameter, 0).filter(|_| operation.is_read());
+                missing_id(self, operation, parameter).or_else(somebody)
+            } else if is_new || operation.is_read() || parameter.name == "input" {
+                of(self, operation, parameter, 0).or_else(|| missing_id(self, operation, parameter))
+            } else {
+                // Other parameters such as `path` or `number` may identify items, too, and examples may name existing
+                // items.
+                missing_id(self, operation, parameter)
+                    .or_else(|| Shape::of(&self.adapter, parameter).made(0))
+            }
+        })
     }
 }
 
@@ -87,35 +108,6 @@ pub(crate) fn with_required(
         if missing.len() == 1 { "one" } else { "them" },
         operation.name
     )))
-}
-
-/// Returns the required parameters with identifiers of missing items.
-///
-/// Use this for invalid calls. Even if an adapter accepts such a call, it changes nothing.
-pub(crate) fn with_missing_ids(
-    run: &Run,
-    operation: &Operation,
-) -> Result<Map<String, Value>, Skip> {
-    let mut params = Map::new();
-    let is_new = operation.category == Some(Category::Create);
-    // Without an identifier, the operation is called with the configured parameters.
-    if run.is_named_whole(operation) {
-        params.extend(run.settings.file.params.get(&operation.name).cloned().unwrap_or_default());
-    }
-    with_required(params, operation, "a value in the form of", |parameter| {
-        if is_identifier(&parameter.name) && !is_new {
-            // READ operations may read an existing item if no missing one is known.
-            let somebody = || of(run, operation, parameter, 0).filter(|_| operation.is_read());
-            missing_id(run, operation, parameter).or_else(somebody)
-        } else if is_new || operation.is_read() || parameter.name == "input" {
-            of(run, operation, parameter, 0).or_else(|| missing_id(run, operation, parameter))
-        } else {
-            // Other parameters such as `path` or `number` may identify items, too, and examples may name existing
-            // items.
-            missing_id(run, operation, parameter)
-                .or_else(|| Shape::of(&run.adapter, parameter).made(0))
-        }
-    })
 }
 
 /// Returns a value of one parameter: configured, from results, from examples, or generated. Identifiers are never

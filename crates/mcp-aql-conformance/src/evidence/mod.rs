@@ -13,9 +13,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::adapter::{Adapter, tool_parts};
+use crate::adapter::Adapter;
 use crate::cases::Cases;
-use crate::category::{Category, Mode};
+use crate::category::Mode;
 use crate::run::Run;
 use crate::runner::{Progress, Runner};
 use crate::wire::Tap;
@@ -166,12 +166,7 @@ impl Runner {
 
 /// Returns the name of the adapter's mode in the bundle. `crude` requires exactly the tools of the CRUDE profile.
 fn word_of(adapter: &Adapter) -> String {
-    let families = || adapter.endpoints.iter().filter_map(|tool| tool_parts(&tool.name)?.1);
-    let is_crude = |family| Category::ALL.into_iter().any(|known| known.family() == family);
-    match adapter.mode {
-        Mode::Semantic if families().all(is_crude) => "crude".to_owned(),
-        mode => mode.to_string(),
-    }
+    if adapter.is_crude() { "crude".to_owned() } else { adapter.mode.to_string() }
 }
 
 async fn collect(run: &Run, modes: &[String], level: u8) -> Result<Value, EvidenceError> {

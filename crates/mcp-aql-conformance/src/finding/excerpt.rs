@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Finding, shorten};
+use super::{Finding, counted, shorten};
 use crate::json_size::length_up_to;
 
 /// Maximum length of a value shown whole, in bytes of JSON.
@@ -186,11 +186,6 @@ fn collapsed(value: &Value, most: usize) -> Value {
         }
         _ => value.clone(),
     }
-}
-
-fn counted(count: usize, what: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{ending}")
 }
 
 #[cfg(test)]

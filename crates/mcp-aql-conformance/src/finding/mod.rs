@@ -247,6 +247,12 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, 
     Value::deserialize(deserializer).map(Some)
 }
 
+/// Formats a count with its noun: "1 check", "2 checks".
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{ending}")
+}
+
 /// Lists names for a sentence: "`a`, `b` and `c`", or "none".
 pub(crate) fn listed<T: Display>(names: impl IntoIterator<Item = T>) -> String {
     let mut names: Vec<_> = names.into_iter().map(|name| format!("`{name}`")).collect();

@@ -34,7 +34,7 @@ fn command(check: &str, finding: &Finding, end: &str) -> String {
 }
 
 /// Quotes a word for a POSIX shell if necessary.
-pub(super) fn quoted(word: &str) -> String {
+fn quoted(word: &str) -> String {
     let is_plain = |each: char| each.is_ascii_alphanumeric() || "_./:=@%+,-".contains(each);
     match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_owned(),

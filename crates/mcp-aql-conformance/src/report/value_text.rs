@@ -6,6 +6,7 @@ use mcp_aql_text::is_hidden;
 use serde::Serialize;
 use serde_json::Value;
 
+pub(super) use crate::finding::counted;
 use crate::json_size::length_up_to;
 
 /// Maximum length of a value on one line, in bytes.
@@ -128,12 +129,6 @@ impl io::Write for TruncatingWriter {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-/// Formats a count with its noun: "1 check", "2 checks".
-pub(super) fn counted(count: usize, what: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{ending}")
 }
 
 /// Splits a sentence at its backticks. Returns `true` with each part that is code.

@@ -1,10 +1,12 @@
 //! Generates strings that match a `pattern`.
 
 use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex};
 
 use regex::{Regex, RegexBuilder};
 use regex_syntax::hir::{Class, Hir, HirKind};
+
+use crate::sync::lock;
 
 /// Maximum length of a generated string, in bytes.
 const MAX_TEXT_BYTES: usize = 4_096;
@@ -57,7 +59,7 @@ impl PatternCache {
 /// Compiles a pattern. Returns `None` if it is invalid or too large.
 pub(super) fn compiled(pattern: &str) -> Option<Regex> {
     static KEPT: LazyLock<Mutex<PatternCache>> = LazyLock::new(Mutex::default);
-    KEPT.lock().unwrap_or_else(PoisonError::into_inner).compiled(pattern)
+    lock(&KEPT).compiled(pattern)
 }
 
 /// Generates a string that matches the pattern and is accepted by `fits`. Another `turn` may give another string.

@@ -22,7 +22,6 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The response to a request.
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub(crate) enum Answer {
     /// The `result` member.
     Result(Value),

@@ -1,7 +1,7 @@
 //! Connects to adapters over streamable HTTP: a POST for each message, with JSON or an event stream as the reply.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -19,6 +19,7 @@ use super::{Link, NoResponse, Outgoing, Tap, Target, sealed::Transport};
 use crate::category::Mode;
 use crate::config::ConfigError;
 use crate::secrets::certain;
+use crate::sync::lock;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -155,7 +156,7 @@ struct Http {
 
 impl Http {
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn headers(&self) -> HeaderMap {

@@ -1,7 +1,7 @@
 //! Dispatches the received messages of a connection.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::no_response::{MAX_UNREQUESTED, MAX_UNREQUESTED_BYTES};
 use super::{NoResponse, Tap, TraceDirection};
 use crate::json_size::{MAX_VALUES, is_light};
+use crate::sync::lock;
 
 /// Maximum length of a message, in bytes.
 ///
@@ -58,7 +59,7 @@ impl Inbox {
 
     /// Takes the receiver of replies to the other side.
     pub(super) fn answers(&self) -> Option<mpsc::UnboundedReceiver<Value>> {
-        self.answers.lock().unwrap_or_else(PoisonError::into_inner).take()
+        lock(&self.answers).take()
     }
 
     /// Writes a message to the adapter to the trace.
@@ -161,7 +162,7 @@ impl Inbox {
 
     /// Locks the state of the requests.
     pub(super) fn lock(&self) -> MutexGuard<'_, InboxState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

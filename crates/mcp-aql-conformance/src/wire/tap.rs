@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use serde_json::Value;
 
 use super::trace::{Trace, TraceDirection};
 use crate::category::Mode;
 use crate::secrets::Secrets;
+use crate::sync::lock;
 
 /// Maximum number of kept samples of each kind. All messages are counted.
 const MAX_SAMPLES: usize = 5;
@@ -89,7 +90,7 @@ impl Tap {
 
     /// Records that a call of an operation succeeded.
     pub(crate) fn note_call(&self, operation: &str) {
-        let mut called = self.called.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut called = lock(&self.called);
         if !called.contains(operation) {
             called.insert(operation.to_owned());
         }
@@ -97,7 +98,7 @@ impl Tap {
 
     /// Returns the operations with at least one successful call.
     pub(crate) fn called(&self) -> BTreeSet<String> {
-        self.called.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.called).clone()
     }
 
     /// Returns the secrets that samples must not contain.
@@ -139,6 +140,6 @@ impl Tap {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, MessageStatistics> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.seen)
     }
 }

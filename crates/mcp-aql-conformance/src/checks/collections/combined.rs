@@ -205,9 +205,8 @@ impl<'r> Sample<'r> {
         let meets = |item: &&Value| conditions.iter().all(|condition| condition.holds(item));
         let found = items_of(reply);
         let expected = self.items.iter().filter(meets).count();
-        let is_whole = !reply.data().is_some_and(|data| pages::has(data, "hasNextPage"));
         found.iter().all(|item| conditions.iter().all(|condition| condition.may_hold(item)))
-            && (!is_whole || found.iter().filter(meets).count() >= expected)
+            && (is_part(reply) || found.iter().filter(meets).count() >= expected)
     }
 
     /// Filters by two conditions at once.
