@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::obstacles::Obstacle;
-use super::{CheckReport, Report, Verdict};
+use super::{CheckReport, Report, Verdict, check_version};
 
 /// Version of the baseline format.
 const BASELINE_VERSION: u32 = 1;
@@ -86,12 +86,7 @@ impl Baseline {
     /// Returns an error if the string is not a baseline, or if the baseline has another version.
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
         let baseline: Self = serde_json::from_str(text)?;
-        if baseline.baseline_version != BASELINE_VERSION {
-            return Err(serde::de::Error::custom(format!(
-                "its `baselineVersion` is {}, and this version of the runner reads {BASELINE_VERSION}",
-                baseline.baseline_version
-            )));
-        }
+        check_version("baselineVersion", baseline.baseline_version, BASELINE_VERSION)?;
         Ok(baseline)
     }
 

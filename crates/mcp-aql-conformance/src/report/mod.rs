@@ -255,19 +255,25 @@ const fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
+/// Rejects a file of another version than this runner reads.
+fn check_version(key: &str, found: u32, readable: u32) -> Result<(), serde_json::Error> {
+    if found == readable {
+        return Ok(());
+    }
+    Err(serde::de::Error::custom(format!(
+        "its `{key}` is {found}, and this version of the runner reads {readable}"
+    )))
+}
+
 impl Report {
     /// Parses a report saved as JSON.
     ///
     /// # Errors
+    ///
     /// Returns an error if the string is not a report with this [`SCHEMA_VERSION`].
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
         let report: Self = serde_json::from_str(text)?;
-        if report.schema_version != SCHEMA_VERSION {
-            return Err(serde::de::Error::custom(format!(
-                "its `schemaVersion` is {}, and this version of the runner reads {SCHEMA_VERSION}",
-                report.schema_version
-            )));
-        }
+        check_version("schemaVersion", report.schema_version, SCHEMA_VERSION)?;
         Ok(report)
     }
 

@@ -121,9 +121,6 @@ impl ConcurrencyLimit {
         start: impl FnOnce() -> BoxFuture<'a, Outcome>,
     ) -> Outcome {
         let reads = category == SemanticCategory::Read;
-        // These guards are held while the operation runs. They are guards of tokio, so holding them across `.await`
-        // is correct.
-        // Do not start the operation if the caller has canceled during the wait.
         let _turn = tokio::select! {
             biased;
             turn = self.turn(reads, context) => turn?,

@@ -44,7 +44,7 @@ struct Sizes {
     output: u64,
 }
 
-/// What is dropped of an ended execution.
+/// The part of an ended execution to drop.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum DropScope {
     /// Everything.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::options::ExecutionOptions;
 
-/// What a record counts at least, in bytes. Together with the budget, this limits the number of records.
+/// Minimum number of bytes that a record counts. Together with the budget, this limits the number of records.
 pub(super) const MIN_RECORD_BYTES: u64 = 4 << 10;
 
 /// The budget for outputs, in bytes.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::caller::principal::Principal;
 use crate::schema::Argument;
 use crate::schema::constraint::Bound;
-use crate::schema::shape::{Kind, Shape, Shapes, number_in};
+use crate::schema::shape::{Form, Kind, Shapes};
 
 /// Limits a policy to some calls, by a parameter or by the authenticated caller. Add it with
 /// [`Policy::when`](super::Policy::when). A policy applies if all of its conditions hold.
@@ -135,44 +135,37 @@ impl Condition {
         Self::of(parameter, Test::LongerThan(length))
     }
 
-    /// Returns the name of the tested parameter. Returns `None` for a condition on the caller.
-    pub(super) fn root(&self) -> Option<&str> {
+    /// Returns the tested parameter, or the path of the tested field. Returns `None` for a condition on the caller.
+    pub(super) fn path(&self) -> Option<&str> {
         match &self.subject {
-            Subject::Parameter(path) => path.split('.').next(),
+            Subject::Parameter(path) => Some(path),
             Subject::Principal | Subject::Scope(_) | Subject::Claim(_) => None,
         }
     }
 
-    /// Returns the tested parameter, or the path of the tested field. Returns `""` for a condition on the caller.
-    pub(super) fn path(&self) -> &str {
-        match &self.subject {
-            Subject::Parameter(path) => path,
-            Subject::Principal | Subject::Scope(_) | Subject::Claim(_) => "",
-        }
-    }
-
-    /// Returns `true` if some value of the tested parameter meets the condition.
-    pub(super) fn can_hold(&self, parameter: &Shape, shapes: &Shapes) -> bool {
-        let forms = parameter.forms_at(self.path().split('.').skip(1), shapes);
-        let any = |fits: &dyn Fn(&Shape) -> bool| {
-            forms.iter().any(|form| matches!(form.kind, Kind::Any) || fits(form))
+    /// Returns `true` if some value meets the condition. `forms` are the forms of the tested parameter or field.
+    pub(super) fn can_hold(&self, forms: &[Form<'_>], shapes: &Shapes) -> bool {
+        let any = |fits: &dyn Fn(&Form<'_>) -> bool| {
+            forms.iter().any(|form| matches!(form.shape.kind, Kind::Any) || fits(form))
         };
         let accepts = |value: &Value| {
             any(&|form| {
                 value.is_null()
-                    || form.accepts(value, shapes)
-                    || whole(value).is_some_and(|value| form.accepts(&value, shapes))
-                    || (value.is_number() && form.is_numeric() && matches!(form.kind, Kind::String))
+                    || form.shape.accepts(value, shapes)
+                    || whole(value).is_some_and(|value| form.shape.accepts(&value, shapes))
+                    || (value.is_number()
+                        && form.is_numeric()
+                        && matches!(form.shape.kind, Kind::String))
             })
         };
         match &self.test {
             Test::Present | Test::Lacks(_) => any(&|_| true),
             Test::Equals(value) => accepts(value),
             Test::OneOf(values) => values.iter().all(accepts),
-            Test::Above(_) | Test::Below(_) => any(&Shape::is_numeric),
-            Test::LongerThan(_) => {
-                any(&|form| matches!(form.kind, Kind::Array(_) | Kind::Tuple(_) | Kind::String))
-            }
+            Test::Above(_) | Test::Below(_) => any(&|form| form.is_numeric()),
+            Test::LongerThan(_) => any(&|form| {
+                matches!(form.shape.kind, Kind::Array(_) | Kind::Tuple(_) | Kind::String)
+            }),
         }
     }
 
@@ -250,7 +243,7 @@ fn equal_as_json(left: &Value, right: &Value) -> bool {
 /// Compares a value with a number. Some types, such as decimals, are sent as numbers or as strings. Returns `None` if
 /// the value is neither a number nor a string with one.
 fn compare(value: &Value, number: Bound) -> Option<Ordering> {
-    let value = value.as_str().map_or_else(|| Bound::of(value), number_in)?;
+    let value = value.as_str().map_or_else(|| Bound::of(value), Bound::in_text)?;
     value.compare(number)
 }
 

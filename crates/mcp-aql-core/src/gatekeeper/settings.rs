@@ -185,7 +185,9 @@ impl GateSettings {
                 continue;
             }
             for condition in &policy.conditions {
-                let Some(root) = condition.root() else { continue };
+                let Some(path) = condition.path() else { continue };
+                let mut names = path.split('.');
+                let root = names.next().unwrap_or_default();
                 if condition.compares_with_nan() {
                     problems.push(format!(
                         "the policy for `{name}` compares `{root}` with NaN, so it can never apply \
@@ -198,11 +200,13 @@ impl GateSettings {
                     problems.push(format!(
                         "the policy for `{name}` has a condition on `{root}`, but the operation has no such parameter"
                     ));
-                } else if !named.any(|parameter| condition.can_hold(&parameter.shape, shapes)) {
+                } else if !named.any(|parameter| {
+                    let forms = parameter.shape.forms_at(names.clone(), shapes);
+                    condition.can_hold(&forms, shapes)
+                }) {
                     problems.push(format!(
-                        "the policy for `{name}` has a condition on `{}` that a call cannot meet: check its path, and \
-                         whether the parameter accepts its value",
-                        condition.path()
+                        "the policy for `{name}` has a condition on `{path}` that a call cannot meet: check its path, and \
+                         whether the parameter accepts its value"
                     ));
                 }
             }

@@ -204,8 +204,8 @@ fn sample_object(object: &ObjectShape, made: (&Shapes, SampleStrategy), depth: u
 /// Returns the first multiple of a factor above the lower bound.
 fn multiple(checks: &Checks) -> Option<Value> {
     let factor = checks.multiple_of?;
-    let low = checks.minimum.or(checks.above).map_or(0.0, as_float);
-    let number = ((low / as_float(factor)).floor() + 1.0) * as_float(factor);
+    let low = checks.minimum.or(checks.above).map_or(0.0, Bound::to_float);
+    let number = ((low / factor.to_float()).floor() + 1.0) * factor.to_float();
     Some(if number.fract() == 0.0 {
         json!(floor(Bound::Float(number)) as i64)
     } else {
@@ -226,8 +226,8 @@ fn whole_number(checks: &Checks) -> Option<Value> {
 }
 
 fn any_number(checks: &Checks) -> Option<Value> {
-    let low = checks.minimum.or(checks.above).map(as_float);
-    let high = checks.maximum.or(checks.below).map(as_float);
+    let low = checks.minimum.or(checks.above).map(Bound::to_float);
+    let high = checks.maximum.or(checks.below).map(Bound::to_float);
     match (low, high) {
         (Some(low), Some(high)) => Some(json!(f64::midpoint(low, high))),
         (Some(low), None) => Some(json!(low + 1.0)),
@@ -241,14 +241,6 @@ fn floor(bound: Bound) -> i128 {
     match bound {
         Bound::Int(number) => number,
         Bound::Float(number) => number.floor() as i128,
-    }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "an example number, checked afterwards")]
-fn as_float(bound: Bound) -> f64 {
-    match bound {
-        Bound::Int(number) => number as f64,
-        Bound::Float(number) => number,
     }
 }
 

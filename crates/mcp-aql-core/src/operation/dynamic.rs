@@ -12,7 +12,6 @@ use super::{
 };
 use crate::error::OperationError;
 use crate::schema::keywords;
-use crate::schema::shape::MAX_DEPTH;
 use crate::schema::spec::{DangerSpec, DefaultSpec, ParameterSpec, ReturnsSpec};
 use crate::util::BoxFuture;
 use crate::util::lock;
@@ -203,7 +202,7 @@ impl DynamicOperation {
     /// Returns the table and the function. Adds problems with the schemas to `problems`.
     pub(crate) fn into_parts(self, problems: &mut Vec<String>) -> (OperationSpec, Handler) {
         for DynamicParameter { name, schema, .. } in &self.parameters {
-            let found = keywords::problems(schema, MAX_DEPTH).into_iter();
+            let found = keywords::problems(schema).into_iter();
             problems.extend(found.map(|problem| {
                 format!("operation `{}`: the schema of `{name}`: {problem}", self.name)
             }));

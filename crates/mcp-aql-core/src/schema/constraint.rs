@@ -27,6 +27,23 @@ impl Bound {
         }
     }
 
+    /// Parses a number in a string: the forms that the types `BigInteger` and `Decimal` have in JSON.
+    pub(crate) fn in_text(text: &str) -> Option<Self> {
+        text.parse().map(Self::Int).ok().or_else(|| {
+            let number = text.parse::<f64>().ok()?;
+            number.is_finite().then_some(Self::Float(number))
+        })
+    }
+
+    /// Returns the nearest float.
+    #[expect(clippy::cast_precision_loss, reason = "callers need no exact value")]
+    pub(crate) fn to_float(self) -> f64 {
+        match self {
+            Self::Int(number) => number as f64,
+            Self::Float(number) => number,
+        }
+    }
+
     /// Compares two numbers exactly, even an integer with a float. Returns `None` for NaN.
     pub(crate) fn compare(self, other: Self) -> Option<Ordering> {
         match (self, other) {

@@ -13,6 +13,8 @@ use std::fmt::Display;
 
 use serde_json::{Map, Value};
 
+use super::shape::MAX_DEPTH;
+
 pub(crate) type SchemaObject = Map<String, Value>;
 
 /// Keywords that restrict values in ways that shapes do not express, and what to write instead.
@@ -45,19 +47,17 @@ const PARTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 /// Maximum number of references followed for one value.
 const MAX_REFERENCES: usize = 16;
 
-/// Returns what validation would not enforce in the schema of a value. `max_depth` is the depth to which shapes are
-/// compiled.
-pub(crate) fn problems(schema: &Value, max_depth: usize) -> Vec<String> {
+/// Returns what validation would not enforce in the schema of a value.
+pub(crate) fn problems(schema: &Value) -> Vec<String> {
     let definitions =
         ["$defs", "definitions"].map(|key| schema.get(key).and_then(Value::as_object));
-    let mut examiner = Examiner { definitions, max_depth, found: Vec::new() };
+    let mut examiner = Examiner { definitions, found: Vec::new() };
     examiner.schema(schema, "", 0);
     examiner.found
 }
 
 struct Examiner<'a> {
     definitions: [Option<&'a SchemaObject>; 2],
-    max_depth: usize,
     found: Vec<String>,
 }
 
@@ -70,9 +70,8 @@ impl<'a> Examiner<'a> {
     }
 
     fn schema(&mut self, schema: &'a Value, path: &str, depth: usize) {
-        if depth >= self.max_depth {
-            let limit = self.max_depth;
-            return self.push("", format_args!("it is more than {limit} levels deep"));
+        if depth >= MAX_DEPTH {
+            return self.push("", format_args!("it is more than {MAX_DEPTH} levels deep"));
         }
         let schema = match schema {
             Value::Object(schema) => schema,
@@ -304,7 +303,7 @@ mod tests {
     use serde_json::json;
 
     fn problems_of(schema: &Value) -> String {
-        problems(schema, 64).join("\n")
+        problems(schema).join("\n")
     }
 
     #[test]

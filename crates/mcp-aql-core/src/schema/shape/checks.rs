@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::Checks;
 use super::describe::is_telling_bound;
-use super::forms::number_in;
 use crate::schema::constraint::{Bound, has_format};
 use crate::schema::instant::unsupported_instant;
 
@@ -31,7 +30,7 @@ impl Checks {
                 }
             }
             Value::String(text) => self.bad_text(text).or_else(|| {
-                let number = number_in(text).filter(|_| self.text_too)?;
+                let number = Bound::in_text(text).filter(|_| self.text_too)?;
                 self.out_of_range(number)
             }),
             Value::Array(values) => {
@@ -51,6 +50,17 @@ impl Checks {
     /// Returns the allowed values as strings, if they are listed.
     pub(crate) fn allowed_values(&self) -> Vec<String> {
         self.allowed.iter().map(plain).collect()
+    }
+
+    /// Formats a range: `1 to 200`, `1 or more`, `up to 20`.
+    pub(super) fn range(least: Option<usize>, most: Option<usize>) -> String {
+        match (least, most) {
+            (Some(least), Some(most)) if least == most => format!("exactly {least}"),
+            (Some(least), Some(most)) => format!("{least} to {most}"),
+            (Some(least), None) => format!("{least} or more"),
+            (None, Some(most)) => format!("up to {most}"),
+            (None, None) => "any number of".to_owned(),
+        }
     }
 
     fn must_be_one(&self, value: &Value) -> String {
@@ -108,7 +118,7 @@ impl Checks {
         let pattern = self.patterns.first().map(|pattern| format!("matching '{pattern}'"));
         let format = self.format.map(|format| format!("such as '{}'", format.example()));
         let items = self.min_items.filter(|least| *least > 0);
-        let items = items.map(|_| format!("{} items", range(self.min_items, self.max_items)));
+        let items = items.map(|_| format!("{} items", Self::range(self.min_items, self.max_items)));
         let numbers = Some(numbers).filter(|numbers| !numbers.is_empty());
         let parts: Vec<_> = [numbers, self.unusual_length(), pattern, format, items]
             .into_iter()
@@ -121,7 +131,7 @@ impl Checks {
     pub(super) fn unusual_length(&self) -> Option<String> {
         let is_unusual = self.min_length.is_some_and(|least| least > 1)
             || self.max_length.is_some_and(|most| most < USUAL_LENGTH);
-        is_unusual.then(|| format!("{} characters", range(self.min_length, self.max_length)))
+        is_unusual.then(|| format!("{} characters", Self::range(self.min_length, self.max_length)))
     }
 
     fn bad_text(&self, text: &str) -> Option<String> {
@@ -132,7 +142,7 @@ impl Checks {
             if length < least || length > most {
                 return Some(format!(
                     "must have {} characters, has {length}",
-                    range(self.min_length, self.max_length)
+                    Self::range(self.min_length, self.max_length)
                 ));
             }
         }
@@ -159,17 +169,6 @@ impl Checks {
     }
 }
 
-/// Formats a range: `1 to 200`, `1 or more`, `up to 20`.
-fn range(least: Option<usize>, most: Option<usize>) -> String {
-    match (least, most) {
-        (Some(least), Some(most)) if least == most => format!("exactly {least}"),
-        (Some(least), Some(most)) => format!("{least} to {most}"),
-        (Some(least), None) => format!("{least} or more"),
-        (None, Some(most)) => format!("up to {most}"),
-        (None, None) => "any number of".to_owned(),
-    }
-}
-
 /// Describes a wrong number of items or members.
 fn bad_count(
     (least, most): (Option<usize>, Option<usize>),
@@ -177,7 +176,7 @@ fn bad_count(
     count: usize,
 ) -> Option<String> {
     let fits = least.unwrap_or(0) <= count && count <= most.unwrap_or(usize::MAX);
-    (!fits).then(|| format!("must have {} {noun}, has {count}", range(least, most)))
+    (!fits).then(|| format!("must have {} {noun}, has {count}", Checks::range(least, most)))
 }
 
 /// Returns `true` if a number is a multiple of another one. Decimal fractions such as 0.1 have no exact binary form, so
@@ -188,17 +187,9 @@ fn is_multiple(number: Bound, factor: Bound) -> bool {
             number.checked_rem(factor).is_none_or(|rest| rest == 0)
         }
         _ => {
-            let quotient = approximate(number) / approximate(factor);
+            let quotient = number.to_float() / factor.to_float();
             (quotient - quotient.round()).abs() <= quotient.abs() * 4.0 * f64::EPSILON
         }
-    }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "the quotient is compared with a tolerance")]
-fn approximate(bound: Bound) -> f64 {
-    match bound {
-        Bound::Int(number) => number as f64,
-        Bound::Float(number) => number,
     }
 }
 

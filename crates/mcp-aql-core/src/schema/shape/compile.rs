@@ -81,13 +81,10 @@ impl Compiler {
         match schema.get("type") {
             Some(Value::String(name)) => self.typed(name, schema, depth),
             Some(Value::Array(names)) => {
-                let names = names.iter().filter_map(Value::as_str);
                 let mut shapes: Vec<_> = names
-                    .map(|name| {
-                        let mut shape = self.typed(name, schema, depth);
-                        self.checks_of(schema, &mut shape.checks);
-                        shape
-                    })
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .map(|name| self.typed(name, schema, depth))
                     .collect();
                 unite(&mut shapes)
             }

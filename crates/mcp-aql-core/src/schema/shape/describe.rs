@@ -134,24 +134,22 @@ pub(super) fn is_telling_bound(checks: &Checks, bound: Bound) -> bool {
 /// are "1 to 3 items." and "More than 0."
 pub fn further_constraints(shape: &Shape, shapes: &Shapes) -> Option<String> {
     let target = shape.resolve(shapes);
-    fn pick<T>(shape: &Shape, target: &Shape, of: fn(&Checks) -> Option<T>) -> Option<T> {
-        of(&shape.checks).or_else(|| of(&target.checks))
-    }
-    let count = |of: fn(&Checks) -> Option<usize>| pick(shape, target, of);
-    let bound = |of: fn(&Checks) -> Option<Bound>| pick(shape, target, of);
-    let range = |least, most, noun: &str| match (least, most) {
-        (Some(least), Some(most)) if least == most => Some(format!("Exactly {least} {noun}.")),
-        (Some(least), Some(most)) => Some(format!("{least} to {most} {noun}.")),
-        (Some(least), None) => Some(format!("{least} or more {noun}.")),
-        (None, Some(most)) => Some(format!("Up to {most} {noun}.")),
-        (None::<usize>, None::<usize>) => None,
+    let (own, of_type) = (&shape.checks, &target.checks);
+    let range = |least: Option<usize>, most: Option<usize>, noun| {
+        let mut text = format!("{} {noun}.", Checks::range(least, most));
+        text.get_mut(..1).map(str::make_ascii_uppercase);
+        (least.is_some() || most.is_some()).then_some(text)
     };
-    let items = range(count(|checks| checks.min_items), count(|checks| checks.max_items), "items")
-        .filter(|_| !matches!(target.kind, Kind::Tuple(_)));
-    let members =
-        range(count(|checks| checks.min_members), count(|checks| checks.max_members), "members");
+    let items =
+        range(own.min_items.or(of_type.min_items), own.max_items.or(of_type.max_items), "items");
+    let members = range(
+        own.min_members.or(of_type.min_members),
+        own.max_members.or(of_type.max_members),
+        "members",
+    );
+    let items = items.filter(|_| !matches!(target.kind, Kind::Tuple(_)));
     let mut parts: Vec<String> = items.into_iter().chain(members).collect();
-    if shape.checks.distinct || target.checks.distinct {
+    if own.distinct || of_type.distinct {
         parts.push("No item twice.".to_owned());
     }
     match &target.kind {
@@ -166,9 +164,9 @@ pub fn further_constraints(shape: &Shape, shapes: &Shapes) -> Option<String> {
         _ => {}
     }
     for (words, bound) in [
-        ("More than", bound(|checks| checks.above)),
-        ("Less than", bound(|checks| checks.below)),
-        ("A multiple of", bound(|checks| checks.multiple_of)),
+        ("More than", own.above.or(of_type.above)),
+        ("Less than", own.below.or(of_type.below)),
+        ("A multiple of", own.multiple_of.or(of_type.multiple_of)),
     ] {
         parts.extend(bound.map(|bound| format!("{words} {}.", bound_value(bound))));
     }

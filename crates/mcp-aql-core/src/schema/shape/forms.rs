@@ -1,30 +1,43 @@
 //! The forms that a value can have: the variants of unions, without names.
 
+use std::sync::LazyLock;
+
 use serde_json::Value;
 
 use super::union::{MAX_UNIONS, add_variants};
-use super::{Faults, Kind, Path, Rest, Shape, Shapes, type_name};
-use crate::schema::constraint::{Bound, Constraint};
+use super::{Checks, Faults, Kind, Path, Rest, Shape, Shapes, type_name};
+use crate::schema::constraint::Constraint;
 
-impl Shape {
-    /// Returns the forms of a value other than `null`.
-    pub(crate) fn forms<'a>(&'a self, shapes: &'a Shapes) -> Vec<&'a Self> {
-        let mut forms = Vec::new();
-        add_variants(std::slice::from_ref(self), shapes, MAX_UNIONS, &mut forms);
-        let forms = forms.into_iter().map(|form| form.resolve(shapes));
-        forms.filter(|form| !matches!(form.kind, Kind::Null)).collect()
-    }
+/// One form of a value.
+#[derive(Clone, Copy)]
+pub(crate) struct Form<'a> {
+    pub(crate) shape: &'a Shape,
+    /// The checks of the union with this variant. If there is no union, those of the shape.
+    union: &'a Checks,
+}
 
+impl Form<'_> {
     /// Returns `true` if values of this form are numbers, or strings with a number.
     pub(crate) fn is_numeric(&self) -> bool {
         /// Strings that a pattern for numbers does not match.
         const OTHERS: [&str; 4] = ["", "a", "1a", "a1"];
-        let rejects = |text: &str| self.checks.patterns.iter().any(|it| !it.is_match(text));
-        match self.kind {
+        let patterns = || self.shape.checks.patterns.iter().chain(&self.union.patterns);
+        match self.shape.kind {
             Kind::Integer | Kind::Number => true,
-            Kind::String => OTHERS.into_iter().all(rejects),
+            Kind::String => OTHERS.iter().all(|text| patterns().any(|it| !it.is_match(text))),
             _ => false,
         }
+    }
+}
+
+impl Shape {
+    /// Returns the forms of a value other than `null`.
+    pub(crate) fn forms<'a>(&'a self, shapes: &'a Shapes) -> Vec<Form<'a>> {
+        let mut forms = Vec::new();
+        add_variants(std::slice::from_ref(self), shapes, MAX_UNIONS, &mut forms);
+        let union = &self.resolve(shapes).checks;
+        let forms = forms.into_iter().map(|form| Form { shape: form.resolve(shapes), union });
+        forms.filter(|form| !matches!(form.shape.kind, Kind::Null)).collect()
     }
 
     /// Returns `true` if the shape accepts a value.
@@ -37,17 +50,18 @@ impl Shape {
         &'a self,
         path: impl Iterator<Item = &'p str>,
         shapes: &'a Shapes,
-    ) -> Vec<&'a Self> {
-        static ANY: std::sync::LazyLock<Shape> = std::sync::LazyLock::new(Shape::default);
+    ) -> Vec<Form<'a>> {
+        static ANY: LazyLock<Shape> = LazyLock::new(Shape::default);
+        let any = || Form { shape: &ANY, union: &ANY.checks };
         path.fold(self.forms(shapes), |forms, name| {
             let mut inside = Vec::new();
             for form in forms {
-                match &form.kind {
-                    Kind::Any => inside.push(&*ANY),
+                match &form.shape.kind {
+                    Kind::Any => inside.push(any()),
                     Kind::Object(object) => {
                         inside.extend(object.forms_of(name).flat_map(|form| form.forms(shapes)));
                         if inside.is_empty() && matches!(object.rest, Rest::Open) {
-                            inside.push(&*ANY);
+                            inside.push(any());
                         }
                     }
                     _ => {}
@@ -65,9 +79,10 @@ impl Constraint {
         shape: &'a Shape,
         shapes: &'a Shapes,
     ) -> Option<(&'static str, &'static str, &'a Shape)> {
-        let number: fn(&Shape) -> bool = Shape::is_numeric;
-        let text: fn(&Shape) -> bool = |form| matches!(form.kind, Kind::String);
-        let list: fn(&Shape) -> bool = |form| matches!(form.kind, Kind::Array(_) | Kind::Tuple(_));
+        let number: fn(&Form<'_>) -> bool = |form| form.is_numeric();
+        let text: fn(&Form<'_>) -> bool = |form| matches!(form.shape.kind, Kind::String);
+        let list: fn(&Form<'_>) -> bool =
+            |form| matches!(form.shape.kind, Kind::Array(_) | Kind::Tuple(_));
         let (keyword, fits, values) = match self {
             Self::Minimum(_) => ("minimum", number, "numbers"),
             Self::Maximum(_) => ("maximum", number, "numbers"),
@@ -80,7 +95,7 @@ impl Constraint {
             Self::Enum(_) => return None,
         };
         let mut forms = shape.forms(shapes).into_iter();
-        forms.find(|form| !fits(form)).map(|form| (keyword, values, form))
+        forms.find(|form| !fits(form)).map(|form| (keyword, values, form.shape))
     }
 }
 
@@ -96,14 +111,6 @@ pub(crate) fn misfit_problem(
         "the constraint `{keyword}`, which is for {values}, but a value can have the type `{kind}`: remove the \
          constraint, or use another type"
     ))
-}
-
-/// Parses a number in a string: the forms that the types `BigInteger` and `Decimal` have in JSON.
-pub(crate) fn number_in(text: &str) -> Option<Bound> {
-    text.parse().map(Bound::Int).ok().or_else(|| {
-        let number = text.parse::<f64>().ok()?;
-        number.is_finite().then_some(Bound::Float(number))
-    })
 }
 
 /// Returns the names of types whose values would contain themselves, without a list or an object between:

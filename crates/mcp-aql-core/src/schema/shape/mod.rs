@@ -29,7 +29,7 @@ pub(crate) use describe::item_name;
 pub use describe::{describe, further_constraints, type_name};
 pub use faults::{Fault, Faults, Path};
 pub(crate) use faults::{FaultKind, Hint};
-pub(crate) use forms::{endless_types, misfit_problem, number_in};
+pub(crate) use forms::{Form, endless_types, misfit_problem};
 pub use input::input_name;
 pub use members::Members;
 pub(crate) use misplaced_field::objects_with_field;
