@@ -10,6 +10,11 @@
 )]
 
 mod quality;
+// The program has no tests of its own, so those of its tables run here.
+#[cfg(feature = "cli")]
+#[path = "../../src/cli/table.rs"]
+#[allow(dead_code, reason = "the program uses what the tests do not")]
+mod table;
 #[cfg(all(feature = "cli", feature = "http", unix))]
 mod wire;
 

@@ -1,67 +1,101 @@
-//! Checks that every test runs.
-//!
-//! A target with `test = false` in its manifest must not contain tests, unless another package compiles them. Each file
-//! of the integration tests must be a module of theirs.
+//! Checks that every test runs: each source file is a module of a target, and each file with tests is a module of a
+//! target that `cargo test` runs.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
 
 use crate::coverage::{root, rust_files};
 
-fn manifests(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
-        let (path, name) = (entry.path(), entry.file_name());
-        if name == "Cargo.toml" {
-            found.push(path);
-        } else if path.is_dir() && name != "target" && !name.to_string_lossy().starts_with('.') {
-            manifests(&path, found);
-        }
-    }
+/// The workspaces of the repository.
+const WORKSPACES: [&str; 4] = [".", "bench/aggregator", "crates/mcp-aql-sqlx", "fuzz"];
+
+/// Folders whose files trybuild compiles, and how many levels of folders it finds there.
+const CASES: [(&str, usize); 3] =
+    [("tests/ui", 1), ("tests/features/ui", 0), ("mcp-aql-derive/tests/errors", 1)];
+
+/// Packages with `test = false` whose tests the step `features` of `.ci/run` names.
+const NAMED_BY_A_STEP: &str = "mcp-aql-tests-features";
+
+/// The files of the targets of all packages.
+#[derive(Default)]
+struct Files {
+    /// Folders of the packages.
+    folders: Vec<PathBuf>,
+    /// Files of all targets.
+    compiled: BTreeSet<PathBuf>,
+    /// Files of the targets that `cargo test` runs.
+    tested: BTreeSet<PathBuf>,
 }
 
-/// Returns `true` if a section with this header disables its tests.
-fn turns_tests_off(manifest: &str, header: &str) -> bool {
-    let mut sections = manifest.split("\n[").map(|section| section.trim_start_matches('['));
-    sections.any(|section| section.starts_with(header) && section.contains("\ntest = false"))
+fn targets() -> Files {
+    let mut files = Files::default();
+    for workspace in WORKSPACES {
+        let output = Command::new(env!("CARGO"))
+            .args(["metadata", "--format-version", "1", "--no-deps", "--locked", "--offline"])
+            .current_dir(root().join(workspace))
+            .output()
+            .expect("cargo runs");
+        let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo prints JSON");
+        for package in metadata["packages"].as_array().expect("a list") {
+            let path = |value: &Value| PathBuf::from(value.as_str().expect("a path"));
+            files.folders.push(path(&package["manifest_path"]).with_file_name(""));
+            for target in package["targets"].as_array().expect("a list") {
+                let mut found = BTreeSet::new();
+                modules(path(&target["src_path"]), true, &mut found);
+                if target["test"] == true || package["name"] == NAMED_BY_A_STEP {
+                    files.tested.extend(found.iter().cloned());
+                }
+                files.compiled.append(&mut found);
+            }
+        }
+    }
+    files
+}
+
+/// Returns `true` if trybuild compiles the file.
+fn is_case(file: &Path) -> bool {
+    CASES.iter().any(|(folder, levels)| {
+        let inside = file.strip_prefix(normal(&root().join(folder)));
+        inside.is_ok_and(|path| path.components().count() == levels + 1)
+    })
 }
 
 #[test]
-fn every_unit_test_runs() {
-    let mut found = Vec::new();
-    manifests(&normal(&root()), &mut found);
-    let included = modules_of_tests(&found);
-    let mut off = 0;
-    for manifest in found {
-        let text = std::fs::read_to_string(&manifest).expect("it is readable");
-        let source = manifest.with_file_name("src");
-        // A program may have its files directly in the package's folder, without `src`.
-        let main = manifest.with_file_name("main.rs");
-        let is_of_program = |file: &PathBuf| {
-            file.ends_with("src/main.rs") || file.starts_with(source.join("bin")) || main.exists()
-        };
-        let mut files = Vec::new();
-        rust_files(
-            if main.exists() { main.parent().expect("a folder") } else { &source },
-            &mut files,
+fn every_file_is_a_module_of_a_target() {
+    let files = targets();
+    let mut lost = BTreeSet::new();
+    for folder in &files.folders {
+        let mut found = Vec::new();
+        rust_files(folder, &mut found);
+        lost.extend(
+            found.into_iter().filter(|file| !files.compiled.contains(file) && !is_case(file)),
         );
-        files.retain(|file| !included.contains(file));
-        let (programs, library): (Vec<_>, Vec<_>) = files.into_iter().partition(is_of_program);
-        for (header, files) in [("lib]", library), ("bin]]", programs)] {
-            if !turns_tests_off(&text, header) {
-                continue;
-            }
-            off += 1;
-            for file in files {
-                let text = std::fs::read_to_string(&file).expect("it is readable");
-                let is_test = |line: &str| {
-                    let line = line.trim_start();
-                    line.starts_with("#[test]") || line.starts_with("#[tokio::test")
-                };
-                assert!(!text.lines().any(is_test), "{}: `test = false`", file.display());
-            }
-        }
     }
-    assert!(off > 10, "only {off} were found");
+    assert!(files.compiled.len() > 1_000, "only {} files were found", files.compiled.len());
+    assert!(
+        lost.is_empty(),
+        "nothing compiles these files: write `mod` in the file above, or delete them: {lost:#?}"
+    );
+}
+
+#[test]
+fn every_test_is_in_a_target_that_cargo_test_runs() {
+    let files = targets();
+    for file in files.compiled.difference(&files.tested) {
+        let text = std::fs::read_to_string(file).expect("it is readable");
+        let is_test = |line: &str| {
+            let line = line.trim_start();
+            line.starts_with("#[test]") || line.starts_with("#[tokio::test")
+        };
+        assert!(
+            !text.lines().any(is_test),
+            "{} has a test that never runs: remove `test = false` of its target from Cargo.toml",
+            file.display()
+        );
+    }
 }
 
 /// Resolves the `..` in a path.
@@ -75,53 +109,28 @@ fn normal(path: &Path) -> PathBuf {
     })
 }
 
-/// Adds a file, and the files of the modules that it declares.
-fn modules(file: PathBuf, found: &mut BTreeSet<PathBuf>) {
+/// Adds a file, and the files of the modules that it declares. `is_root` is `true` for the file of a target.
+fn modules(file: PathBuf, is_root: bool, found: &mut BTreeSet<PathBuf>) {
     let (folder, text) = match std::fs::read_to_string(&file) {
-        Ok(text) if file.ends_with("main.rs") || file.ends_with("mod.rs") => {
-            (file.with_file_name(""), text)
-        }
+        Ok(text) if is_root || file.ends_with("mod.rs") => (file.with_file_name(""), text),
         Ok(text) => (file.with_extension(""), text),
         Err(_) => return,
     };
-    let mut path = None;
+    let mut paths = Vec::new();
     for line in text.lines().map(str::trim) {
-        if let Some(rest) = line.strip_prefix("#[path = \"") {
-            path = rest.split_once('"').map(|(path, _)| file.with_file_name(path));
+        if let Some((_, rest)) = line.split_once("path = \"").filter(|_| line.starts_with("#[")) {
+            paths.extend(rest.split_once('"').map(|(path, _)| file.with_file_name(path)));
         } else if let Some(name) = line
             .split_once("mod ")
             .filter(|(before, _)| before.is_empty() || before.starts_with("pub"))
-            .map(|(_, rest)| rest)
-            && let Some(name) = name.strip_suffix(';')
+            .and_then(|(_, rest)| rest.strip_suffix(';'))
         {
-            let places = [folder.join(format!("{name}.rs")), folder.join(name).join("mod.rs")];
-            for place in path.take().map_or(places.to_vec(), |path| vec![path]) {
-                modules(normal(&place), found);
+            // A path may only hold on some platforms or without a feature.
+            paths.extend([folder.join(format!("{name}.rs")), folder.join(name).join("mod.rs")]);
+            for path in paths.drain(..) {
+                modules(normal(&path), false, found);
             }
         }
     }
     found.insert(file);
-}
-
-/// Returns the files of the integration tests of all packages.
-fn modules_of_tests(manifests: &[PathBuf]) -> BTreeSet<PathBuf> {
-    let mut found = BTreeSet::new();
-    for manifest in manifests {
-        modules(normal(&manifest.with_file_name("tests").join("it/main.rs")), &mut found);
-    }
-    found
-}
-
-#[test]
-fn every_file_of_the_integration_tests_is_a_module() {
-    let mut manifests_found = Vec::new();
-    manifests(&normal(&root()), &mut manifests_found);
-    let included = modules_of_tests(&manifests_found);
-    let mut files = Vec::new();
-    for manifest in &manifests_found {
-        rust_files(&manifest.with_file_name("tests").join("it"), &mut files);
-    }
-    assert!(files.len() > 100, "only {} files were found", files.len());
-    let lost: Vec<_> = files.iter().filter(|file| !included.contains(*file)).collect();
-    assert!(lost.is_empty(), "no `mod` names {lost:?}");
 }
