@@ -331,6 +331,8 @@ def main():
         return
     if not arguments.base:
         parser.error("a branch or a commit, for example main")
+    if subprocess.run(["git", "merge-base", arguments.base, "HEAD"], cwd=ROOT, capture_output=True).returncode:
+        parser.error(f"`{arguments.base}` shares no commit with HEAD here: fetch it, in a shallow clone with its history")
     shared, paths = changes(arguments.base)
     whole, samples_only = affected(paths, shared)
     print("steps", *needed(paths, shared, whole | samples_only))
