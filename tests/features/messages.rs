@@ -21,15 +21,12 @@ fn http_without_its_feature_is_one_sentence_that_names_it() {
         let output = Command::new(program).args(arguments).output().expect("it runs");
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
-        let (first, rest) = stderr.trim_end().split_once(": write `").expect(&stderr);
-        assert!(first.ends_with("`--http` needs the feature `http` of `mcp-aql`, but this program was built without it"), "{stderr}");
         assert!(
-            rest.starts_with(
-                "mcp-aql = { version = \"0.1.0\", features = [\"http\"] }` in its Cargo.toml"
-            ),
+            stderr.contains("`--http` needs the feature `http` of `mcp-aql`, but this program was built without it")
+                && stderr.contains("add \"http\" to the `features` of `mcp-aql` in its Cargo.toml")
+                && stderr.lines().count() == 1,
             "{stderr}"
         );
-        assert!(!rest.contains('\n'), "{stderr}");
     }
 }
 
@@ -45,7 +42,8 @@ fn metrics_without_their_feature_are_one_sentence_that_names_it() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
         assert!(
             stderr.contains("`--metrics` needs the feature `metrics` of `mcp-aql`")
-                && stderr.contains("features = [\"metrics\"] }` in its Cargo.toml")
+                && stderr
+                    .contains("add \"metrics\" to the `features` of `mcp-aql` in its Cargo.toml")
                 && stderr.lines().count() == 1,
             "{stderr}"
         );

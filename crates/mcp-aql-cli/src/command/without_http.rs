@@ -35,10 +35,8 @@ impl HttpArgs {
     ) -> Result<Option<SocketAddr>> {
         let problem = |what: &str| {
             format!(
-                "{what} needs the feature `http` of `mcp-aql`, but this program was built without it: write \
-                 `mcp-aql = {{ version = \"{}\", features = [\"http\"] }}` in its Cargo.toml and build it \
-                 again",
-                env!("CARGO_PKG_VERSION")
+                "{what} needs the feature `http` of `mcp-aql`, but this program was built without it: add \
+                 \"http\" to the `features` of `mcp-aql` in its Cargo.toml, and build it again"
             )
         };
         let is_configured = adapter.settings().http.address.is_some() && !self.stdio;

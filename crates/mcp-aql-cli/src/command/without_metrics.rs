@@ -27,12 +27,9 @@ impl MetricsArgs {
     /// Reports that the flag needs a feature.
     pub(super) fn check(&self) -> Result {
         if self.metrics.is_some() {
-            return Err(Error::Usage(format!(
-                "`--metrics` needs the feature `metrics` of `mcp-aql`, but this program was built without \
-                 it: write `mcp-aql = {{ version = \"{}\", features = [\"metrics\"] }}` in its Cargo.toml \
-                 and build it again",
-                env!("CARGO_PKG_VERSION")
-            )));
+            let problem = "`--metrics` needs the feature `metrics` of `mcp-aql`, but this program was built without \
+                           it: add \"metrics\" to the `features` of `mcp-aql` in its Cargo.toml, and build it again";
+            return Err(Error::Usage(problem.to_owned()));
         }
         Ok(())
     }
