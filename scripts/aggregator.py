@@ -23,7 +23,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -32,14 +31,12 @@ import time
 from pathlib import Path
 
 import foreign
-import npm
-import pypi
-import sdk
+import third_party
+from clients import Refused, Sdk
+from testing import ROOT, check, served
 
-ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "crates" / "mcp-aql-aggregator" / "examples"
 CHAPTER = ROOT / "book" / "src" / "aggregator.md"
-CLIENT = Path(__file__).with_name("sdk_client.py")
 BLOCK = re.compile(r"(?<=<!-- transcript -->\n).*?(?=<!-- /transcript -->)", re.DOTALL)
 QUERY = "how do we restore the database from a backup"
 FROM_NPM = {
@@ -48,20 +45,15 @@ FROM_NPM = {
     "mcp-ripgrep": ("mcp-ripgrep", "0.4.0"),
     "mcp-server-filesystem": ("@modelcontextprotocol/server-filesystem", "2026.8.31"),
 }
-# These servers require an older SDK. mcp-ripgrep runs `rg`; later versions must be compiled.
-OLDER = ["agents-docs==0.45.0", "mcp-server-sqlite==2025.4.25", "mcp==1.30.0", "ripgrep==14.1.0"]
-OLDER_PROGRAMS = ["agents-docs", "mcp-server-sqlite", "rg"]
-NEWER_PROGRAMS = ["mcp-server-git", "mcp-server-time"]
-INSPECTOR = "@modelcontextprotocol/inspector", "2.12.0"
+# By the version of the SDK that they require.
+FROM_PYPI = {1: ["agents-docs", "mcp-server-sqlite", "rg"], 2: ["mcp-server-git", "mcp-server-time"]}
 ASKED = ["memory", "graph", "docs", "text", "files", "history", "notes", "tasks"]
 LEFT_OUT = ["clock", "everything"]
 TOOL = "mcp__proxy__aggregator__query"
+STRUCTURED = "structuredContent"
 STARTING = "still starting"
-
-
-def check(condition, message, seen=""):
-    if not condition:
-        sys.exit(f"FAILED: not true: {message}\n{seen}")
+# The time in seconds for which servers may start.
+PATIENCE = 60
 
 
 def run(command, env, timeout=180, **options):
@@ -73,15 +65,13 @@ def run(command, env, timeout=180, **options):
 def programs(folder, command):
     """Installs all servers and clients, and collects the programs that the configuration starts in one folder."""
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        inspector = pool.submit(npm.install, *INSPECTOR)
-        everything = pool.submit(npm.install, *foreign.EVERYTHING)
-        node = pool.submit(npm.node)
-        older = pool.submit(pypi.install, "python-older", *OLDER)
-        newer = pool.submit(sdk.programs)
-        found = {name: pool.submit(npm.program, *package, name) for name, package in FROM_NPM.items()}
+        inspector = pool.submit(third_party.npm, *third_party.INSPECTOR)
+        everything = pool.submit(third_party.npm, *foreign.EVERYTHING)
+        node = pool.submit(third_party.node)
+        folders = {version: pool.submit(third_party.pypi, *third_party.PYTHON[version]) for version in FROM_PYPI}
+        found = {name: pool.submit(third_party.npm_program, *package, name) for name, package in FROM_NPM.items()}
     found = {name: program.result() for name, program in found.items()}
-    found |= {name: older.result() / name for name in OLDER_PROGRAMS}
-    found |= {name: newer.result() / name for name in NEWER_PROGRAMS}
+    found |= {name: folders[version].result() / name for version, names in FROM_PYPI.items() for name in names}
     found |= {command.name: command, "tasks": command.parent / "examples" / "tasks", "node": node.result()}
     folder.mkdir()
     for name, program in found.items():
@@ -113,8 +103,8 @@ def data(home, env):
         "A restored backup lacks at most five minutes", "The copies are encrypted with the key of the vault"]}
     other = {"name": "bicycle shed", "entityType": "place", "observations": ["Its key hangs at the reception"]}
     seeded, = ask(["mcp-memory-libsql"], [("create_entities", {"entities": [known, other]})],
-                  {**env, "LIBSQL_URL": f"file:{home / 'graph.db'}"})["answers"]
-    check(not seeded["failed"], "the graph takes what it is to know", seeded)
+                  {**env, "LIBSQL_URL": f"file:{home / 'graph.db'}"})[1]
+    check(not seeded.get("isError"), "the graph takes what it is to know", seeded)
 
     with contextlib.closing(sqlite3.connect(home / "notes.db")) as notes, notes:
         notes.execute("CREATE VIRTUAL TABLE notes USING fts5(title, body)")
@@ -140,10 +130,27 @@ def data(home, env):
 
 
 def ask(target, calls, env):
-    """Returns the tools and the answers to these calls, through the SDK."""
-    target = target if isinstance(target, str) else json.dumps([str(word) for word in target])
-    calls = [dict(zip(("tool", "arguments", "until_without"), call)) for call in calls]
-    return json.loads(run([sdk.python(), CLIENT, target, json.dumps(calls)], env, cwd=env["HOME"]))
+    """Returns the tools, and the results or errors of these calls, through the SDK. A call with a third member is
+    repeated while its answer contains that text."""
+    answers = []
+    with Sdk("Python", 2, env=env, cwd=env["HOME"]) as sdk, sdk.open(target) as connection:
+        tools = connection.ask("tools")
+        for tool, arguments, *marker in calls:
+            until = time.monotonic() + PATIENCE
+            while True:
+                try:
+                    answer = connection.call(tool, arguments)["result"]
+                except Refused as error:
+                    answer = error.error
+                if not marker or marker[0] not in json.dumps(answer) or time.monotonic() > until:
+                    break
+                time.sleep(0.1)
+            answers.append(answer)
+    return tools, answers
+
+
+def text_of(result):
+    return result["content"][0]["text"]
 
 
 def processes(home):
@@ -215,49 +222,39 @@ def check_answer(answer, limit=20):
 def over_stdio(serve, env, home):
     """Returns the answer that the others are compared with."""
     arguments = {"query": QUERY, "maxResults": 20}
-    told = ask(serve, [
+    tools, answers = ask(serve, [
         (TOOL, arguments, STARTING), (TOOL, arguments), (TOOL, {"query": QUERY, "servers": ["notes", "tasks"]}),
         (TOOL, {"query": QUERY, "servers": ["nots"]}), (TOOL, {"query": QUERY, "servers": ["clock"]}),
     ], env)
     all_end(home, "after the client has gone")
-    check(list(told["tools"]) == [TOOL], "one tool is there", told["tools"])
-    check(told["tools"][TOOL]["annotations"]["readOnlyHint"], "it only reads", told["tools"])
-    first, second, two, unknown, none = told["answers"]
+    check(list(tools) == [TOOL], "one tool is there", tools)
+    check(tools[TOOL]["annotations"]["readOnlyHint"], "it only reads", tools)
+    first, second, two, refused, failed = answers
     for answer in (first, second):
-        check(json.loads(answer["text"][0]) == answer["structured"], "text and structure are the same", answer)
-        check_answer(answer["structured"])
-    check_same(second["structured"], timeless(first["structured"]), "the same query gives the same bytes")
-    given = {result["server"] for result in two["structured"]["results"]}
-    check(given == {"notes", "tasks"} and two["structured"]["metadata"]["serversQueried"] == 2, "two are asked", two)
-    refused = unknown["error"]
+        check(json.loads(text_of(answer)) == answer[STRUCTURED], "text and structure are the same", answer)
+        check_answer(answer[STRUCTURED])
+    check_same(second[STRUCTURED], timeless(first[STRUCTURED]), "the same query gives the same bytes")
+    given = {result["server"] for result in two[STRUCTURED]["results"]}
+    check(given == {"notes", "tasks"} and two[STRUCTURED]["metadata"]["serversQueried"] == 2, "two are asked", two)
     check(refused["code"] == -32602 and refused["data"]["field"] == "servers" and "notes" in refused["data"]["reason"],
           "an unknown server is refused, and the nearest named", refused)
-    failed = none["error"]
     check(failed["code"] == -32603 and failed["data"]["attemptedServers"] == ["clock"]
           and failed["data"]["errors"] == ["clock: no query tool"], "who cannot be asked is told", failed)
     print("ok: the SDK for Python, standard input and output")
-    return timeless(first["structured"])
+    return timeless(first[STRUCTURED])
 
 
 def over_http(serve, env, home, inspect, expected):
-    log = home / "serve.log"
-    with log.open("w") as stderr:
-        server = subprocess.Popen([*serve, "--http", "127.0.0.1:0"], env=env, stdin=subprocess.DEVNULL, stderr=stderr)
-    try:
-        until = time.monotonic() + 20
-        while not (url := re.search(r"http://\S+/mcp", log.read_text())):
-            check(server.poll() is None and time.monotonic() < until, "it says where it listens", log.read_text())
-            time.sleep(0.05)
+    with served(serve, home / "serve.log", env=env) as (url, server):
         arguments = {"query": QUERY, "maxResults": 20}
-        answer, = ask(url[0], [(TOOL, arguments, STARTING)], env)["answers"]
-        check_answer(answer["structured"])
-        check_same(answer["structured"], expected, "it is the same as over standard input and output")
+        answer, = ask(url, [(TOOL, arguments, STARTING)], env)[1]
+        check_answer(answer[STRUCTURED])
+        check_same(answer[STRUCTURED], expected, "it is the same as over standard input and output")
         print("ok: the SDK for Python, HTTP")
         told = json.loads(run(
-            [*inspect, "--format", "json", "--transport", "http", "--server-url", url[0], "--method", "tools/call",
+            [*inspect, "--format", "json", "--transport", "http", "--server-url", url, "--method", "tools/call",
              "--tool-name", TOOL, "--tool-args-json", json.dumps(arguments)], env))
-        told = told.get("result", told)
-        told = told["structuredContent"]
+        told = told.get("result", told)[STRUCTURED]
         # JavaScript writes 1 for 1.0.
         told["metadata"]["serverDiversity"] = float(told["metadata"]["serverDiversity"])
         check_same(told, expected, "the Inspector is told the same")
@@ -269,9 +266,6 @@ def over_http(serve, env, home, inspect, expected):
         server.wait()
         all_end(home, "after the aggregator was killed")
         print(f"ok: killed, and none of {len(running)} processes is left")
-    finally:
-        server.kill()
-        server.wait()
 
 
 def operations(serve, env, home):
@@ -279,12 +273,12 @@ def operations(serve, env, home):
         return ("mcp_aql_read", {"operation": operation, "params": params}, *rest)
 
     params = {"query": QUERY, "first": 5, "fields": ["rank", "server", "content"]}
-    told = ask([*serve, "--face", "mcp-aql"], [
+    _, answers = ask([*serve, "--face", "mcp-aql"], [
         call("list_servers", {"fields": "full"}, '\\"starting\\"'), call("search_servers", params),
         call("search_servers", {**params, "filter": {"server": ["docs", "notes"]}}),
     ], env)
     all_end(home, "after the client of the adapter has gone")
-    states, found, filtered = (json.loads(answer["text"][0]) for answer in told["answers"])
+    states, found, filtered = (json.loads(text_of(answer)) for answer in answers)
     states = {server["name"]: server["state"] for server in states["data"]["items"]}
     check(states == {**dict.fromkeys(ASKED, "ready"), **dict.fromkeys(LEFT_OUT, "unmapped")}, "states are told", states)
     check([item["rank"] for item in found["data"]["items"]] == [1, 2, 3, 4, 5], "five results", found)
@@ -326,7 +320,7 @@ def main():
         env |= {"PATH": f"{home / 'bin'}:{env['PATH']}", "HOME": str(home), "COLUMNS": "100", "LANG": "C.UTF-8",
                 "MCP_CATALOG_PATH": str(home / "catalog.json"), "MCP_CLIENT_CONFIG_PATH": str(home / "client.json")}
         data(home, env)
-        inspect = [npm.node(), inspector / "clients" / "launcher" / "build" / "index.js", "--cli", "--stored-auth-only"]
+        inspect = [third_party.node(), inspector / "clients" / "launcher" / "build" / "index.js", "--cli", "--stored-auth-only"]
         serve = [command, "serve", "--config", home / "servers.json"]
         with foreign.OverHttp(everything) as url:
             env["EVERYTHING_PORT"] = re.search(r":(\d+)/", url)[1]

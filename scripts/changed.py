@@ -63,7 +63,7 @@ STEPS = {
                  "crates/mcp-aql-conformance/Cargo.toml"],
     "languages": ["examples/other-languages/*"],
     "clients": [*HTTP, "crates/mcp-aql-conformance/src/wire/*"],
-    "conformance": [*HTTP, "scripts/evidence.py"],
+    "conformance": HTTP,
     "console": ["crates/mcp-aql-safety/src/console/*"],
     "deployment": [*HTTP, "examples/deployment/*", "crates/*/src/stop/*", "crates/mcp-aql-cli/src/command/http/*"],
     "metrics": ["crates/mcp-aql-metrics/*", "book/src/dashboards/*"],
@@ -255,9 +255,9 @@ def affected(paths, shared):
 
 
 def mentions(text, script):
-    """Returns whether a script names another, imports it, or builds its name from a number."""
+    """Returns whether a script names another or imports it."""
     stem = Path(script).stem
-    forms = [script, f"import {stem}", f"from {stem}", stem.rstrip("0123456789") + "{"]
+    forms = [script, f"import {stem}", f"from {stem}"]
     return re.search(rf"\b({'|'.join(map(re.escape, forms))})", text) is not None
 
 

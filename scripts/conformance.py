@@ -21,9 +21,9 @@ import urllib.request
 from collections import Counter
 from pathlib import Path
 
-import npm
+import third_party
+from testing import built, served
 
-ROOT = Path(__file__).resolve().parent.parent
 SUITE = "@modelcontextprotocol/conformance", "0.2.0-alpha.12"
 SESSIONS, STATELESS = VERSIONS = "2025-11-25", "2026-07-28"
 
@@ -212,7 +212,7 @@ def doubts(url):
 
 class Suite:
     def __init__(self):
-        self.program = [npm.node(), npm.install(*SUITE) / "dist" / "index.js"]
+        self.program = [third_party.node(), third_party.npm(*SUITE) / "dist" / "index.js"]
 
     def scenarios(self, *arguments):
         listed = subprocess.run([*self.program, "list", "--server", *arguments], check=True,
@@ -258,40 +258,19 @@ def judge(scenario, checks):
     return "passed", "; ".join([f"{met} {'check' if met == 1 else 'checks'}", *notes])
 
 
-def serve(adapter, folder):
-    """Runs the adapter over HTTP and returns its URL."""
-    log = Path(folder) / "server.log"
-    with log.open("w") as stderr:
-        server = subprocess.Popen(
-            [adapter, "--db", Path(folder) / "tasks.db", "serve", "--http", "127.0.0.1:0"], stderr=stderr)
-    for _ in range(100):
-        if found := re.search(r"http://\S+/mcp", log.read_text()):
-            return server, found[0]
-        try:
-            server.wait(0.1)
-            break
-        except subprocess.TimeoutExpired:
-            pass
-    server.kill()
-    sys.exit(f"the adapter does not say where it listens\n{log.read_text()}")
-
-
 def main():
-    adapter = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "target/release/examples/tasks").resolve()
+    adapter = built("examples/tasks")
     suite = Suite()
     everything = suite.scenarios()
     listed = {version: suite.scenarios("--spec-version", version) for version in VERSIONS}
     with tempfile.TemporaryDirectory() as folder:
-        server, url = serve(adapter, folder)
-        try:
+        folder = Path(folder)
+        with served([adapter, "--db", folder / "tasks.db", "serve"], folder / "server.log") as (url, _):
             faults = list(doubts(url))
-            results = {version: suite.run(url, Path(folder) / version, "--suite", "all", "--spec-version", version)
+            results = {version: suite.run(url, folder / version, "--suite", "all", "--spec-version", version)
                        for version in VERSIONS}
-            extensions = Path(folder) / "extensions"
+            extensions = folder / "extensions"
             of_extension = [suite.run(url, extensions, "--scenario", scenario) for scenario in OF_EXTENSION][-1]
-        finally:
-            server.terminate()
-            server.wait()
 
     counts = dict.fromkeys(["passed", "FAILED", "n/a"], 0)
     for version in VERSIONS:

@@ -10,14 +10,14 @@ others level 1, each in both modes and without findings. Every example starts wi
 import contextlib
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from testing import ROOT, built, served
+
 # The required level and the arguments of the example. `{}` is replaced by its folder.
 EXAMPLES = {
     "tasks": (2, ["--db", "{}/tasks.db"]),
@@ -42,30 +42,17 @@ def started(program, state):
 
 
 @contextlib.contextmanager
-def served(program, state):
+def over_http(program, state):
     """Returns the URLs of two servers, one for each mode, which the configuration names."""
-    urls, servers = {}, []
-    try:
+    with contextlib.ExitStack() as stack:
+        urls = {}
         for mode in ("semantic", "single"):
-            log = Path(state, f"{mode}.log")
             folder = Path(state, mode)
             folder.mkdir()
-            with log.open("w") as stderr:
-                command = [str(word).replace(str(state), str(folder)) for word in program]
-                servers.append(subprocess.Popen(
-                    [*command, "serve", "--http", "127.0.0.1:0"], stderr=stderr, cwd=folder,
-                    env={**os.environ, "MCP_AQL_ENDPOINT_MODE": mode}))
-            until = time.monotonic() + 20
-            while not (found := re.search(r"http://\S+/mcp", log.read_text())):
-                if servers[-1].poll() is not None or time.monotonic() > until:
-                    sys.exit(f"the adapter does not say where it listens\n{log.read_text()}")
-                time.sleep(0.05)
-            urls[mode] = found[0]
+            command = [*(str(word).replace(str(state), str(folder)) for word in program), "serve"]
+            urls[mode], _ = stack.enter_context(served(
+                command, Path(state, f"{mode}.log"), cwd=folder, env={**os.environ, "MCP_AQL_ENDPOINT_MODE": mode}))
         yield f"[modes.single]\nurl = '{urls['single']}'\n", ["--url", urls["semantic"]]
-    finally:
-        for server in servers:
-            server.terminate()
-            server.wait()
 
 
 def problem(folder, name, level, arguments, reached):
@@ -101,12 +88,12 @@ def problem(folder, name, level, arguments, reached):
 
 
 def main():
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "target" / "release").resolve()
+    folder = built("")
     problems = {
         name: problem(folder, name, level, arguments, started)
         for name, (level, arguments) in EXAMPLES.items()
     }
-    problems["tasks over HTTP"] = problem(folder, "tasks", *EXAMPLES["tasks"], served)
+    problems["tasks over HTTP"] = problem(folder, "tasks", *EXAMPLES["tasks"], over_http)
     for name, what in problems.items():
         if what:
             print(f"{name}: {what}", file=sys.stderr)

@@ -25,9 +25,9 @@ import tempfile
 import termios
 from pathlib import Path
 
-import npm
+import third_party
+from testing import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 # The profile of the tests, so that nothing needs to be rebuilt.
 DEMO = ["cargo", "test", "--locked", "--workspace", "--all-features", "--lib", "--",
         "console::demo", "--nocapture"]
@@ -79,7 +79,7 @@ def main():
     parser.add_argument("command", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     browser = chromium()
-    node, playwright, axe = npm.node(), npm.install(*PLAYWRIGHT), npm.install(*AXE)
+    node, playwright, axe = third_party.node(), third_party.npm(*PLAYWRIGHT), third_party.npm(*AXE)
     if options.pictures:
         options.pictures.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile() as output:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import npm
+import third_party
 from console import PLAYWRIGHT, chromium
 
 COLORS = ("#73bf69", "#f2cc0c", "#5794f2", "#ff780a", "#b877d9", "#e02f44", "#37872d", "#8ab8ff", "#ffb357", "#fade2a")
@@ -106,5 +106,5 @@ def draw(shown, pictures):
     page.write_text('<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
                     f"<title>mcp-aql</title><style>{STYLE}</style><h1>mcp-aql</h1><main>{''.join(parts)}</main></html>")
     script = Path(__file__).with_name("dashboard.mjs")
-    subprocess.run([npm.node(), script, chromium(), npm.install(*PLAYWRIGHT), page.resolve(), pictures.resolve()],
+    subprocess.run([third_party.node(), script, chromium(), third_party.npm(*PLAYWRIGHT), page.resolve(), pictures.resolve()],
                    check=True, timeout=300, stdout=sys.stderr)

@@ -33,8 +33,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from deployment_client import HOST, INITIALIZE, LIMIT, Client, expect
+from testing import ROOT, free_port
 
-FILES = Path(__file__).resolve().parent.parent / "examples/deployment"
+FILES = ROOT / "examples/deployment"
 TOKENS = [f"token-{number}" for number in range(24)]
 # Requests that wait while others are made.
 CALLS = ThreadPoolExecutor(8)
@@ -45,12 +46,6 @@ def until(condition, what):
     while not condition():
         expect(time.monotonic() < end, "timed out:", what)
         time.sleep(0.1)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def listens(port):

@@ -17,12 +17,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
 
-import npm
-import sdk
+import third_party
+from testing import built, free_port
 
-ROOT = Path(__file__).resolve().parent.parent
 VERSION = "2026.8.31"
 EVERYTHING = "@modelcontextprotocol/server-everything", VERSION
 # Starting such a server takes most of the time.
@@ -30,12 +28,6 @@ SECONDS = 30
 ROOT_CAUSE = "tools.endpoint"
 # These checks are true of every MCP server. The other checks of the wire examine calls of operations.
 OF_EVERY_SERVER = ["wire.only_messages", "wire.json_rpc_form", "wire.unexpected_response", "wire.stays_open"]
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 class OverHttp:
@@ -97,10 +89,10 @@ def check(what, command, target, tool):
 
 
 def main():
-    command = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "target/release/mcp-aql-conformance").resolve()
+    command, programs = built("mcp-aql-conformance"), third_party.pypi(*third_party.PYTHON[2])
 
     def installed(package, version):
-        return [npm.node(), npm.install(package, version) / "dist" / "index.js"]
+        return [third_party.node(), third_party.npm(package, version) / "dist" / "index.js"]
 
     def from_npm(name):
         return installed(f"@modelcontextprotocol/{name}", VERSION)
@@ -113,8 +105,8 @@ def main():
             ("server-filesystem", [*from_npm("server-filesystem"), folder], "read_file"),
             ("server-memory", memory, "create_entities"),
             ("server-sequential-thinking", from_npm("server-sequential-thinking"), "sequentialthinking"),
-            ("mcp-server-time", [sdk.programs() / "mcp-server-time"], "get_current_time"),
-            ("mcp-server-git", [sdk.programs() / "mcp-server-git"], "git_status"),
+            ("mcp-server-time", [programs / "mcp-server-time"], "get_current_time"),
+            ("mcp-server-git", [programs / "mcp-server-git"], "git_status"),
         ]
         for name, program, tool in servers:
             check(f"{name}, stdio", command, ["--", *program], tool)

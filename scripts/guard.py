@@ -12,27 +12,21 @@ Requires the same programs as scripts/console.py, and python3 with venv.
 """
 
 import argparse
-import asyncio
 import json
-import os
 import subprocess
-import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import console
-import npm
-import sdk
+import third_party
+from clients import MODES, Sdk
+from testing import ROOT, check
 
-ROOT = Path(__file__).resolve().parent.parent
-MODES = ("legacy", "2026-07-28")
+# In seconds, for what the person does.
+LIMIT = 180
 # Copies standard output on its way to the client, and standard error.
 OVERHEARD = 'heard=$1; shift; "$@" 2> "$heard/stderr" | tee "$heard/stdout"'
-
-
-def check(condition, message, seen):
-    if not condition:
-        sys.exit(f"FAILED: {message}\n  seen: {seen}")
 
 
 class Person:
@@ -44,17 +38,18 @@ class Person:
             [node, script, link, browser, playwright],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )
+        # A browser that hangs is killed, which ends the reads.
+        self.limit = threading.Timer(LIMIT, self.process.kill)
+        self.limit.start()
 
-    async def does(self, what, **details):
-        def ask():
-            print(json.dumps({"what": what, **details}), file=self.process.stdin, flush=True)
-            return self.process.stdout.readline()
-
-        answer = await asyncio.wait_for(asyncio.to_thread(ask), timeout=60)
+    def does(self, what, **details):
+        print(json.dumps({"what": what, **details}), file=self.process.stdin, flush=True)
+        answer = self.process.stdout.readline()
         check(answer, f"the person can: {what} {details}", "the browser is gone")
         return json.loads(answer)["answer"]
 
     def leaves(self):
+        self.limit.cancel()
         self.process.stdin.close()
         return self.process.wait(30)
 
@@ -65,39 +60,39 @@ class Agent:
     def __init__(self, client, name):
         self.client, self.name = client, name
 
-    async def reply(self, operation, **params):
+    def reply(self, operation, **params):
         arguments = {"operation": operation, "params": params}
-        result = await self.client.call_tool("guard_mcp_aql", arguments)
-        return json.loads(result.content[0].text)
+        result = self.client.call("guard_mcp_aql", arguments)["result"]
+        return json.loads(result["content"][0]["text"])
 
-    async def data(self, operation, **params):
-        reply = await self.reply(operation, **params)
+    def data(self, operation, **params):
+        reply = self.reply(operation, **params)
         check(reply["success"], f"{self.name}: {operation} succeeds", reply)
         return reply["data"]
 
-    async def begin(self, **parameters):
-        return await self.data("execute_agent", element_name=self.name, parameters=parameters)
+    def begin(self, **parameters):
+        return self.data("execute_agent", element_name=self.name, parameters=parameters)
 
-    async def report(self, action, **more):
-        return await self.data(
+    def report(self, action, **more):
+        return self.data(
             "record_execution_step", element_name=self.name, next_action_hint=action, **more)
 
-    async def passes(self, action, **more):
-        step = await self.report(action, **more)
+    def passes(self, action, **more):
+        step = self.report(action, **more)
         check(step["autonomy"]["continue"], f"{self.name}: `{action}` passes", step)
 
-    async def pauses(self, action):
-        autonomy = (await self.report(action))["autonomy"]
+    def pauses(self, action):
+        autonomy = (self.report(action))["autonomy"]
         paused = not autonomy["continue"] and not autonomy.get("stopped")
         check(paused, f"{self.name}: `{action}` pauses", autonomy)
 
-    async def blocked(self, operation, **params):
-        reply = await self.reply(operation, **params)
+    def blocked(self, operation, **params):
+        reply = self.reply(operation, **params)
         details = reply.get("error", {}).get("details", {})
         check(details.get("reason") == "blocked", f"{self.name}: {operation} is refused", reply)
 
 
-async def talk(client, person, picture):
+def talk(client, person, picture):
     """Enters the displayed codes for a challenge."""
     docs, deployer, tidy = (Agent(client, name) for name in ("release-notes", "deployer", "tidy-up"))
     tasks = (
@@ -106,48 +101,48 @@ async def talk(client, person, picture):
         (tidy, {"task": "Make room on the build server"}),
     )
     for agent, parameters in tasks:
-        begun = await agent.begin(**parameters)
+        begun = agent.begin(**parameters)
         check(begun["status"] == "pending", "nobody begins alone", begun)
-        await agent.pauses("read_file README.md")
-        await person.does("approve", agent=agent.name)
+        agent.pauses("read_file README.md")
+        person.does("approve", agent=agent.name)
     done = {"outcome": "success"}
-    await docs.passes("list_commits v2.3..v2.4")
-    await docs.passes("read_file CHANGELOG.md", **done)
-    await docs.passes("search_issues 'milestone 2.4'", **done)
-    await deployer.passes("get_status staging")
-    await tidy.passes("list_files /srv/builds")
-    await tidy.passes("read_file /srv/builds/RETENTION.md", **done)
+    docs.passes("list_commits v2.3..v2.4")
+    docs.passes("read_file CHANGELOG.md", **done)
+    docs.passes("search_issues 'milestone 2.4'", **done)
+    deployer.passes("get_status staging")
+    tidy.passes("list_files /srv/builds")
+    tidy.passes("read_file /srv/builds/RETENTION.md", **done)
 
     # A pause, and a code that is passed to the agent.
     push = "git push origin release-2.4"
-    await docs.pauses(push)
-    confirm = await person.does("code", agent=docs.name)
-    await docs.data("confirm_operation", confirmation_token=confirm)
-    await docs.passes(push)
-    await deployer.pauses("deploy_service checkout --env staging --version 2.4.0")
+    docs.pauses(push)
+    confirm = person.does("code", agent=docs.name)
+    docs.data("confirm_operation", confirmation_token=confirm)
+    docs.passes(push)
+    deployer.pauses("deploy_service checkout --env staging --version 2.4.0")
 
     # A block.
-    stop = await tidy.report("rm -rf /srv/builds/archive", outcome="success")
+    stop = tidy.report("rm -rf /srv/builds/archive", outcome="success")
     check(stop["autonomy"].get("stopped") is True, "what is denied stops", stop)
     told = [note.get("metadata", {}) for note in stop["autonomy"]["notifications"]]
     challenge = next(note["verificationId"] for note in told if "verificationId" in note)
-    blocks = await person.does("blocks", count=1)
+    blocks = person.does("blocks", count=1)
     check(blocks == [tidy.name], "the person sees the block", blocks)
     if picture:
-        await person.does("picture", path=str(picture))
-    await tidy.blocked("record_execution_step", element_name=tidy.name, next_action_hint="read_file a")
-    await tidy.blocked("execute_agent", element_name=tidy.name)
+        person.does("picture", path=str(picture))
+    tidy.blocked("record_execution_step", element_name=tidy.name, next_action_hint="read_file a")
+    tidy.blocked("execute_agent", element_name=tidy.name)
     other = Agent(client, "somebody-else")
-    await other.blocked("execute_agent", element_name=other.name)
+    other.blocked("execute_agent", element_name=other.name)
 
-    code = await person.does("code", agent=tidy.name)
-    await tidy.data("verify_challenge", challenge_id=challenge, code=code)
-    again = await tidy.reply("verify_challenge", challenge_id=challenge, code=code)
+    code = person.does("code", agent=tidy.name)
+    tidy.data("verify_challenge", challenge_id=challenge, code=code)
+    again = tidy.reply("verify_challenge", challenge_id=challenge, code=code)
     check(not again["success"], "a code is good once", again)
-    blocks = await person.does("blocks", count=0)
+    blocks = person.does("blocks", count=0)
     check(blocks == [], "the block is gone", blocks)
-    await tidy.passes("list_files /srv/builds")
-    await tidy.data("complete_execution", element_name=tidy.name, summary="Nothing was deleted")
+    tidy.passes("list_files /srv/builds")
+    tidy.data("complete_execution", element_name=tidy.name, summary="Nothing was deleted")
     return [confirm, code], challenge
 
 
@@ -170,23 +165,16 @@ def links(guard, state):
     return [word for word in printed.split() if "/login?once=" in word]
 
 
-async def day(guard, mode, picture, tools):
-    # Imported here, because the SDK is only installed in its own environment.
-    from mcp import Client, StdioServerParameters
-
+def day(sdk, guard, mode, picture, tools):
     with tempfile.TemporaryDirectory() as folder:
         state = Path(folder) / "state"
-        server = StdioServerParameters(
-            command="sh",
-            args=["-c", OVERHEARD, "sh", folder, "env", "MCP_AQL_LOG=trace", str(guard),
-                  "--state", str(state)],
-        )
-        async with Client(server, mode=mode) as client:
-            await client.list_tools()
+        server = ["sh", "-c", OVERHEARD, "sh", folder, "env", "MCP_AQL_LOG=trace", guard, "--state", state]
+        with sdk.open(server, mode=mode) as client:
+            client.ask("tools")
             (link,) = links(guard, state)
             person = Person(link, *tools)
             try:
-                codes, challenge = await asyncio.wait_for(talk(client, person, picture), timeout=180)
+                codes, challenge = talk(client, person, picture)
             finally:
                 ended = person.leaves()
         check(ended == 0, "the console makes no complaint", ended)
@@ -211,13 +199,11 @@ def main():
     parser.add_argument("--picture", type=Path)
     parser.add_argument("guard", nargs="?", type=Path, default=ROOT / "target/release/examples/guard")
     options = parser.parse_args()
-    python = sdk.python()
-    if Path(sys.prefix).resolve() != python.parent.parent.resolve():
-        os.execv(python, [python, __file__, *sys.argv[1:]])
-    tools = console.chromium(), npm.node(), npm.install(*console.PLAYWRIGHT)
-    for mode in MODES:
-        picture = options.picture.resolve() if options.picture and mode == MODES[0] else None
-        asyncio.run(day(options.guard.resolve(), mode, picture, tools))
+    tools = console.chromium(), third_party.node(), third_party.npm(*console.PLAYWRIGHT)
+    with Sdk("Python", 2) as sdk:
+        for mode in MODES:
+            picture = options.picture.resolve() if options.picture and mode == MODES[0] else None
+            day(sdk, options.guard.resolve(), mode, picture, tools)
 
 
 if __name__ == "__main__":

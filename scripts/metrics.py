@@ -29,10 +29,9 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
-import pypi
-from npm import CLIENTS
+import third_party
+from testing import ROOT, free_port
 
-ROOT = Path(__file__).resolve().parent.parent
 DASHBOARD = ROOT / "book" / "src" / "dashboards" / "grafana.json"
 PARSER = "prometheus_client==0.23.1"
 LIMIT_SECONDS = 120
@@ -46,7 +45,7 @@ def prometheus():
     found = shutil.which("prometheus"), shutil.which("promtool")
     if all(found):
         return found
-    home = CLIENTS / "prometheus"
+    home = third_party.CLIENTS / "prometheus"
     programs = home / "usr" / "bin" / "prometheus", home / "usr" / "bin" / "promtool"
     if not all(program.exists() for program in programs):
         home.mkdir(parents=True, exist_ok=True)
@@ -201,13 +200,6 @@ class Prometheus:
         self.process.wait(LIMIT_SECONDS)
 
 
-def free_port():
-    import socket
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
 def panels():
     """Returns the panels of the dashboard with their queries, as Grafana would send them for all processes."""
     for panel in json.loads(DASHBOARD.read_text())["panels"]:
@@ -242,7 +234,7 @@ def check_dashboard(server, pages):
 
 def run(options, folder):
     program, promtool = prometheus()
-    python = pypi.install("metrics", PARSER) / "python"
+    python = third_party.pypi("metrics", PARSER) / "python"
     config = folder / "mcp-aql.toml"
     # So few that a slow machine reaches the limit as well.
     config.write_text("[gatekeeper]\nconfirmations_per_minute = 3\n")

@@ -13,12 +13,10 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
-import npm
-import pypi
+import third_party
+from testing import ROOT, built
 
-ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples" / "other-languages"
 # The runner starts an adapter some dozens of times, and starting an SDK takes most of the time.
 SECONDS = 420
@@ -28,20 +26,20 @@ def python():
     """Returns the command of the adapter in Python."""
     folder = EXAMPLES / "python"
     requirements = (folder / "requirements.txt").read_text().split()
-    return [pypi.install("python-adapter", *requirements) / "python", "-B", folder / "adapter.py"]
+    return [third_party.pypi("python-adapter", *requirements) / "python", "-B", folder / "adapter.py"]
 
 
 def typescript():
     """Returns the command of the adapter in TypeScript, which is copied to where Node finds the SDK."""
     folder = EXAMPLES / "typescript"
     (name, version), = json.loads((folder / "package.json").read_text())["dependencies"].items()
-    npm.install(name, version)
-    copy = npm.home_of(name, version) / "adapter"
+    third_party.npm(name, version)
+    copy = third_party.npm_home(name, version) / "adapter"
     copy.mkdir(exist_ok=True)
     for file in folder.iterdir():
         if file.suffix in (".ts", ".json"):
             shutil.copy(file, copy)
-    return [npm.node(), copy / "adapter.ts"]
+    return [third_party.node(), copy / "adapter.ts"]
 
 
 def problem(runner, language, command):
@@ -65,7 +63,7 @@ def problem(runner, language, command):
 
 
 def main():
-    runner = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "target/release/mcp-aql-conformance").resolve()
+    runner = built("mcp-aql-conformance")
     adapters = {"Python": python(), "TypeScript": typescript()}
     with ThreadPoolExecutor() as pool:
         problems = list(pool.map(lambda it: problem(runner, *it), adapters.items()))

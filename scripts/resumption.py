@@ -11,23 +11,18 @@ target/clients on the first run. Fails at the first unexpected answer.
 """
 
 import asyncio
-import json
+import contextlib
 import re
 import signal
 import sqlite3
-import sys
 import tempfile
 import time
 from pathlib import Path
 
-import aggregator
-import npm
-import pypi
-import sdk
-import task_clients
+from clients import Sdk
+from real_clients import DOUBLINGS, EXECUTE, EXPORT, database, reply_of
+from testing import built, check
 
-ROOT = Path(__file__).resolve().parent.parent
-TYPESCRIPT = "@modelcontextprotocol/client", "2.4.0"
 # The time in which a call must end after a fault.
 SECONDS = 10
 # The time for which the clients may start, on a busy machine.
@@ -35,11 +30,6 @@ START_SECONDS = 120
 # The proxy is away for this long, and a change runs on for this long after the fault.
 PAUSE = 1
 SESSION_ENDED = "The session of this request has ended"
-
-
-def check(condition, message, seen=None):
-    if not condition:
-        sys.exit(f"FAILED: {message}" + (f"\n  seen: {seen}" if seen is not None else ""))
 
 
 class Proxy:
@@ -145,12 +135,11 @@ class Fault:
     async def prepare(self, clients):
         await self.server.start()
         for client in clients:
-            self.proxies[client] = Proxy(self.server.port, self.name == "reply lost")
-            await self.proxies[client].listen()
+            self.proxies[client.name] = Proxy(self.server.port, self.name == "reply lost")
+            await self.proxies[client.name].listen()
 
-    def call(self, client):
-        return {"name": self.name, "url": f"http://127.0.0.1:{self.proxies[client].port}/mcp", "title": client,
-                "waits": self.name == "read"}
+    def url(self, client):
+        return f"http://127.0.0.1:{self.proxies[client].port}/mcp"
 
     async def run(self, go):
         """Returns when the fault happened."""
@@ -200,27 +189,34 @@ FAULTS = {
 
 
 class Client:
-    """A client, which makes a call for each fault."""
+    """A client, which makes a call for each fault. Its sessions have the names of the faults."""
 
-    def __init__(self, name, command):
-        self.name, self.command, self.ended, self.process = name, command, {}, None
+    def __init__(self, sdk):
+        self.sdk, self.name, self.calls, self.ended = sdk, sdk.name, {}, {}
 
-    async def start(self, faults):
-        calls = json.dumps([fault.call(self.name) for fault in faults])
-        self.process = await asyncio.create_subprocess_exec(
-            *self.command, calls, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE)
-        line = await asyncio.wait_for(self.process.stdout.readline(), START_SECONDS)
-        if line != b"ready\n":
-            check(False, f"{self.name} opens its sessions", line + await self.process.stderr.read())
+    def prepare(self, faults):
+        """Opens the sessions."""
+        for fault in faults:
+            self.sdk.ask(fault.name, "open", target=fault.url(self.name))
+            # Otherwise version 1 asks for the tools after its first call, perhaps while the server is away.
+            self.sdk.ask(fault.name, "tools")
+            tool, operation, params = "mcp_aql_create", "create_task", {"title": self.name}
+            if fault.name == "read":
+                result = self.sdk.ask(fault.name, "call", tool=EXECUTE, arguments=EXPORT)["result"]
+                begun = reply_of(result, "the export")["data"]["execution_id"]
+                tool, operation, params = "mcp_aql_read", "get_execution", {"execution_id": begun, "wait_seconds": 4}
+            self.calls[fault.name] = {"tool": tool, "arguments": {"operation": operation, "params": params}}
+
+    def talk(self):
+        for name, call in self.calls.items():
+            self.sdk.send(name, "call", **call)
+        while len(self.ended) < len(self.calls):
+            answer = self.sdk.receive()
+            self.ended[answer["session"]] = time.monotonic(), answer
 
     async def run(self, go):
         await go.wait()
-        self.process.stdin.write(b"\n")
-        await self.process.stdin.drain()
-        while line := await self.process.stdout.readline():
-            ended = json.loads(line)
-            self.ended[ended["name"]] = time.monotonic(), ended
+        await asyncio.to_thread(self.talk)
 
     def judge(self, fault, happened):
         what = f"{self.name}, {fault.name}"
@@ -229,25 +225,28 @@ class Client:
         seconds = when - happened
         check(seconds < SECONDS, f"{what}: the call ends within {SECONDS} s", seconds)
         if "error" in ended:
-            restarted = fault.name == "server restarted" and SESSION_ENDED in ended["error"]
+            outcome = ended["error"]["message"]
+            restarted = fault.name == "server restarted" and SESSION_ENDED in outcome
             check(restarted, f"{what}: the call gets its reply", ended)
         else:
-            check(ended["reply"]["success"], f"{what}: the call succeeds", ended)
-        print(f"ok: {what}: {ended.get('error', 'its reply')}, after {max(seconds, 0):.1f} s")
+            outcome, reply = "its reply", reply_of(ended["reply"]["result"], what)
+            check(reply["success"], f"{what}: the call succeeds", reply)
+        print(f"ok: {what}: {outcome}, after {max(seconds, 0):.1f} s")
 
 
-async def run(adapter, folder, commands):
+async def run(adapter, folder, stack):
     # Enough tasks for an export that also lasts in a release build.
-    template = task_clients.database(folder, adapter, task_clients.DOUBLINGS + 3)
+    template = database(folder, adapter, DOUBLINGS + 3)
     faults = []
     for name, happens in FAULTS.items():
-        database = folder / f"{name.replace(' ', '-')}.db"
-        database.write_bytes(template.read_bytes())
-        faults.append(Fault(name, happens, adapter, database))
-    clients = [Client(name, command) for name, command in commands.items()]
+        path = folder / f"{name.replace(' ', '-')}.db"
+        path.write_bytes(template.read_bytes())
+        faults.append(Fault(name, happens, adapter, path))
+    clients = [Client(stack.enter_context(Sdk(language, version))) for language in ("Python", "TypeScript")
+               for version in (1, 2)]
     try:
-        await asyncio.gather(*(fault.prepare(commands) for fault in faults))
-        await asyncio.gather(*(client.start(faults) for client in clients))
+        await asyncio.gather(*(fault.prepare(clients) for fault in faults))
+        await asyncio.gather(*(asyncio.to_thread(client.prepare, faults) for client in clients))
         go = asyncio.Event()
         running = [asyncio.create_task(client.run(go)) for client in clients]
         happened = await asyncio.gather(*(fault.run(go) for fault in faults))
@@ -255,28 +254,21 @@ async def run(adapter, folder, commands):
         for fault, when in zip(faults, happened):
             for client in clients:
                 client.judge(fault, when)
-            expected = [] if fault.name == "read" else sorted(commands)
+            expected = [] if fault.name == "read" else sorted(client.name for client in clients)
             check(sorted(fault.created()) == expected, f"{fault.name}: each change is made once", fault.created())
     finally:
-        for each in [*clients, *(fault.server for fault in faults)]:
-            if each.process and each.process.returncode is None:
-                each.process.kill()
-                await each.process.wait()
+        # Ends the reads of the clients, for which asyncio waits.
+        stack.close()
+        for fault in faults:
+            if fault.server.process and fault.server.process.returncode is None:
+                fault.server.process.kill()
+                await fault.server.process.wait()
     return len(faults) * len(clients)
 
 
 def main():
-    adapter = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "target/release/examples/tasks").resolve()
-    older = pypi.install("python-older", *aggregator.OLDER) / "python"
-    scripts = ROOT / "scripts"
-    commands = {
-        "Python 1": [older, scripts / "resumption_client.py"],
-        "Python 2": [sdk.python(), scripts / "resumption_client.py"],
-        "TypeScript 1": [npm.node(), scripts / "resumption_client.mjs", npm.install(*task_clients.TYPESCRIPT)],
-        "TypeScript 2": [npm.node(), scripts / "resumption_client.mjs", npm.install(*TYPESCRIPT)],
-    }
-    with tempfile.TemporaryDirectory() as folder:
-        calls = asyncio.run(run(adapter, Path(folder), commands))
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        calls = asyncio.run(run(built("examples/tasks"), Path(folder), stack))
     print(f"{calls} passed, 0 failed")
 
 

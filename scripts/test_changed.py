@@ -103,7 +103,7 @@ class Steps(unittest.TestCase):
         for path, step in [("scripts/outputs.py", "outputs"), ("scripts/links.py", "book"),
                            ("scripts/conforms.py", "conforms"), ("scripts/console.mjs", "console"),
                            ("scripts/postgres.sh", "suites"), ("scripts/postgres.sh", "sqlx"),
-                           ("scripts/sdk_client.py", "clients"), ("scripts/peers.py", "dependencies")]:
+                           ("scripts/client.mjs", "clients"), ("scripts/client.py", "servers"), ("scripts/peers.py", "dependencies")]:
             self.assertIn(step, choice(path)[0], path)
 
     def test_an_edited_function_runs_in_each_step_that_calls_it(self):
