@@ -52,7 +52,7 @@ STEPS = {
     "features": ["package:mcp-aql", "package:mcp-aql-conformance", "package:mcp-aql-aggregator",
                  "package:mcp-aql-tests-features", "examples/*Cargo.toml"],
     "sqlx": ["package:mcp-aql-sqlx", "package:team"],
-    "outputs": [*ADAPTERS, "package:mcp-aql-conformance-tests", "package:mcp-aql-tokens"],
+    "outputs": [*ADAPTERS, "package:mcp-aql-conformance-tests", "package:mcp-aql-bench"],
     "conforms": [*ADAPTERS, "package:mcp-aql-conformance", "examples/conformance/*"],
     "book": ["book/*", "README.md", "Cargo.toml", "crates/*/Cargo.toml", "mcp-aql/Cargo.toml",
              "crates/mcp-aql-core/src/call/*"],

@@ -49,8 +49,8 @@ class Packages(unittest.TestCase):
 
     def test_a_file_that_another_package_includes_affects_both(self):
         for path, package in [
-            ("examples/tasks/error.rs", "mcp-aql-tokens"),
-            ("crates/mcp-aql-server/src/http/auth/jwt/rsa_test_key.txt", "mcp-aql-gates-bench"),
+            ("examples/tasks/error.rs", "mcp-aql-bench"),
+            ("crates/mcp-aql-server/src/http/auth/jwt/rsa_test_key.txt", "mcp-aql-bench"),
             ("scripts/postgres.sh", "mcp-aql-tests-databases"),
         ]:
             self.assertIn(path, changed.files())

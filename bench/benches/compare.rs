@@ -1,4 +1,4 @@
-//! Runs the measurements against plain rmcp and prints one table: `cargo bench -p mcp-aql-bench`.
+//! Runs the comparison with plain rmcp and prints one table:
 //!
 //! ```console
 //! $ cargo bench -p mcp-aql-bench                      # everything
@@ -10,8 +10,8 @@
 use std::process::ExitCode;
 
 use mcp_aql_bench::command::Command;
-use mcp_aql_bench::table::Table;
-use mcp_aql_bench::{Programs, Scale, Setup};
+use mcp_aql_bench::rows::{Setup, measure};
+use mcp_aql_bench::{Programs, Scale};
 
 const COMMAND: Command = Command { package: "mcp-aql-bench", name: "performance" };
 
@@ -23,6 +23,6 @@ fn main() -> ExitCode {
             ours: env!("CARGO_BIN_EXE_records_aql").into(),
             peer: env!("CARGO_BIN_EXE_records_rmcp").into(),
         };
-        Table::measure(&Setup { programs, scale }, &arguments.filter, progress)
+        measure(&Setup { programs, scale }, &arguments.filter, progress)
     })
 }

@@ -1,13 +1,13 @@
 //! Runs the two programs as child processes and exchanges lines with them.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::Result;
 use crate::records::TASK;
-use crate::{Programs, Result};
 
 /// The first line that a client sends.
 pub(crate) const INITIALIZE: &str = concat!(
@@ -18,6 +18,15 @@ pub(crate) const INITIALIZE: &str = concat!(
 /// The second line that a client sends.
 pub(crate) const INITIALIZED: &str =
     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
+
+/// The two programs with the same fifty operations.
+#[derive(Debug, Clone)]
+pub struct Programs {
+    /// `records_aql`.
+    pub ours: PathBuf,
+    /// `records_rmcp`.
+    pub peer: PathBuf,
+}
 
 /// One of the two programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

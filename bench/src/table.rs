@@ -6,8 +6,19 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::measure::Turns;
-use crate::rows::{self, Outcome};
-use crate::{Result, Setup, chart};
+use crate::{Result, chart};
+
+/// The result of a measurement.
+#[derive(Debug)]
+pub enum Outcome {
+    /// Rows of the table.
+    Rows(Vec<Row>),
+    /// The measurement is not possible on this machine. Contains the reason.
+    Skipped(&'static str),
+}
+
+/// A measurement: a name, which is a prefix of its rows' names, and a function that returns one or more rows.
+pub type Measurement<S> = (&'static str, fn(&S) -> Result<Outcome>);
 
 /// The target of a row.
 ///
@@ -53,6 +64,16 @@ pub struct Row {
 }
 
 impl Row {
+    /// Creates a row of times in nanoseconds.
+    pub fn of_times(
+        name: impl Into<String>,
+        what: impl Into<String>,
+        turns: Turns,
+        target: Target,
+    ) -> Self {
+        Self { name: name.into(), what: what.into(), unit: Unit::Nanoseconds, turns, target }
+    }
+
     /// Returns the ratio ours / peer, or `None` without a peer.
     pub fn ratio(&self) -> Option<f64> {
         self.turns.peer_median().map(|peer| self.turns.our_median() / peer)
@@ -174,20 +195,23 @@ impl Table {
         Self { rows: Vec::new(), rounds, shared, notes: Vec::new() }
     }
 
-    /// Runs all measurements whose name contains `filter`.
+    /// Runs the measurements whose name contains `filter`, and adds their rows.
     ///
     /// # Errors
     ///
     /// Returns an error if a reply is wrong or a program does not run.
-    pub fn measure(setup: &Setup, filter: &str, report: impl Fn(&str)) -> Result<Self> {
-        let mut table = Self::new(setup.scale.rounds, "which clients and servers share");
-        for (name, run) in rows::ALL {
-            if name.contains(filter) {
-                report(name);
-                table.add(name, run(setup))?;
-            }
+    pub fn measure<S>(
+        mut self,
+        setup: &S,
+        measurements: &[Measurement<S>],
+        filter: &str,
+        report: &dyn Fn(&str),
+    ) -> Result<Self> {
+        for (name, run) in measurements.iter().filter(|(name, _)| name.contains(filter)) {
+            report(name);
+            self.add(name, run(setup))?;
         }
-        Ok(table)
+        Ok(self)
     }
 
     /// Adds the result of a measurement.

@@ -12,7 +12,6 @@ mod rows;
 
 pub mod programs;
 pub mod quality;
-pub mod random;
 pub mod texts;
 
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! Generates the results of fictional servers.
 
-use crate::random::Random;
+use mcp_aql_bench::random::Random;
 
 /// The search query. Every result contains some of its words.
 pub const QUERY: &str =
@@ -68,9 +68,9 @@ fn word(text: &mut String, random: &mut Random) {
         text.push_str(SYLLABLES.get(few(SYLLABLES.len(), random)).copied().unwrap_or_default());
     }
     if random.below(3) == 0 {
-        text.push_str(SYLLABLES.get(random.below(SYLLABLES.len())).copied().unwrap_or_default());
+        text.push_str(random.pick(SYLLABLES).unwrap_or_default());
     }
-    text.push_str(ENDINGS.get(random.below(ENDINGS.len())).copied().unwrap_or_default());
+    text.push_str(random.pick(ENDINGS).unwrap_or_default());
 }
 
 /// Returns an integer below `bound`. Small ones are more likely.

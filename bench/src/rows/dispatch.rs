@@ -8,12 +8,12 @@ use rmcp::model::{CallToolRequestParams, CallToolResponse, RequestId};
 use rmcp::service::{RequestContext, serve_directly};
 use serde_json::{Map, Value, json};
 
-use super::Outcome;
+use super::Setup;
+use crate::Result;
 use crate::measure::{in_turns, nanos_each_async, runtime};
 use crate::records::rmcp::Records;
 use crate::records::{TASK, aql};
-use crate::table::{Row, Target, Unit};
-use crate::{Result, Setup};
+use crate::table::{Outcome, Row, Target};
 
 /// The endpoint of READ operations, by its index among the five families.
 pub(super) const READ: Endpoint = Endpoint::Family(1);
@@ -115,20 +115,18 @@ pub(super) fn run(setup: &Setup) -> Result<Outcome> {
     let success = || ours(&good, "\"task_id\":1");
     let failure = || ours(&wrong, "Did you mean 'newer_than'");
     Ok(Outcome::Rows(vec![
-        Row {
-            name: "dispatch".to_owned(),
-            what: "call in process, JSON to JSON; rmcp's parser, router, serializer".to_owned(),
-            unit: Unit::Nanoseconds,
-            turns: in_turns(setup.scale.rounds, ours_in_bytes, peer_in_bytes)?,
-            target: Target::AtMost(0.6),
-        },
-        Row {
-            name: "dispatch-unknown".to_owned(),
-            what: "unknown parameter, with suggestion; our own success".to_owned(),
-            unit: Unit::Nanoseconds,
-            turns: in_turns(setup.scale.rounds, failure, success)?,
-            target: Target::AtMost(3.0),
-        },
+        Row::of_times(
+            "dispatch",
+            "call in process, JSON to JSON; rmcp's parser, router, serializer",
+            in_turns(setup.scale.rounds, ours_in_bytes, peer_in_bytes)?,
+            Target::AtMost(0.6),
+        ),
+        Row::of_times(
+            "dispatch-unknown",
+            "unknown parameter, with suggestion; our own success",
+            in_turns(setup.scale.rounds, failure, success)?,
+            Target::AtMost(3.0),
+        ),
     ]))
 }
 

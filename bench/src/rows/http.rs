@@ -11,12 +11,12 @@ use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
-use super::Outcome;
+use super::Setup;
+use crate::Result;
 use crate::measure::{in_turns, runtime};
 use crate::records::TASK;
 use crate::server::{HttpServer, INITIALIZE, INITIALIZED, Side, line, nanos_on_processor};
-use crate::table::{Row, Target, Unit};
-use crate::{Result, Setup};
+use crate::table::{Outcome, Row, Target, Unit};
 
 /// Maximum latency of a reply, in nanoseconds. A delayed TCP acknowledgment would add 40 ms, so this detects it.
 const MAX_LATENCY_NANOS: f64 = 35e6;
@@ -284,17 +284,16 @@ fn rows(setup: &Setup, form: Form, name: &str, what: &str) -> Result<Outcome> {
     }];
     // Only Linux reports the processor time of a process.
     if nanos_on_processor(std::process::id()).is_ok() {
-        rows.push(Row {
-            name: format!("{name}-processor"),
-            what: format!("{what}, processor time of a call; rmcp"),
-            unit: Unit::Nanoseconds,
-            turns: in_turns(
+        rows.push(Row::of_times(
+            format!("{name}-processor"),
+            format!("{what}, processor time of a call; rmcp"),
+            in_turns(
                 setup.scale.rounds,
                 || runtime.block_on(ours.processor_time(calls)),
                 || runtime.block_on(peer.processor_time(calls)),
             )?,
-            target: Target::AtMost(0.5),
-        });
+            Target::AtMost(0.5),
+        ));
     }
     let calls = calls / 8;
     let longest = in_turns(
@@ -302,12 +301,11 @@ fn rows(setup: &Setup, form: Form, name: &str, what: &str) -> Result<Outcome> {
         || runtime.block_on(ours.longest(calls)),
         || runtime.block_on(peer.longest(calls)),
     )?;
-    rows.push(Row {
-        name: format!("{name}-longest"),
-        what: format!("{what}, longest of {calls} calls; rmcp"),
-        unit: Unit::Nanoseconds,
-        turns: longest,
-        target: Target::Below(MAX_LATENCY_NANOS),
-    });
+    rows.push(Row::of_times(
+        format!("{name}-longest"),
+        format!("{what}, longest of {calls} calls; rmcp"),
+        longest,
+        Target::Below(MAX_LATENCY_NANOS),
+    ));
     Ok(Outcome::Rows(rows))
 }

@@ -11,14 +11,14 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
 
-use super::Outcome;
+use super::Setup;
 use super::dispatch::{READ, object};
+use crate::Result;
 use crate::measure::{in_turns, nanos_each, nanos_each_async, runtime};
 use crate::records::aql;
 use crate::records::rmcp::Records;
 use crate::server::{INITIALIZE, INITIALIZED};
-use crate::table::{Row, Target, Unit};
-use crate::{Result, Setup};
+use crate::table::{Outcome, Row, Target};
 
 /// Divides the number of calls, because each takes longer than usual.
 const SHARE: usize = 8;
@@ -88,13 +88,12 @@ pub(super) fn introspect(setup: &Setup) -> Result<Outcome> {
         )
     };
     let peer = || nanos_each(calls, |_| (), |()| list_anew(&adapter), |made| *made == anew);
-    Ok(Outcome::Rows(vec![Row {
-        name: "introspect".to_owned(),
-        what: "introspect, list of 50; the list made anew".to_owned(),
-        unit: Unit::Nanoseconds,
-        turns: in_turns(setup.scale.rounds, ours, peer)?,
-        target: Target::AtMost(0.05),
-    }]))
+    Ok(Outcome::Rows(vec![Row::of_times(
+        "introspect",
+        "introspect, list of 50; the list made anew",
+        in_turns(setup.scale.rounds, ours, peer)?,
+        Target::AtMost(0.05),
+    )]))
 }
 
 /// A client in memory that exchanges lines.
@@ -153,15 +152,14 @@ pub(super) fn tools_list(setup: &Setup) -> Result<Outcome> {
             let _ = running.waiting().await;
         }
     }))?;
-    Ok(Outcome::Rows(vec![Row {
-        name: "tools-list".to_owned(),
-        what: "tools/list, whole round trip in memory".to_owned(),
-        unit: Unit::Nanoseconds,
-        turns: in_turns(
+    Ok(Outcome::Rows(vec![Row::of_times(
+        "tools-list",
+        "tools/list, whole round trip in memory",
+        in_turns(
             setup.scale.rounds,
             || runtime.block_on(ours.list(calls, 5)),
             || runtime.block_on(peer.list(calls, 50)),
         )?,
-        target: Target::AtMost(0.05),
-    }]))
+        Target::AtMost(0.05),
+    )]))
 }

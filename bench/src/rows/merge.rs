@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Outcome;
+use super::Setup;
+use crate::Result;
 use crate::measure::{in_turns, nanos_each};
-use crate::table::{Row, Target, Unit};
-use crate::{Result, Setup};
+use crate::table::{Outcome, Row, Target};
 
 /// Returns a board of tasks with about `size` bytes.
 fn document(size: usize) -> Value {
@@ -78,13 +78,12 @@ pub(super) fn run(setup: &Setup) -> Result<Outcome> {
                 };
                 nanos_each(count, make, merge, Value::is_object)
             };
-            rows.push(Row {
-                name: format!("merge-{size}-{how}"),
-                what: format!("deep merge, {} with {how} changes; json-patch", kilobytes(size)),
-                unit: Unit::Nanoseconds,
-                turns: in_turns(setup.scale.rounds, ours, peer)?,
-                target: Target::AtMost(most),
-            });
+            rows.push(Row::of_times(
+                format!("merge-{size}-{how}"),
+                format!("deep merge, {} with {how} changes; json-patch", kilobytes(size)),
+                in_turns(setup.scale.rounds, ours, peer)?,
+                Target::AtMost(most),
+            ));
         }
     }
     Ok(Outcome::Rows(rows))

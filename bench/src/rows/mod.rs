@@ -9,24 +9,21 @@ mod routing;
 mod stdio;
 mod typed;
 
-use crate::table::Row;
-use crate::{Result, Setup};
+use crate::table::{Measurement, Table};
+use crate::{Programs, Result, Scale};
 
-/// The result of a measurement.
-#[derive(Debug)]
-pub enum Outcome {
-    /// Rows of the table.
-    Rows(Vec<Row>),
-    /// The measurement is not possible on this machine. Contains the reason.
-    Skipped(&'static str),
+/// The parameters of a run.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// The programs under test.
+    pub programs: Programs,
+    /// The size of the measurements.
+    pub scale: Scale,
 }
 
-/// A measurement: returns one or more rows.
-pub type Measurement = fn(&Setup) -> Result<Outcome>;
-
-/// All measurements. The name of each is a prefix of its rows' names.
+/// All measurements.
 /// To add a measurement, write a module with such a function and add it here. You can then run it alone by its name.
-pub const ALL: &[(&str, Measurement)] = &[
+const ALL: &[Measurement<Setup>] = &[
     ("dispatch", dispatch::run),
     ("routing", routing::run),
     ("introspect", lists::introspect),
@@ -42,3 +39,13 @@ pub const ALL: &[(&str, Measurement)] = &[
     ("memory", process::memory),
     ("size", process::size),
 ];
+
+/// Runs the measurements whose name contains `filter`.
+///
+/// # Errors
+///
+/// Returns an error if a reply is wrong or a program does not run.
+pub fn measure(setup: &Setup, filter: &str, report: &dyn Fn(&str)) -> Result<Table> {
+    Table::new(setup.scale.rounds, "which clients and servers share")
+        .measure(setup, ALL, filter, report)
+}

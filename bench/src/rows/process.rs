@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::time::Instant;
 
-use super::Outcome;
+use super::Setup;
 use super::stdio::Flight;
+use crate::Result;
 use crate::measure::{Turns, in_turns, median};
 use crate::server::{Server, Side};
-use crate::table::{Row, Target, Unit};
-use crate::{Result, Setup};
+use crate::table::{Outcome, Row, Target, Unit};
 
 fn started(side: Side, setup: &Setup) -> Result<f64> {
     let mut nanos = Vec::new();
@@ -22,17 +22,12 @@ fn started(side: Side, setup: &Setup) -> Result<f64> {
 }
 
 pub(super) fn start(setup: &Setup) -> Result<Outcome> {
-    Ok(Outcome::Rows(vec![Row {
-        name: "start".to_owned(),
-        what: "start until `initialize` is answered; rmcp".to_owned(),
-        unit: Unit::Nanoseconds,
-        turns: in_turns(
-            setup.scale.rounds,
-            || started(Side::Ours, setup),
-            || started(Side::Peer, setup),
-        )?,
-        target: Target::AtMost(1.1),
-    }]))
+    Ok(Outcome::Rows(vec![Row::of_times(
+        "start",
+        "start until `initialize` is answered; rmcp",
+        in_turns(setup.scale.rounds, || started(Side::Ours, setup), || started(Side::Peer, setup))?,
+        Target::AtMost(1.1),
+    )]))
 }
 
 /// Returns the peak memory of a process in bytes, or `None` if the system does not report it.

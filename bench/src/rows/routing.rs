@@ -10,11 +10,11 @@ use mcp_aql::transport::CallScope;
 use mcp_aql::{Adapter, BoxFuture, Operations, SemanticCategory};
 use serde_json::json;
 
-use super::Outcome;
+use super::Setup;
 use super::dispatch::{READ, object};
+use crate::Result;
 use crate::measure::{Turns, in_turns, nanos_each_async, runtime};
-use crate::table::{Row, Target, Unit};
-use crate::{Result, Setup};
+use crate::table::{Outcome, Row, Target};
 
 /// `N` operations. Their tables are written by hand, in the form that `#[operations]` generates.
 struct Many<const N: usize>;
@@ -113,19 +113,17 @@ fn rows<const N: usize>(setup: &Setup) -> Result<Outcome> {
         drop(adapter);
     }
     Ok(Outcome::Rows(vec![
-        Row {
-            name: "routing".to_owned(),
-            what: format!("call, {FEW} names among {N} operations; among {FEW}"),
-            unit: Unit::Nanoseconds,
-            turns: in_turns(setup.scale.rounds, || turn(&many, N), || turn(&few, FEW))?,
-            target: Target::AtMost(1.25),
-        },
-        Row {
-            name: "routing-build".to_owned(),
-            what: format!("build of an adapter with {N} operations"),
-            unit: Unit::Nanoseconds,
-            turns: Turns { ours: build, peer: Vec::new() },
-            target: Target::Below(200e6),
-        },
+        Row::of_times(
+            "routing",
+            format!("call, {FEW} names among {N} operations; among {FEW}"),
+            in_turns(setup.scale.rounds, || turn(&many, N), || turn(&few, FEW))?,
+            Target::AtMost(1.25),
+        ),
+        Row::of_times(
+            "routing-build",
+            format!("build of an adapter with {N} operations"),
+            Turns { ours: build, peer: Vec::new() },
+            Target::Below(200e6),
+        ),
     ]))
 }

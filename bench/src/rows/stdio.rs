@@ -4,11 +4,11 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::Outcome;
+use super::Setup;
+use crate::Result;
 use crate::measure::{in_turns, median};
 use crate::server::{Server, Side, line, nanos_on_processor};
-use crate::table::{Row, Target, Unit};
-use crate::{Result, Setup};
+use crate::table::{Outcome, Row, Target, Unit};
 
 /// Number of concurrent calls.
 const WINDOW: usize = 64;
@@ -112,17 +112,16 @@ fn sequential(
     let calls = setup.scale.requests;
     let mut ours = Server::with_task(Side::Ours, &setup.programs)?;
     let mut peer = Server::with_task(Side::Peer, &setup.programs)?;
-    Ok(Outcome::Rows(vec![Row {
-        name: name.to_owned(),
-        what: what.to_owned(),
-        unit: Unit::Nanoseconds,
-        turns: in_turns(
+    Ok(Outcome::Rows(vec![Row::of_times(
+        name,
+        what,
+        in_turns(
             setup.scale.rounds,
             || measure(&mut ours, Side::Ours, calls),
             || measure(&mut peer, Side::Peer, calls),
         )?,
         target,
-    }]))
+    )]))
 }
 
 pub(super) fn latency(setup: &Setup) -> Result<Outcome> {

@@ -6,10 +6,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::Outcome;
+use super::Setup;
+use crate::Result;
 use crate::measure::{in_turns, nanos_each};
-use crate::table::{Row, Target, Unit};
-use crate::{Result, Setup};
+use crate::table::{Outcome, Row, Target};
 
 macro_rules! resource {
     ($name:ident { $($doc:literal $field:ident: $type:ty = $value:expr,)+ }) => {
@@ -109,12 +109,13 @@ pub(super) fn run(setup: &Setup) -> Result<Outcome> {
         };
         nanos_each(calls, make, merge, |customer| customer.as_ref().is_ok_and(|it| *it == after))
     };
-    let row = |name: &str, what: &str, turns| Row {
-        name: name.to_owned(),
-        what: format!("{what}, 20 fields; through JSON"),
-        unit: Unit::Nanoseconds,
-        turns,
-        target: Target::AtMost(1.0 / 3.0),
+    let row = |name: &str, what: &str, turns| {
+        Row::of_times(
+            name,
+            format!("{what}, 20 fields; through JSON"),
+            turns,
+            Target::AtMost(1.0 / 3.0),
+        )
     };
     let rounds = setup.scale.rounds;
     Ok(Outcome::Rows(vec![

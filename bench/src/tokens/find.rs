@@ -1,15 +1,12 @@
 //! Measures how well a model can find an operation with the descriptions that it reads.
 //!
-//! No model is involved. Instead, a simple ranking shows if a shortened description still contains the words that users
-//! search for. A better reader finds more, never less.
-//!
-//! The ranking treats each operation as a document: its name, its description, and the names and descriptions of its
-//! parameters and of the fields of its `input`. The rank of a document for a sentence is the sum of two BM25 scores
-//! over word stems: that of the name, counted twice, and that of the rest. The verb at the beginning of a name also
-//! matches its everyday synonyms. The list of synonyms is the same for both sides.
+//! No model is involved. Instead, the search of `introspect` shows if a shortened description still contains the words
+//! that users search for. A better reader finds more, never less. It treats each operation as a document: its name, its
+//! description, and the names and descriptions of its parameters and of the fields of its `input`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
+use mcp_aql_rank::operations::{OperationDocument, OperationIndex};
 use serde_json::Value;
 
 use super::{SENTENCES, Sentence, Texts};
@@ -38,6 +35,9 @@ struct Document {
     /// The described parameters and fields of `input`.
     parameters: Vec<String>,
 }
+
+/// The number of results of a search, as in `introspect`.
+const HITS: usize = 5;
 
 pub(super) fn all(texts: &Texts) -> Result<Vec<Found>> {
     let nothing_but_list = from_list(&texts.list)?;
@@ -148,58 +148,6 @@ impl Document {
             self.parameters.push(name.to_owned());
         }
     }
-
-    /// Returns the stems of the name's words, and of the synonyms of its verb.
-    fn name_stems(&self) -> Vec<String> {
-        let verb = self.name.split('_').next().unwrap_or_default();
-        let synonyms = SYNONYMS.iter().find(|(known, _)| *known == verb);
-        let mut stems = words(&self.name);
-        stems.extend(words(synonyms.map_or("", |(_, synonyms)| synonyms)));
-        stems.sort_unstable();
-        stems.dedup();
-        stems
-    }
-}
-
-/// Synonyms of the verbs in operation names.
-const SYNONYMS: [(&str, &str); 5] = [
-    ("create", "add new make put open start write enter place record register book file report"),
-    ("get", "read show see look open say tell what who where when how much details about"),
-    ("list", "all every which what show overview find search any many"),
-    (
-        "update",
-        "change set edit correct move rename raise lower postpone pass another different now",
-    ),
-    ("delete", "remove cancel drop throw out off take away get rid erase"),
-];
-
-/// Words that the ranking ignores.
-const STOP_WORDS: &str = "a an the of to in on at it its is are be was i we me my our you your for and \
-                          or with by that this as from not do does did has have had still please so \
-                          far one them they into up down";
-
-/// Returns the stems of the words in a string, without stop words.
-fn words(text: &str) -> Vec<String> {
-    text.split(|each: char| !each.is_alphanumeric())
-        .map(str::to_lowercase)
-        .filter(|word| !word.is_empty() && !STOP_WORDS.split_whitespace().any(|stop| stop == word))
-        .map(|word| stem(&word))
-        .collect()
-}
-
-/// Removes the ending of an inflected English word, for example `tries` → `try`.
-fn stem(word: &str) -> String {
-    for (ending, instead) in
-        [("ies", "y"), ("sses", "ss"), ("ing", ""), ("ed", ""), ("es", ""), ("s", ""), ("e", "")]
-    {
-        if let Some(stem) = word.strip_suffix(ending)
-            && stem.len() >= 3
-            && !stem.ends_with('s')
-        {
-            return format!("{stem}{instead}");
-        }
-    }
-    word.to_owned()
 }
 
 fn text_of<'a>(value: &'a Value, member: &str) -> &'a str {
@@ -207,9 +155,14 @@ fn text_of<'a>(value: &'a Value, member: &str) -> &'a str {
 }
 
 fn found(read: &'static str, documents: &[Document]) -> Found {
-    let index = Index::new(documents);
-    let ranked = SENTENCES.iter().map(|sentence| index.ranked(sentence.says)).collect::<Vec<_>>();
-    count(read, documents, &ranked)
+    let index = OperationIndex::new(
+        documents.iter().map(|it| OperationDocument::new(&it.name).description(&it.text)),
+    );
+    let ranked = |sentence: &Sentence| {
+        let hits = index.search(sentence.says, HITS);
+        hits.iter().filter_map(|hit| Some(documents.get(hit.operation)?.name.as_str())).collect()
+    };
+    count(read, documents, &SENTENCES.iter().map(ranked).collect::<Vec<_>>())
 }
 
 /// Returns the results of `introspect` with each sentence as its search.
@@ -245,118 +198,4 @@ fn miss(sentence: &Sentence, place: Option<usize>, first: Option<&&str>) -> Stri
     let place = place.map_or_else(|| "nowhere".to_owned(), |place| format!("at {}", place + 1));
     let first = first.copied().unwrap_or("nothing");
     format!("\"{}\": {} is {place}, behind {first}", sentence.says, sentence.operation)
-}
-
-/// An index of documents, by their names and by the rest.
-struct Index<'a> {
-    names: Vec<&'a str>,
-    by_name: Field,
-    by_text: Field,
-}
-
-impl<'a> Index<'a> {
-    fn new(documents: &'a [Document]) -> Self {
-        Self {
-            names: documents.iter().map(|document| document.name.as_str()).collect(),
-            by_name: Field::new(documents.iter().map(Document::name_stems), 0.0),
-            by_text: Field::new(documents.iter().map(|document| words(&document.text)), 0.75),
-        }
-    }
-
-    /// Returns the names of the documents with a score above zero, best first. Ties are sorted by name, so that the
-    /// result is deterministic.
-    fn ranked(&self, sentence: &str) -> Vec<&'a str> {
-        let mut asked = words(sentence);
-        asked.sort_unstable();
-        asked.dedup();
-        let scores = self.by_name.scores(&asked).into_iter().zip(self.by_text.scores(&asked));
-        let mut scored: Vec<_> = scores
-            .zip(&self.names)
-            .map(|((name, text), known)| (2.0 * name + text, *known))
-            .filter(|(score, _)| *score > 0.0)
-            .collect();
-        scored.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(right.1)));
-        scored.into_iter().map(|(_, name)| name).collect()
-    }
-}
-
-/// A BM25 index of one string per document.
-struct Field {
-    /// For each document, the frequency of each stem and the number of all stems.
-    texts: Vec<(HashMap<String, f64>, f64)>,
-    /// Number of documents that contain a stem.
-    spread: HashMap<String, f64>,
-    average: f64,
-    /// Weight of the length normalization (BM25's parameter `b`).
-    length_counts: f64,
-}
-
-impl Field {
-    fn new(texts: impl Iterator<Item = Vec<String>>, length_counts: f64) -> Self {
-        let mut spread = HashMap::new();
-        let texts: Vec<_> = texts
-            .map(|stems| {
-                let mut often = HashMap::new();
-                let length = stems.len() as f64;
-                for stem in stems {
-                    *often.entry(stem).or_insert(0.0) += 1.0;
-                }
-                for stem in often.keys() {
-                    *spread.entry(stem.clone()).or_insert(0.0) += 1.0;
-                }
-                (often, length)
-            })
-            .collect();
-        let total: f64 = texts.iter().map(|(_, length)| length).sum();
-        let average = total / texts.len().max(1) as f64;
-        Self { texts, spread, average, length_counts }
-    }
-
-    fn scores(&self, asked: &[String]) -> Vec<f64> {
-        const SATURATION: f64 = 1.2;
-        let count = self.texts.len() as f64;
-        let score = |(often, length): &(HashMap<String, f64>, f64)| {
-            let relative = 1.0 - self.length_counts + self.length_counts * length / self.average;
-            let each = |stem: &String| {
-                let often = often.get(stem).copied().unwrap_or_default();
-                let with = self.spread.get(stem).copied().unwrap_or_default();
-                let rarity = (1.0 + (count - with + 0.5) / (with + 0.5)).ln();
-                rarity * often * (SATURATION + 1.0) / (often + SATURATION * relative)
-            };
-            asked.iter().map(each).sum()
-        };
-        self.texts.iter().map(score).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_stems_without_filling() {
-        assert_eq!(
-            words("Which contacts work at the companies?"),
-            ["which", "contact", "work", "company"]
-        );
-        assert_eq!(words("due_date moved, moving"), ["due", "dat", "mov", "mov"]);
-    }
-
-    #[test]
-    fn the_document_with_the_rare_word_comes_first() {
-        let document = |name: &str, text: &str| Document {
-            name: name.to_owned(),
-            text: text.to_owned(),
-            parameters: Vec::new(),
-        };
-        let documents = [
-            document("update_task", "Change a task."),
-            document("update_event", "Change an event."),
-            document("delete_event", "Call off an event."),
-        ];
-        let index = Index::new(&documents);
-        assert_eq!(index.ranked("call it off").first(), Some(&"delete_event"));
-        assert_eq!(index.ranked("Change the event").first(), Some(&"update_event"));
-        assert_eq!(index.ranked("nothing known"), Vec::<&str>::new());
-    }
 }

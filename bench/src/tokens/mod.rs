@@ -1,20 +1,30 @@
-//! Counts the tokens that a model reads before and between its calls: `cargo bench -p mcp-aql-tokens`. The caller
-//! passes the tokenizer, so that only that benchmark depends on one.
+//! Counts the tokens that a model reads before and between its calls, and in whole conversations.
 //!
 //! Everything is requested with MCP over a stream in memory and counted as sent: the `result` of `tools/list`, and the
 //! content item in the result of an `introspect` call, because the model reads exactly this part.
 
+#![allow(clippy::indexing_slicing, reason = "a member that JSON lacks is null")]
+
+mod back_office;
+mod conversation;
+mod desk;
 mod find;
 mod parts;
+mod plain;
+mod scripts;
 mod sentences;
 mod table;
+mod transcripts;
+mod whole_tasks;
 mod wire;
 
 pub use find::Found;
 pub use sentences::{SENTENCES, Sentence};
-pub use wire::Wire;
 
 use std::collections::BTreeMap;
+pub use transcripts::transcripts;
+pub use whole_tasks::{WholeTasks, whole_tasks};
+pub use wire::Wire;
 
 use mcp_aql::EndpointMode;
 use serde_json::{Value, json};
@@ -23,6 +33,16 @@ use crate::Result;
 
 /// A function that counts the tokens of a string.
 pub type Count<'a> = &'a dyn Fn(&str) -> usize;
+
+/// Returns a function that counts tokens with the encoding `o200k_base`.
+///
+/// # Errors
+///
+/// Returns an error if the vocabulary cannot be read.
+pub fn counter() -> Result<impl Fn(&str) -> usize> {
+    let encoding = tiktoken_rs::o200k_base()?;
+    Ok(move |text: &str| encoding.encode_ordinary(text).len())
+}
 
 /// The ten operations of the whole task. They are all operations on two kinds of record.
 const OF_THE_TASK: [&str; 10] = [

@@ -2,8 +2,6 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
-
 use super::{Figures, SENTENCES};
 
 impl Figures {
@@ -55,44 +53,6 @@ impl Figures {
             );
         }
         text
-    }
-
-    /// Formats the results as JSON.
-    pub fn json(&self) -> Value {
-        let rows: Vec<_> = self
-            .rows
-            .iter()
-            .map(|row| {
-                json!({
-                    "name": row.name, "what": row.what, "ours": row.ours, "peer": row.peer,
-                    "limit": row.limit, "met": row.is_met(),
-                })
-            })
-            .collect();
-        let parts: Vec<_> = self
-            .parts
-            .iter()
-            .map(|parts| {
-                let parts_of: Vec<_> = parts
-                    .parts
-                    .iter()
-                    .map(|(part, tokens)| json!({ "part": part, "tokens": tokens }))
-                    .collect();
-                json!({ "of": parts.of, "parts": parts_of })
-            })
-            .collect();
-        let found: Vec<_> = self
-            .found
-            .iter()
-            .map(|found| {
-                json!({
-                    "read": found.read, "sentences": SENTENCES.len(), "first": found.first,
-                    "in_three": found.in_three, "all_parameters": found.parameters,
-                    "misses": found.misses,
-                })
-            })
-            .collect();
-        json!({ "encoding": "o200k_base", "rows": rows, "parts": parts, "found": found })
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use mcp_aql_aggregator::rank::{Candidate, RankOptions, rank};
 
 use super::lines::Goal;
-use crate::random::Random;
+use mcp_aql_bench::random::Random;
 
 /// The results of a search for copies.
 #[derive(Debug, Clone, Default)]
@@ -58,7 +58,7 @@ fn edited(text: &str, words: &[&str], random: &mut Random, part: f64) -> String 
     }
     let mut out = Vec::new();
     for (at, word) in original.iter().enumerate() {
-        let new = words.get(random.below(words.len())).copied().unwrap_or("new");
+        let new = random.pick(words).unwrap_or("new");
         match (places.contains(&at), random.below(3)) {
             (false, _) => out.push(*word),
             (true, 0) => out.push(new),

@@ -9,8 +9,7 @@ mod split;
 use std::collections::HashSet;
 
 use mcp_aql_aggregator::rank::{Candidate, RankOptions, Ranked, rank};
-
-use crate::random::Random;
+use mcp_aql_bench::random::Random;
 
 pub use collection::{Collection, Query};
 pub use copies::{Copies, copies};

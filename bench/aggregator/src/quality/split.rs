@@ -1,7 +1,7 @@
 //! Distributes a collection over several servers.
 
 use super::engine::{Bag, Engine, Index};
-use crate::random::Random;
+use mcp_aql_bench::random::Random;
 
 /// Number of results that a server returns for a query.
 pub const RESULTS: usize = 15;

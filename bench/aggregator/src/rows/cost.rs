@@ -8,8 +8,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use mcp_aql_bench::Turns;
-use mcp_aql_bench::rows::Outcome;
-use mcp_aql_bench::table::{Row, Target, Unit};
+use mcp_aql_bench::table::{Outcome, Row, Target, Unit};
 
 use super::{percentile, single_row, timed_query};
 use crate::programs::{Program, configuration, search};
@@ -68,13 +67,12 @@ fn warm(
     let p95 = vec![percentile(&added, 0.95)];
     let added = format!("time that a query adds to this, P95 of {} queries", setup.queries);
     Ok(vec![
-        Row {
-            name: format!("{name}-query"),
-            what: format!("a query to 10 warm servers, {what}; the slowest of them"),
-            unit: Unit::Nanoseconds,
+        Row::of_times(
+            format!("{name}-query"),
+            format!("a query to 10 warm servers, {what}; the slowest of them"),
             turns,
-            target: Target::None,
-        },
+            Target::None,
+        ),
         single_row(name, added, Unit::Nanoseconds, p95, Target::Below(MAX_ADDED_NANOS)),
     ])
 }

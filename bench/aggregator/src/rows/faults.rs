@@ -1,8 +1,7 @@
 //! Measures queries to ten servers with three broken ones: one hangs, one exits on every call, and
 //! one responds with 20 MB.
 
-use mcp_aql_bench::rows::Outcome;
-use mcp_aql_bench::table::{Target, Unit};
+use mcp_aql_bench::table::{Outcome, Target, Unit};
 
 use super::{percentile, single_row, timed_query};
 use crate::programs::{Program, configuration};

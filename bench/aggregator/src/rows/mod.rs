@@ -6,8 +6,7 @@ mod ranking;
 
 use std::time::Instant;
 
-use mcp_aql_bench::rows::Outcome;
-use mcp_aql_bench::table::{Row, Table, Target, Unit};
+use mcp_aql_bench::table::{Outcome, Row, Table, Target};
 
 use crate::programs::{Program, answer, query};
 use crate::{Result, Setup};

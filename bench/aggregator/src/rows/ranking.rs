@@ -4,8 +4,7 @@ use std::time::Instant;
 
 use mcp_aql_aggregator::rank::{Candidate, RankOptions, rank};
 use mcp_aql_bench::in_turns;
-use mcp_aql_bench::rows::Outcome;
-use mcp_aql_bench::table::{Row, Target, Unit};
+use mcp_aql_bench::table::{Outcome, Row, Target};
 
 use crate::peers::{self, HITS};
 use crate::texts::{QUERY, results};
@@ -45,12 +44,13 @@ pub(super) fn run(setup: &Setup, name: &str, count: usize) -> Result<Outcome> {
     };
     // Limit the rounds, because a round with many results takes seconds.
     let rounds = if count > 1_000 { setup.rounds.min(5) } else { setup.rounds };
-    let row = |peer: &str, turns| Row {
-        name: format!("{name}-{peer}"),
-        what: format!("{count} results of 2.3 KB: rank and join copies; {peer} ranks"),
-        unit: Unit::Nanoseconds,
-        turns,
-        target: Target::AtMost(RATIO),
+    let row = |peer: &str, turns| {
+        Row::of_times(
+            format!("{name}-{peer}"),
+            format!("{count} results of 2.3 KB: rank and join copies; {peer} ranks"),
+            turns,
+            Target::AtMost(RATIO),
+        )
     };
     let mut rows = vec![
         row("bm25", in_turns(rounds, ours, || timed(best, || Ok(peers::bm25(QUERY, &texts))))?),
@@ -59,13 +59,12 @@ pub(super) fn run(setup: &Setup, name: &str, count: usize) -> Result<Outcome> {
     if let Some((_, most)) = GOALS.iter().find(|(results, _)| *results == count) {
         let mut turns = in_turns(rounds, ours, || Ok(0.0))?;
         turns.peer.clear();
-        rows.push(Row {
-            name: name.to_owned(),
-            what: format!("{count} results of 2.3 KB: rank and join copies"),
-            unit: Unit::Nanoseconds,
+        rows.push(Row::of_times(
+            name,
+            format!("{count} results of 2.3 KB: rank and join copies"),
             turns,
-            target: Target::Below(*most),
-        });
+            Target::Below(*most),
+        ));
     }
     Ok(Outcome::Rows(rows))
 }
