@@ -6,8 +6,6 @@ same operations.
     scripts/instructions.py --programs DIR  uses the release builds in this folder
     scripts/instructions.py --check         fails if a row of mcp-aql has grown by more than 5 % over the committed figures
     scripts/instructions.py --write         writes these figures
-    scripts/instructions.py --files         lists the files of this workspace that a READ passes, in a build without
-                                            optimization
 
 valgrind counts the instructions of a run with N calls and of one with twice as many. The difference, divided by N, is
 the cost of one call without the cost of the start. The programs run before all others, as far as the system allows it,
@@ -131,8 +129,8 @@ class Run:
         return [json.loads(answer) for answer in read.splitlines()]
 
 
-def profile_of(program, side, row, repetitions, folder):
-    """What callgrind writes about a run."""
+def counts(program, side, row, repetitions, folder):
+    """The instructions and the allocations of a run."""
     out = Path(folder) / "callgrind.out"
     run = Run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", program], folder)
     run.ask([json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
@@ -150,44 +148,8 @@ def profile_of(program, side, row, repetitions, folder):
     if len(answers) != len(calls):
         sys.exit(f"{program} has answered {len(answers)} of {len(calls)} calls")
     checked(answers, "unknown" in row.name)
-    return out.read_text()
-
-
-def counts(program, side, row, repetitions, folder):
-    """The instructions and the allocations of a run."""
-    profile = profile_of(program, side, row, repetitions, folder)
+    profile = out.read_text()
     return int(re.search(r"^(?:summary|totals): (\d+)", profile, re.M)[1]), allocations(profile)
-
-
-def files(program, row):
-    """The files of this workspace whose code runs once or more for each call, with the instructions per call."""
-    totals = []
-    for times in (1, 2):
-        with tempfile.TemporaryDirectory(prefix="instructions-") as folder:
-            totals.append(instructions_by_file(profile_of(program, "aql", row, times * row.repetitions, folder)))
-    once, twice = totals
-    per_call = {file: (twice[file] - once.get(file, 0)) / row.repetitions for file in twice}
-    return {file: round(count) for file, count in sorted(per_call.items()) if count >= 1}
-
-
-def instructions_by_file(profile):
-    """The instructions of each file of this workspace in a profile of callgrind, without those of its callees."""
-    names, totals, file, is_inclusive = {}, {}, "", False
-    for line in profile.splitlines():
-        if named := re.match(r"(c?f[lie])=\((\d+)\)(?: (.*))?", line):
-            kind, number, name = named.groups()
-            if name:
-                names[number] = name
-            if not kind.startswith("c"):
-                file = names[number]
-        elif line.startswith("calls="):
-            is_inclusive = True
-        elif cost := re.match(r"[+*-]?\d* (\d+)$", line):
-            if not is_inclusive and file.startswith(f"{ROOT}/"):
-                name = file.removeprefix(f"{ROOT}/")
-                totals[name] = totals.get(name, 0) + int(cost[1])
-            is_inclusive = False
-    return totals
 
 
 def least(program, side, row, repetitions, folder, runs):
@@ -257,25 +219,16 @@ def main():
     parser.add_argument("--row", default="", help="only rows with this text in their name")
     parser.add_argument("--check", action="store_true", help="compare with the committed figures")
     parser.add_argument("--write", action="store_true", help="write the committed figures")
-    parser.add_argument("--files", action="store_true", help="list the files that a call passes")
     arguments = parser.parse_args()
     if subprocess.run(["which", "valgrind"], stdout=subprocess.DEVNULL).returncode != 0:
         sys.exit("valgrind is not installed")
     if arguments.programs is None:
         # A check does without the programs of the peer.
-        programs = ["--bin=records_aql", "--bin=places_aql"] if arguments.check or arguments.files else ["--bins"]
-        profile = "dev" if arguments.files else "release"
-        subprocess.run(["cargo", "build", "--quiet", "--locked", "--profile", profile, "-p", "mcp-aql-bench", *programs],
+        programs = ["--bin=records_aql", "--bin=places_aql"] if arguments.check else ["--bins"]
+        subprocess.run(["cargo", "build", "--quiet", "--locked", "--release", "-p", "mcp-aql-bench", *programs],
                        cwd=ROOT, check=True)
-        folder = "debug" if arguments.files else "release"
-        arguments.programs = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / folder
+        arguments.programs = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
     run_before_others()
-    if arguments.files:
-        passed = files(arguments.programs.resolve() / "records_aql", ROWS[0])
-        for file, count in passed.items():
-            print(f"{count:>11,}  {file}")
-        print(f"{len(passed)} files; {sum(count >= 100 for count in passed.values())} with 100 instructions or more")
-        return
     figures = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
     grown = []
     print(f"{'instructions per call':41} " +
