@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Drives examples/tasks with third-party clients: MCP's SDKs for Python and TypeScript, and MCP Inspector's command line.
+"""Drives examples/tasks with third-party clients: MCP's SDKs for Python and TypeScript, and MCP Inspector.
 
     scripts/real_clients.py [ADAPTER]      default: target/release/examples/tasks
 
@@ -9,8 +9,8 @@
 - Executions as tasks of MCP 2025-11-25, and of the extension of MCP 2026-07-28: one is cancelled, one is refused, and
   one has a result.
 
-Installs the clients under target/clients on the first run. Requires python3 with venv, node and npm. Exits with 1 at the
-first unexpected reply.
+Installs the clients under target/clients on the first run. Requires python3 with venv, node and npm. Exits with 1 at
+the first unexpected reply.
 """
 
 import contextlib
@@ -346,11 +346,11 @@ def main():
             return stack.enter_context(served([adapter, "--db", path, *options, "serve"], path.with_suffix(".log")))[0]
 
         url = serve(folder / "http.db")
-        for target in ([adapter, "--db", folder / "python.db"], url):
+        for transport, target in [("stdio", [adapter, "--db", folder / "python.db"]), ("http", url)]:
             for mode in MODES:
                 with python.open(target, mode=mode) as connection:
                     tour(connection, mode)
-                ok(f"tour, {python.name}, {mode}, {target[:4]}")
+                ok(f"tour, {python.name}, {mode}, {transport}")
         tour_of_inspector(inspector, ["--transport", "stdio"], ["--", adapter, "--db", folder / "stdio.db"])
         ok("tour, MCP Inspector, stdio")
         tour_of_inspector(inspector, ["--transport", "http", "--server-url", url])

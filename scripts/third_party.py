@@ -24,7 +24,7 @@ PYTHON = {
 
 @contextlib.contextmanager
 def installing(home):
-    """Yields `true` if a folder is not complete. It is after the block. Concurrent checks may install the same."""
+    """Yields whether a folder must still be filled. It counts as full after the block. Concurrent checks wait for it."""
     home.mkdir(parents=True, exist_ok=True)
     with (home / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

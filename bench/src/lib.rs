@@ -8,6 +8,7 @@
 mod chart;
 mod measure;
 mod server;
+mod stream_client;
 
 pub mod command;
 #[cfg(feature = "gates")]

@@ -1,23 +1,16 @@
 //! Measures the lists that the adapter prepares in advance.
 
-use std::future::Future;
-use std::sync::Arc;
-
 use mcp_aql::transport::CallScope;
-use mcp_aql::transport::ServeStream as _;
 use mcp_aql::{Adapter, SemanticCategory};
-use rmcp::ServiceExt as _;
 use serde::Serialize;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
 
 use super::Setup;
 use super::dispatch::{READ, object};
 use crate::Result;
 use crate::measure::{in_turns, nanos_each, nanos_each_async, runtime};
 use crate::records::aql;
-use crate::records::rmcp::Records;
-use crate::server::{INITIALIZE, INITIALIZED};
+use crate::stream_client::StreamClient;
 use crate::table::{Outcome, Row, Target};
 
 /// Divides the number of calls, because each takes longer than usual.
@@ -96,69 +89,35 @@ pub(super) fn introspect(setup: &Setup) -> Result<Outcome> {
     )]))
 }
 
-/// A client in memory that exchanges lines.
-struct Client {
-    stream: BufReader<DuplexStream>,
-    line: String,
-}
-
-impl Client {
-    /// Spawns a server and initializes MCP with it.
-    async fn of<F: Future<Output = ()> + Send + 'static>(
-        serve: impl FnOnce(DuplexStream) -> F,
-    ) -> Result<Self> {
-        let (ours, theirs) = tokio::io::duplex(1 << 20);
-        tokio::spawn(serve(theirs));
-        let mut client = Self { stream: BufReader::new(ours), line: String::new() };
-        client.ask(INITIALIZE).await?;
-        client.stream.write_all(INITIALIZED.as_bytes()).await?;
-        Ok(client)
+/// Returns the time of a `tools/list` request.
+async fn list(client: &mut StreamClient, calls: usize, tools: usize) -> Result<f64> {
+    const LIST: &str = "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}\n";
+    let expected = client.ask(LIST).await?.to_owned();
+    if expected.matches("\"inputSchema\":").count() != tools {
+        return Err(format!("not {tools} tools: {expected}").into());
     }
-
-    async fn ask(&mut self, request: &str) -> Result<&str> {
-        self.stream.write_all(request.as_bytes()).await?;
-        self.line.clear();
-        self.stream.read_line(&mut self.line).await?;
-        Ok(&self.line)
-    }
-
-    async fn list(&mut self, calls: usize, tools: usize) -> Result<f64> {
-        const LIST: &str = "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}\n";
-        let expected = self.ask(LIST).await?.to_owned();
-        if expected.matches("\"inputSchema\":").count() != tools {
-            return Err(format!("not {tools} tools: {expected}").into());
+    let clock = std::time::Instant::now();
+    for _ in 0..calls {
+        let listed = client.ask(LIST).await?;
+        if listed != expected {
+            return Err(format!("another list: {listed}").into());
         }
-        let clock = std::time::Instant::now();
-        for _ in 0..calls {
-            if self.ask(LIST).await? != expected {
-                return Err(format!("another list: {}", self.line).into());
-            }
-        }
-        Ok(clock.elapsed().as_nanos() as f64 / calls as f64)
     }
+    Ok(clock.elapsed().as_nanos() as f64 / calls as f64)
 }
 
 pub(super) fn tools_list(setup: &Setup) -> Result<Outcome> {
     let calls = setup.scale.calls.div_ceil(SHARE);
     let runtime = runtime()?;
-    let adapter = aql::adapter()?;
-    let server = Records::server();
-    let mut ours = runtime.block_on(Client::of(|stream| async move {
-        // The task ends when the client drops its end of the stream.
-        let _ = adapter.serve(stream).await;
-    }))?;
-    let mut peer = runtime.block_on(Client::of(|stream| async move {
-        if let Ok(running) = Arc::clone(&server).serve(stream).await {
-            let _ = running.waiting().await;
-        }
-    }))?;
+    let (mut ours, _) = runtime.block_on(StreamClient::of_adapter(aql::adapter()?))?;
+    let (mut peer, _) = runtime.block_on(StreamClient::of_tools())?;
     Ok(Outcome::Rows(vec![Row::of_times(
         "tools-list",
         "tools/list, whole round trip in memory",
         in_turns(
             setup.scale.rounds,
-            || runtime.block_on(ours.list(calls, 5)),
-            || runtime.block_on(peer.list(calls, 50)),
+            || runtime.block_on(list(&mut ours, calls, 5)),
+            || runtime.block_on(list(&mut peer, calls, 50)),
         )?,
         Target::AtMost(0.05),
     )]))

@@ -1,22 +1,18 @@
 //! An MCP client that returns the strings for a model exactly as they were sent.
 
-use mcp_aql::transport::ServeStream as _;
 use mcp_aql::{Adapter, EndpointMode};
-use rmcp::ServiceExt as _;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tokio::io::{
-    AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
-};
 
+use crate::server::line;
+use crate::stream_client::StreamClient;
 use crate::{Result, records};
 
 /// A connection to one of the two servers.
 #[derive(Debug)]
 pub struct Wire {
-    lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
-    writer: WriteHalf<DuplexStream>,
+    client: StreamClient,
     instructions: String,
     tool: &'static str,
 }
@@ -43,9 +39,7 @@ impl Wire {
     /// Returns an error if the adapter does not answer.
     pub async fn to(adapter: Adapter) -> Result<Self> {
         let tool = if adapter.mode() == EndpointMode::Single { "mcp_aql" } else { "mcp_aql_read" };
-        let (ours, theirs) = tokio::io::duplex(1 << 16);
-        tokio::spawn(async move { adapter.serve(theirs).await });
-        Self::shake_hands(ours, tool).await
+        Self::over(StreamClient::of_adapter(adapter).await?, tool)
     }
 
     /// Connects to the fifty operations as discrete tools.
@@ -54,30 +48,13 @@ impl Wire {
     ///
     /// Returns an error if the server does not answer.
     pub async fn to_tools() -> Result<Self> {
-        let (ours, theirs) = tokio::io::duplex(1 << 16);
-        tokio::spawn(async move {
-            if let Ok(server) = records::rmcp::Records::server().serve(theirs).await {
-                let _ = server.waiting().await;
-            }
-        });
-        Self::shake_hands(ours, "").await
+        Self::over(StreamClient::of_tools().await?, "")
     }
 
-    async fn shake_hands(stream: DuplexStream, tool: &'static str) -> Result<Self> {
-        let (reader, writer) = tokio::io::split(stream);
-        let lines = BufReader::new(reader).lines();
-        let mut wire = Self { lines, writer, instructions: String::new(), tool };
-        let hello = json!({
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "clientInfo": { "name": "tokens", "version": "0.0.0" },
-        });
-        let answer: Value = serde_json::from_str(&wire.request("initialize", hello).await?)?;
-        if let Some(text) = answer.get("instructions").and_then(Value::as_str) {
-            text.clone_into(&mut wire.instructions);
-        }
-        wire.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await?;
-        Ok(wire)
+    fn over((client, hello): (StreamClient, String), tool: &'static str) -> Result<Self> {
+        let hello: Value = serde_json::from_str(&hello)?;
+        let instructions = hello.pointer("/result/instructions").and_then(Value::as_str);
+        Ok(Self { client, instructions: instructions.unwrap_or_default().to_owned(), tool })
     }
 
     /// Returns the server's instructions for a model.
@@ -133,16 +110,9 @@ impl Wire {
             #[serde(borrow)]
             result: &'a RawValue,
         }
-        self.send(&json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }))
-            .await?;
-        let line = self.lines.next_line().await?.ok_or("the server has exited")?;
-        let answer: Answer<'_> = serde_json::from_str(&line)?;
+        let answer = self.client.ask(&line(1, method, &params)).await?;
+        let answer: Answer<'_> = serde_json::from_str(answer)?;
         Ok(answer.result.get().to_owned())
-    }
-
-    async fn send(&mut self, message: &Value) -> Result {
-        self.writer.write_all(format!("{message}\n").as_bytes()).await?;
-        Ok(())
     }
 }
 
