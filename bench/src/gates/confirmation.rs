@@ -52,7 +52,7 @@ fn turns(setup: &Setup, gated: &Adapter, clock: &Clock, plain: &Adapter) -> Resu
         }
     };
     let confirmed = |number: usize| {
-        if number % MAX_TOKENS_PER_MINUTE == 0 {
+        if number.is_multiple_of(MAX_TOKENS_PER_MINUTE) {
             clock.0.fetch_add(61, Ordering::Relaxed);
         }
         let (elapsed, refused) = timed(gated, delete(number, None));

@@ -6,7 +6,7 @@ mod ranking;
 
 use std::time::Instant;
 
-use mcp_aql_bench::table::{Outcome, Row, Table, Target};
+use mcp_aql_bench::table::{Outcome, Row, Table, Target, Unit};
 
 use crate::programs::{Program, answer, query};
 use crate::{Result, Setup};
