@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::call::{self, Exchange};
 use crate::category::Category;
-pub(crate) use crate::finding::{Finding, shorten};
+pub(crate) use crate::finding::{Finding, Hints, shorten};
 use crate::finding::{MAX_MESSAGE_BYTES, MAX_TEXT_BYTES};
 use crate::secrets::Secrets;
 use crate::sync::lock;
@@ -150,6 +150,8 @@ pub(crate) struct Cases {
     judges_forms: bool,
     /// If `true`, the check observes all calls, including those rejected by a rate limit.
     observes_calls: bool,
+    /// Expectation and suggestion of findings that state none of their own.
+    hints: Hints,
 }
 
 /// The collected results.
@@ -184,6 +186,12 @@ impl Cases {
     #[must_use]
     pub(crate) fn observing_calls(self, observes_calls: bool) -> Self {
         Self { observes_calls, ..self }
+    }
+
+    /// Completes findings that state no expectation or no suggestion of their own.
+    #[must_use]
+    pub(crate) fn hinting(self, hints: Hints) -> Self {
+        Self { hints, ..self }
     }
 
     /// Counts a case that passed.
@@ -252,6 +260,7 @@ impl Cases {
 
     /// Stores a finding, or merges it with an earlier one of the same cause.
     fn keep(&self, mut finding: Finding) {
+        finding.complete(self.hints);
         // Mask before cutting: half a secret would not be recognized.
         finding.mask(&self.secrets);
         finding.identify();
@@ -375,6 +384,7 @@ impl Cases {
             secrets,
             judges_forms: self.judges_forms,
             observes_calls: self.observes_calls,
+            hints: self.hints,
         }
     }
 

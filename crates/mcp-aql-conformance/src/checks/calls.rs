@@ -86,7 +86,9 @@ pub(super) async fn expect_refused(
     cases: &Cases,
 ) -> Option<()> {
     let exchange = refused_with(run, operation, more, cases).await?;
-    cases.expect(is_refused(&exchange), || Finding::of(&exchange, subject, expected, fix));
+    cases.expect(is_refused(&exchange), || {
+        Finding::of(&exchange, subject).expected(expected).fix(fix)
+    });
     Some(())
 }
 

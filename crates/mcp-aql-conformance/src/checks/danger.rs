@@ -16,15 +16,21 @@ pub(super) const CHECKS: &[Check] = checks![
     Must 2 "danger.stated" => Reads(stated), ["REQ-DNG-04"],
         "Introspection states the danger level of each operation";
     Must 2 "danger.values" => Reads(words), ["REQ-DNG-01"],
-        "Danger levels are safe, reversible, destructive, dangerous or forbidden";
+        "Danger levels are safe, reversible, destructive, dangerous or forbidden",
+        fix: "answer every documented query";
     Should 2 "danger.levels" => Reads(levels), ["REQ-DNG-02"],
-        "READ operations are safe, and operations that overwrite or remove data are not";
+        "READ operations are safe, and operations that overwrite or remove data are not",
+        fix: "label operations by their effect on stored data; the defaults are safe for READ, destructive for \
+         DELETE and reversible for the rest";
     Must 2 "danger.gated" => Changes(gated), ["REQ-DNG-03", "REQ-GATE-07"],
-        "Operations of the level destructive or above require confirmation";
+        "Operations of the level destructive or above require confirmation",
+        fix: "require confirmation for operations of the level destructive or above";
     Must 2 "danger.as_stated" => Changes(as_stated), ["REQ-DNG-04", "REQ-TOK-06"],
-        "A confirmation request states the same danger level as introspection";
+        "A confirmation request states the same danger level as introspection",
+        fix: "generate the reply to `introspect` from the settings of the confirmation gate";
     Should 2 "danger.trust_stated" => Reads(trust_stated), ["REQ-DNG-16", "REQ-DNG-13"],
-        "`introspect` with `adapter_info` states the trust level";
+        "`introspect` with `adapter_info` states the trust level",
+        fix: "return name, version and the trust block";
 ];
 
 /// The trust levels of the protocol.
@@ -62,19 +68,18 @@ async fn stated(run: &Run, cases: &Cases) {
             let reported = run.adapter.operations.iter().any(|it| stated.is_reported(it));
             cases.expect(reported, || {
                 let expected = "the danger levels of the operations that require confirmation";
-                Finding::shown("introspect", run.adapter.protocol().clone(), expected, FIX)
+                Finding::shown("introspect", run.adapter.protocol().clone())
+                    .expected(expected)
+                    .fix(FIX)
             });
         }
         return;
     };
     for operation in run.adapter.operations.iter().filter(|it| it.name != "introspect") {
         cases.expect(stated.is_reported(operation), || {
-            Finding::shown(
-                &operation.name,
-                reply.received(),
-                "the danger level of the operation",
-                FIX,
-            )
+            Finding::shown(&operation.name, reply.received())
+                .expected("the danger level of the operation")
+                .fix(FIX)
         });
     }
 }
@@ -89,12 +94,10 @@ async fn words(run: &Run, cases: &Cases) {
     }
     let entries = reply.data().and_then(|data| data.get("operations")?.as_array());
     let Some(entries) = entries else {
-        return cases.fail(Finding::of(
-            reply,
-            "introspect danger",
-            "`data.operations`, a list with an entry for each operation",
-            "answer every documented query",
-        ));
+        return cases.fail(
+            Finding::of(reply, "introspect danger")
+                .expected("`data.operations`, a list with an entry for each operation"),
+        );
     };
     const ENTRY: Form = Form::Open(&[
         must("name", Form::Word),
@@ -108,12 +111,9 @@ async fn words(run: &Run, cases: &Cases) {
     for entry in entries {
         let name = entry.get("name").and_then(Value::as_str).unwrap_or("introspect danger");
         ENTRY.check(entry, cases, |expected| {
-            Finding::shown(
-                name,
-                entry.clone(),
-                expected,
-                "use the protocol's five levels in lower case",
-            )
+            Finding::shown(name, entry.clone())
+                .expected(expected)
+                .fix("use the protocol's five levels in lower case")
         });
     }
 }
@@ -135,13 +135,7 @@ async fn levels(run: &Run, cases: &Cases) {
         };
         let holds = (level == "safe") == (expected == "safe");
         cases.expect(holds, || {
-            Finding::shown(
-                &operation.name,
-                level,
-                format!("{expected}, for its category"),
-                "label operations by their effect on stored data; the defaults are safe for READ, \
-                     destructive for DELETE and reversible for the rest",
-            )
+            Finding::shown(&operation.name, level).expected(format!("{expected}, for its category"))
         });
     }
 }
@@ -217,15 +211,10 @@ async fn expect_gated(
         true
     };
     cases.expect(is_held && is_there, || {
-        Finding::of(
-            &exchange,
-            &operation.name,
-            format!(
-                "a failure CONFIRMATION_REQUIRED and no change, because the stated level is {}",
-                stated.level(operation).unwrap_or_default()
-            ),
-            "require confirmation for operations of the level destructive or above",
-        )
+        Finding::of(&exchange, &operation.name).expected(format!(
+            "a failure CONFIRMATION_REQUIRED and no change, because the stated level is {}",
+            stated.level(operation).unwrap_or_default()
+        ))
     });
 }
 
@@ -235,12 +224,9 @@ async fn as_stated(run: &Run, cases: &Cases) {
     let entry = stated.of(&asked.operation.name);
     let confirmed = entry.and_then(|entry| entry.get("requires_confirmation"));
     cases.expect(confirmed != Some(&Value::Bool(false)), || {
-        Finding::of(
-            &asked.exchange,
-            &asked.operation.name,
+        Finding::of(&asked.exchange, &asked.operation.name).expected(
             "no confirmation request, because `introspect` with the query `danger` says \
              `requires_confirmation: false`",
-            "generate the reply to `introspect` from the settings of the confirmation gate",
         )
     });
     let named = asked.exchange.failure().and_then(|failure| failure.details.get("danger_level"));
@@ -251,12 +237,15 @@ async fn as_stated(run: &Run, cases: &Cases) {
     let reported = stated.level(asked.operation);
     let is_described = reported.is_none() && describes(asked.operation, named);
     cases.expect(reported == Some(named) || is_described, || {
-        Finding::of(
-            &asked.exchange,
-            &asked.operation.name,
-            format!("the level that introspection states: {}", reported.unwrap_or("none")),
-            "generate the danger level in introspection from the settings of the confirmation gate",
-        )
+        Finding::of(&asked.exchange, &asked.operation.name)
+            .expected(format!(
+                "the level that introspection states: {}",
+                reported.unwrap_or("none")
+            ))
+            .fix(
+                "generate the danger level in introspection from the settings of the confirmation \
+                 gate",
+            )
     });
 }
 
@@ -273,11 +262,6 @@ async fn trust_stated(run: &Run, cases: &Cases) {
     ]);
     let data = exchange.data().cloned().unwrap_or_default();
     INFO.check(&data, cases, |expected| {
-        Finding::of(
-            &exchange,
-            "introspect adapter_info",
-            expected,
-            "return name, version and the trust block",
-        )
+        Finding::of(&exchange, "introspect adapter_info").expected(expected)
     });
 }

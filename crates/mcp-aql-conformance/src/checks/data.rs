@@ -158,7 +158,8 @@ pub(super) async fn calls(run: &Run, check: &str, cases: &Cases) {
         });
         join_all(calls.map(|(tool, arguments)| async move {
             let Some(exchange) = run.refused(tool, arguments, cases).await else { return };
-            let finding = |expected| Finding::of(&exchange, tool, expected, &*case.fix);
+            let finding =
+                |expected| Finding::of(&exchange, tool).expected(expected).fix(&*case.fix);
             let expected = filled(&case.expected, run);
             // A success instead of a failure is one deviation, although all of its members differ.
             if let (Some(form), Some(body)) = (case.expect.form(), exchange.body())

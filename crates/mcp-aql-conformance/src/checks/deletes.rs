@@ -13,15 +13,20 @@ use crate::run::{Run, do_all};
 
 pub(super) const CHECKS: &[Check] = checks![
     Must 1 "deletes.removed" => Alone(gone), ["REQ-CLS-02", "REQ-CNF-04"],
-        "A deleted item cannot be read";
+        "A deleted item cannot be read",
+        fix: "remove the item from the store when the operation succeeds";
     Should 2 "deletes.not_found" => Alone(not_found), ["REQ-MCP-11", "REQ-ERR-02"],
         "Reading or changing a deleted item fails with NOT_FOUND_RESOURCE";
     Should 2 "deletes.twice" => Alone(twice), ["REQ-MCP-11", "REQ-ERR-02"],
         "Deleting an item twice fails with NOT_FOUND_RESOURCE";
     Must 1 "deletes.only_named" => Alone(only_named), ["REQ-CLS-02", "REQ-CNF-04"],
-        "Deleting one item does not change the others";
+        "Deleting one item does not change the others",
+        fix: "remove the named item only";
     Must 1 "deletes.reads_change_nothing" => Reads(reads_change_nothing), ["REQ-CLS-03"],
-        "READ operations do not change stored data";
+        "READ operations do not change stored data",
+        expected: "the same things with the same versions before and after all READ operations were called",
+        fix: "do not change stored data in a READ operation; operations that change it are CREATE, UPDATE, DELETE or \
+         EXECUTE";
 ];
 
 /// Runs a case for each resource with a DELETE operation.
@@ -82,24 +87,17 @@ async fn gone_of(run: &Run, kind: &Resource, cases: &Cases) -> Option<()> {
     let is_gone = there.is_none_or(|there| kind.identity(there).as_ref() != Some(&thing.id));
     cases.expect(is_gone, || Finding {
         sent: Value::Array(vec![removed.sent(), looked.sent()]),
-        ..Finding::of(
-            &looked,
-            removed.operation(),
-            format!("a failure, because the {} was deleted", kind.name),
-            "remove the item from the store when the operation succeeds",
-        )
+        ..Finding::of(&looked, removed.operation())
+            .expected(format!("a failure, because the {} was deleted", kind.name))
     });
     let list = kind.operation(&run.adapter, Role::List)?;
     let items = pages::all(run, list, Map::new(), cases).await?;
     let listed = items.iter().find(|item| kind.identity(item).as_ref() == Some(&thing.id));
     cases.expect(listed.is_none(), || Finding {
         sent: removed.sent(),
-        ..Finding::shown(
-            removed.operation(),
-            listed.cloned().unwrap_or_default(),
-            format!("a list `{}` without this item, because it was deleted", list.name),
-            "remove deleted items from lists",
-        )
+        ..Finding::shown(removed.operation(), listed.cloned().unwrap_or_default())
+            .expected(format!("a list `{}` without this item, because it was deleted", list.name))
+            .fix("remove deleted items from lists")
     });
     Some(())
 }
@@ -141,13 +139,12 @@ async fn twice(run: &Run, cases: &Cases) {
 
 fn expect_not_found(exchange: &Exchange, cases: &Cases) {
     cases.expect(exchange.code() == Some("NOT_FOUND_RESOURCE"), || {
-        Finding::of(
-            exchange,
-            exchange.operation(),
-            "a failure NOT_FOUND_RESOURCE, because the item was deleted before",
-            "report that the item does not exist: clients cannot tell otherwise whether the call had an \
-             effect",
-        )
+        Finding::of(exchange, exchange.operation())
+            .expected("a failure NOT_FOUND_RESOURCE, because the item was deleted before")
+            .fix(
+                "report that the item does not exist: clients cannot tell otherwise whether the \
+                 call had an effect",
+            )
     });
 }
 
@@ -169,15 +166,10 @@ async fn only_named_of(run: &Run, kind: &Resource, cases: &Cases) -> Option<()> 
     });
     cases.expect_success(&looked, is_there, || Finding {
         sent: removed.sent(),
-        ..Finding::shown(
-            removed.operation(),
-            looked.received(),
-            format!(
-                "the {} of the {} `{}`, unchanged, because another one was deleted",
-                kind.name, kind.id, other.id
-            ),
-            "remove the named item only",
-        )
+        ..Finding::shown(removed.operation(), looked.received()).expected(format!(
+            "the {} of the {} `{}`, unchanged, because another one was deleted",
+            kind.name, kind.id, other.id
+        ))
     });
     Some(())
 }
@@ -246,12 +238,7 @@ async fn reads_change_nothing(run: &Run, cases: &Cases) {
             });
         cases.expect(is_same, || Finding {
             sent: asked.iter().take(5).cloned().collect(),
-            ..Finding::shown(
-                &list.name,
-                serde_json::json!({ "before": before.len(), "after": after.len(), "items": after.iter().take(3).collect::<Vec<_>>() }),
-                "the same things with the same versions before and after all READ operations were called",
-                "do not change stored data in a READ operation; operations that change it are CREATE, UPDATE, DELETE or EXECUTE",
-            )
+            ..Finding::shown(&list.name, serde_json::json!({ "before": before.len(), "after": after.len(), "items": after.iter().take(3).collect::<Vec<_>>() }))
         });
     }
 }

@@ -21,9 +21,12 @@ pub(super) const CHECKS: &[Check] = checks![
     Must 1 "limits.nesting_depth" => Reads(nesting_depth), ["REQ-ENC-12", "REQ-ENC-13"],
         "A request may have up to the stated nesting depth";
     Must 1 "limits.response_size" => Every(response_size), ["REQ-ENC-09"],
-        "Results are not larger than stated";
+        "Results are not larger than stated",
+        fix: "return VALIDATION_PAYLOAD_TOO_LARGE with `limit_type` response_size, and name the parameters that \
+         reduce the result";
     Must 1 "limits.details" => Every(details), ["REQ-ENC-13"],
-        "VALIDATION_PAYLOAD_TOO_LARGE states the exceeded limit, the actual value and the unit";
+        "VALIDATION_PAYLOAD_TOO_LARGE states the exceeded limit, the actual value and the unit",
+        fix: "state the exceeded limit in the details, with the protocol's names";
 ];
 
 /// One of the five limits of the protocol.
@@ -159,12 +162,12 @@ async fn within(run: &Run, limit: Limit, tool: &str, arguments: Value, cases: &C
     let is_unheard = matches!(exchange.reply, Reply::Protocol { .. });
     cases.expect(!is_too_large(&exchange) && !is_unheard, || {
         let least = limit.least(run);
-        Finding::of(
-            &exchange,
-            subject(&exchange, limit),
-            format!("no failure for the size, because {} is at least {least}", limit.name()),
-            "accept payloads up to `_protocol.limits`, or state a lower limit",
-        )
+        Finding::of(&exchange, subject(&exchange, limit))
+            .expected(format!(
+                "no failure for the size, because {} is at least {least}",
+                limit.name()
+            ))
+            .fix("accept payloads up to `_protocol.limits`, or state a lower limit")
     });
 }
 
@@ -189,16 +192,13 @@ async fn beyond(
     };
     cases.expect(is_refused, || {
         let most = limit.most(run);
-        Finding::of(
-            &exchange,
-            subject(&exchange, limit),
-            format!(
-            "a failure VALIDATION_PAYLOAD_TOO_LARGE, because {} is at most {most} by `_protocol.limits` or \
-             the protocol",
+        Finding::of(&exchange, subject(&exchange, limit))
+            .expected(format!(
+                "a failure VALIDATION_PAYLOAD_TOO_LARGE, because {} is at most {most} by \
+                 `_protocol.limits` or the protocol",
                 limit.name()
-            ),
-            "measure the arguments of a call before any other processing",
-        )
+            ))
+            .fix("measure the arguments of a call before any other processing")
     });
 }
 
@@ -291,13 +291,8 @@ fn response_size(run: &Run, exchange: &Exchange, cases: &Cases) {
     let limit = Limit::Response.most(run);
     cases.expect(text.len() <= limit, || Finding {
         received: json!(format!("{} bytes", text.len())),
-        ..Finding::of(
-            exchange,
-            exchange.operation(),
-            format!("at most {limit} bytes, by `_protocol.limits` or the protocol"),
-            "return VALIDATION_PAYLOAD_TOO_LARGE with `limit_type` response_size, and name the parameters \
-             that reduce the result",
-        )
+        ..Finding::of(exchange, exchange.operation())
+            .expected(format!("at most {limit} bytes, by `_protocol.limits` or the protocol"))
     });
 }
 
@@ -337,11 +332,7 @@ fn details(run: &Run, exchange: &Exchange, cases: &Cases) {
         None => format!("`limit_type`: {}", Limit::ALL.map(Limit::name).join(", ")),
     };
     cases.expect(holds, || {
-        Finding::of(
-            exchange,
-            format!("{}: VALIDATION_PAYLOAD_TOO_LARGE", exchange.operation()),
-            expected,
-            "state the exceeded limit in the details, with the protocol's names",
-        )
+        Finding::of(exchange, format!("{}: VALIDATION_PAYLOAD_TOO_LARGE", exchange.operation()))
+            .expected(expected)
     });
 }

@@ -41,7 +41,7 @@ use std::fmt;
 use futures_util::future::BoxFuture;
 
 use crate::call::Exchange;
-use crate::cases::Cases;
+use crate::cases::{Cases, Hints};
 use crate::config::Exclusion;
 use crate::run::{Run, RunResults};
 use crate::settings::Settings;
@@ -78,6 +78,7 @@ pub struct Check {
     pub keyword: Keyword,
     /// The conformance level of the check, 1 or 2.
     pub level: u8,
+    pub(crate) hints: Hints,
     pub(crate) body: Body,
 }
 
@@ -117,10 +118,14 @@ pub(crate) enum Body {
 
 /// Defines the table of an area's checks.
 ///
-/// An entry has the keyword, the level, the id, the phase with the function, the covered requirements, and the title:
+/// An entry has the keyword, the level, the id, the phase with the function, the covered requirements, and the title.
+/// Then follow what findings expect, unless that depends on the case, and the suggestion for the author of an adapter:
 ///
 /// ```text
-/// Must 1 "wire.only_messages" => Seen(only_messages), ["REQ-MCP-09"], "The adapter sends only messages";
+/// Must 1 "tools.unique" => Learned(names::unique), ["REQ-MCP-19"],
+///     "Names of tools are unique",
+///     expected: "a unique name",
+///     fix: "register each tool once";
 /// ```
 ///
 /// `Calls` and `Messages` are the phases `Reads` and `Alone` for checks whose cases are data. Their function also gets
@@ -128,7 +133,8 @@ pub(crate) enum Body {
 macro_rules! checks {
     ($(
         $keyword:ident $level:literal $id:literal => $phase:ident($function:path),
-            [$($requirement:literal),+], $title:literal;
+            [$($requirement:literal),+], $title:literal
+            $(, expected: $expected:literal)? $(, fix: $fix:expr)?;
     )+) => {
         &[$($crate::checks::Check {
             id: $id,
@@ -136,11 +142,26 @@ macro_rules! checks {
             requirements: &[$($requirement),+],
             keyword: $crate::checks::Keyword::$keyword,
             level: $level,
+            hints: $crate::cases::Hints {
+                expected: $crate::checks::hint!($($expected)?),
+                fix: $crate::checks::hint!($($fix)?),
+            },
             body: $crate::checks::body!($phase $function, $id),
         }),+]
     };
 }
 use checks;
+
+/// Returns an optional hint, or an empty string without one.
+macro_rules! hint {
+    () => {
+        ""
+    };
+    ($hint:expr) => {
+        $hint
+    };
+}
+use hint;
 
 /// Builds the body of a check. Async functions are wrapped to return a boxed future.
 macro_rules! body {

@@ -17,15 +17,22 @@ use crate::wire::NoResponse;
 
 pub(super) const CHECKS: &[Check] = checks![
     Must 2 "modes.both" => Modes(both), ["REQ-CNF-02", "REQ-EPT-01"],
-        "Both endpoint modes are available";
+        "Both endpoint modes are available",
+        expected: "an adapter that serves both modes, as configured";
     Must 2 "modes.same_operations" => Modes(same_operations), ["REQ-EPT-07", "REQ-EPT-15"],
-        "Both modes have the same operations, with the same parameters and permissions";
+        "Both modes have the same operations, with the same parameters and permissions",
+        expected: "the same in both modes",
+        fix: "build both modes from one table of operations; only the tools differ";
     Should 2 "modes.stated" => Modes(stated), ["REQ-INT-06"],
-        "`_protocol.mode` is the mode of the tools";
+        "`_protocol.mode` is the mode of the tools",
+        fix: "state the active mode, not the default one";
     Should 2 "modes.env" => Modes(env), ["REQ-EPT-10"],
-        "MCP_AQL_ENDPOINT_MODE selects the mode";
+        "MCP_AQL_ENDPOINT_MODE selects the mode",
+        fix: "read the variable when the adapter starts";
     Should 2 "modes.default" => Modes(default), ["REQ-EPT-12"],
-        "Without configuration, the mode is semantic";
+        "Without configuration, the mode is semantic",
+        expected: "a tool for each family of operations",
+        fix: "serve semantic mode by default";
 ];
 
 /// The environment variable that selects the mode.
@@ -64,12 +71,9 @@ fn both(whole: &RunResults, _: &Settings, cases: &Cases) {
     if let Some((_, why)) = whole.unlearned.iter().find(|(_, why)| is_late(why)) {
         return cases.skip(Skip::CutShort(why.to_string()));
     }
-    cases.fail(Finding::shown(
-        format!("{mode} mode"),
-        reasons(whole),
-        "an adapter that serves both modes, as configured",
-        format!("read {VARIABLE} when the adapter starts, and register the tools of that mode"),
-    ));
+    cases.fail(Finding::shown(format!("{mode} mode"), reasons(whole)).fix(format!(
+        "read {VARIABLE} when the adapter starts, and register the tools of that mode"
+    )));
 }
 
 /// Returns the parts of an operation that must not depend on the mode.
@@ -103,12 +107,7 @@ fn same_operations(whole: &RunResults, _: &Settings, cases: &Cases) {
         let here = semantic.operation(name).map(lasting);
         let there = single.operation(name).map(lasting);
         cases.expect(here == there, || {
-            Finding::shown(
-                name,
-                json!({ "semantic": here, "single": there }),
-                "the same in both modes",
-                "build both modes from one table of operations; only the tools differ",
-            )
+            Finding::shown(name, json!({ "semantic": here, "single": there }))
         });
     }
 }
@@ -125,15 +124,10 @@ fn stated(whole: &RunResults, _: &Settings, cases: &Cases) {
         };
         let is = if adapter.serves_all { Mode::All } else { adapter.mode };
         cases.expect(stated == is.as_str(), || {
-            Finding::shown(
-                "_protocol.mode",
-                stated.clone(),
-                format!(
-                    "{is}, according to the tools {}",
-                    listed(adapter.tools.iter().map(|tool| &tool.name))
-                ),
-                "state the active mode, not the default one",
-            )
+            Finding::shown("_protocol.mode", stated.clone()).expected(format!(
+                "{is}, according to the tools {}",
+                listed(adapter.tools.iter().map(|tool| &tool.name))
+            ))
         });
     }
 }
@@ -144,12 +138,8 @@ fn env(whole: &RunResults, settings: &Settings, cases: &Cases) {
         |asked: &Option<Mode>| asked.is_some_and(|mode| !settings.file.modes.contains_key(&mode));
     for surface in whole.surfaces.iter().filter(|surface| is_by_env(&surface.asked)) {
         cases.expect(surface.asked == Some(surface.adapter.mode), || {
-            Finding::shown(
-                VARIABLE,
-                surface.adapter.mode.as_str(),
-                "the mode that the variable names",
-                "read the variable when the adapter starts",
-            )
+            Finding::shown(VARIABLE, surface.adapter.mode.as_str())
+                .expected("the mode that the variable names")
         });
     }
     for (asked, why) in whole.unlearned.iter().filter(|(asked, _)| is_by_env(asked)) {
@@ -158,12 +148,14 @@ fn env(whole: &RunResults, settings: &Settings, cases: &Cases) {
             cases.skip(Skip::CutShort(why.to_string()));
             continue;
         }
-        cases.fail(Finding::shown(
-            format!("{VARIABLE}={asked}"),
-            why.to_string(),
-            format!("tools of {asked} mode"),
-            "read the variable when the adapter starts; its values are semantic, single and all",
-        ));
+        cases.fail(
+            Finding::shown(format!("{VARIABLE}={asked}"), why.to_string())
+                .expected(format!("tools of {asked} mode"))
+                .fix(
+                    "read the variable when the adapter starts; its values are semantic, single \
+                     and all",
+                ),
+        );
     }
     let asked = whole.surfaces.iter().map(|surface| &surface.asked);
     if !asked.chain(whole.unlearned.iter().map(|(asked, _)| asked)).any(is_by_env) {
@@ -183,8 +175,6 @@ fn default(whole: &RunResults, settings: &Settings, cases: &Cases) {
         Finding::shown(
             "the adapter as it was started",
             adapter.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(),
-            "a tool for each family of operations",
-            "serve semantic mode by default",
         )
     });
 }

@@ -11,9 +11,11 @@ use crate::run::Run;
 pub(super) const CHECKS: &[Check] = checks![
     Must 2 "quotas.status_form" => Reads(status_form),
         ["REQ-RATE-08", "REQ-RATE-03", "REQ-RATE-05"],
-        "`introspect` with `quota_status` returns the status of each limit and quota";
+        "`introspect` with `quota_status` returns the status of each limit and quota",
+        fix: "return the remaining amount and the reset time of each limit, and the used amount of each quota";
     Must 2 "quotas.exceeded_form" => Every(exceeded_form), ["REQ-RATE-02", "REQ-RATE-06"],
-        "The failure of a rate-limited call states when to retry";
+        "The failure of a rate-limited call states when to retry",
+        fix: "use the codes of the protocol; a warning belongs in `warnings` of a success";
 ];
 
 const METRICS: &[&str] = &[
@@ -64,12 +66,7 @@ async fn status_form(run: &Run, cases: &Cases) {
     let Some(exchange) = run.introspect(query, cases).await else { return };
     let data = exchange.data().cloned().unwrap_or_default();
     let has_form = STATUS.check(&data, cases, |expected| {
-        Finding::of(
-            &exchange,
-            "introspect quota_status",
-            expected,
-            "return the remaining amount and the reset time of each limit, and the used amount of each quota",
-        )
+        Finding::of(&exchange, "introspect quota_status").expected(expected)
     });
     if !has_form {
         return;
@@ -78,12 +75,9 @@ async fn status_form(run: &Run, cases: &Cases) {
     for (name, limit) in limits.into_iter().flatten() {
         let number = |name: &str| limit.get(name).and_then(Value::as_f64).unwrap_or_default();
         cases.expect(number("remaining") <= number("limit"), || {
-            Finding::of(
-                &exchange,
-                format!("introspect quota_status, `{name}`"),
-                "at most the limit as the remaining amount",
-                "count the remaining amount down from the limit",
-            )
+            Finding::of(&exchange, format!("introspect quota_status, `{name}`"))
+                .expected("at most the limit as the remaining amount")
+                .fix("count the remaining amount down from the limit")
         });
     }
 }
@@ -124,20 +118,14 @@ fn exceeded_form(run: &Run, exchange: &Exchange, cases: &Cases) {
         "RATE_LIMIT_QUOTA_PAUSE" => PAUSE,
         "RATE_LIMIT_QUOTA_EXHAUSTED" => EXHAUSTED,
         _ => {
-            return cases.fail(Finding::of(
-                exchange,
-                exchange.operation(),
+            return cases.fail(Finding::of(exchange, exchange.operation()).expected(
                 "RATE_LIMIT_EXCEEDED, RATE_LIMIT_QUOTA_PAUSE or RATE_LIMIT_QUOTA_EXHAUSTED",
-                "use the codes of the protocol; a warning belongs in `warnings` of a success",
             ));
         }
     };
     form.check(failure.details, cases, |expected| {
-        Finding::of(
-            exchange,
-            exchange.operation(),
-            format!("`error.details` of {}: {expected}", failure.code),
-            "state the limit and the seconds until a retry can succeed",
-        )
+        Finding::of(exchange, exchange.operation())
+            .expected(format!("`error.details` of {}: {expected}", failure.code))
+            .fix("state the limit and the seconds until a retry can succeed")
     });
 }

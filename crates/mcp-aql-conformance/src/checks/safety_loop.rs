@@ -11,20 +11,30 @@ use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = checks![
     Should 2 "safety_loop.stated" => Learned(stated), ["REQ-LOOP-03", "REQ-LOOP-02"],
-        "`_protocol.capabilities` states the mode of the safety loop";
+        "`_protocol.capabilities` states the mode of the safety loop",
+        expected: "enforcing, monitoring, logging or disabled",
+        fix: "state the mode: agents need to know whether they are monitored";
     Must 2 "safety_loop.complete" => Learned(complete), ["REQ-LOOP-04"],
-        "An adapter with the safety loop has all its operations";
+        "An adapter with the safety loop has all its operations",
+        fix: "provide all operations of the loop: each of them is needed to control an agent";
     Must 2 "safety_loop.step_parameters" => Learned(step_parameters), ["REQ-LOOP-07"],
-        "`record_execution_step` requires the agent and its next action";
+        "`record_execution_step` requires the agent and its next action",
+        fix: "require the agent and its next action before the action";
     Must 2 "safety_loop.approval" => Changes(approval), ["REQ-LOOP-05", "REQ-LOOP-09"],
-        "An agent cannot continue until a person approves its start";
+        "An agent cannot continue until a person approves its start",
+        fix: "keep an execution pending until a person approves its start";
     Must 2 "safety_loop.directive_form" => Every(directive_form),
         ["REQ-AUT-01", "REQ-AUT-02", "REQ-AUT-03", "REQ-AUT-12", "REQ-AUT-13"],
-        "The reply to each step has a directive in the protocol's form";
+        "The reply to each step has a directive in the protocol's form",
+        fix: "return for each step whether the agent may continue, and why";
     Must 2 "safety_loop.wrong_code" => Alone(wrong_code), ["REQ-OOB-06", "REQ-AUT-15"],
-        "Unknown codes are rejected";
+        "Unknown codes are rejected",
+        expected: "a failure, because this code was never issued",
+        fix: "compare the code with the issued one, and invalidate the challenge if it differs";
     Should 2 "safety_loop.no_echo" => Every(no_echo), ["REQ-OOB-05", "REQ-TOK-15"],
-        "Replies do not repeat submitted codes";
+        "Replies do not repeat submitted codes",
+        expected: "a reply without the submitted code",
+        fix: "do not include codes in text that models read";
 ];
 
 const OPERATIONS: [&str; 6] = [
@@ -63,8 +73,6 @@ fn stated(run: &Run, cases: &Cases) {
         Finding::shown(
             "_protocol.capabilities.execution_safety_loop",
             run.adapter.protocol().clone(),
-            "enforcing, monitoring, logging or disabled",
-            "state the mode: agents need to know whether they are monitored",
         )
     });
 }
@@ -76,12 +84,8 @@ fn complete(run: &Run, cases: &Cases) {
     for name in OPERATIONS {
         cases.expect(run.adapter.operation(name).is_some(), || {
             let there = run.adapter.operations.iter().map(|operation| operation.name.as_str());
-            Finding::shown(
-                name,
-                there.collect::<Vec<_>>(),
-                format!("the operation `{name}`"),
-                "provide all operations of the loop: each of them is needed to control an agent",
-            )
+            Finding::shown(name, there.collect::<Vec<_>>())
+                .expected(format!("the operation `{name}`"))
         });
     }
 }
@@ -98,9 +102,8 @@ fn step_parameters(run: &Run, cases: &Cases) {
             Finding::shown(
                 "record_execution_step",
                 step.details_as_sent().get("parameters").cloned().unwrap_or_default(),
-                format!("a required parameter `{}`", names.join("` or `")),
-                "require the agent and its next action before the action",
             )
+            .expected(format!("a required parameter `{}`", names.join("` or `")))
         });
     }
 }
@@ -173,11 +176,8 @@ async fn approval(run: &Run, cases: &Cases) {
     let is_running =
         begun.data().and_then(|data| data.get("status")).is_some_and(|status| status == "running");
     cases.expect(!(begun.succeeded() && is_running), || {
-        Finding::of(
-            &begun,
-            "execute_agent",
+        Finding::of(&begun, "execute_agent").expected(
             "CONFIRMATION_REQUIRED or a pending execution, because the start is not approved",
-            "keep an execution pending until a person approves its start",
         )
     });
     let Some(stepped) = stepped else { return };
@@ -187,12 +187,11 @@ async fn approval(run: &Run, cases: &Cases) {
     let directive = stepped.data().and_then(directive);
     let goes_on = directive.and_then(|directive| directive.get("continue"));
     cases.expect(stepped.failure().is_some() || goes_on == Some(&Value::Bool(false)), || {
-        Finding::of(
-            &stepped,
-            "record_execution_step",
-            "a failure or a directive with `continue` false, because the start is not approved",
-            "do not let an agent continue before its start is approved",
-        )
+        Finding::of(&stepped, "record_execution_step")
+            .expected(
+                "a failure or a directive with `continue` false, because the start is not approved",
+            )
+            .fix("do not let an agent continue before its start is approved")
     });
 }
 
@@ -223,12 +222,8 @@ fn directive_form(run: &Run, exchange: &Exchange, cases: &Cases) {
     let Some(data) = exchange.data() else { return };
     let directive = directive(data).cloned().unwrap_or_default();
     DIRECTIVE.check(&directive, cases, |expected| {
-        Finding::of(
-            exchange,
-            "record_execution_step",
-            format!("a directive in `data` of this form: {expected}"),
-            "return for each step whether the agent may continue, and why",
-        )
+        Finding::of(exchange, "record_execution_step")
+            .expected(format!("a directive in `data` of this form: {expected}"))
     });
 }
 
@@ -250,14 +245,7 @@ async fn wrong_code(run: &Run, cases: &Cases) {
         if skips_other(&exchange, cases) {
             continue;
         }
-        cases.expect(exchange.failure().is_some(), || {
-            Finding::of(
-                &exchange,
-                exchange.operation(),
-                "a failure, because this code was never issued",
-                "compare the code with the issued one, and invalidate the challenge if it differs",
-            )
-        });
+        cases.expect(exchange.failure().is_some(), || Finding::of(&exchange, exchange.operation()));
     }
 }
 
@@ -276,11 +264,6 @@ fn no_echo(run: &Run, exchange: &Exchange, cases: &Cases) {
         return;
     }
     cases.expect(!exchange.received().to_string().contains(code), || {
-        Finding::of(
-            exchange,
-            exchange.operation(),
-            "a reply without the submitted code",
-            "do not include codes in text that models read",
-        )
+        Finding::of(exchange, exchange.operation())
     });
 }

@@ -18,15 +18,27 @@ use crate::wire::Connection;
 
 pub(super) const CHECKS: &[Check] = checks![
     Should 2 "sessions.own_id" => Learned(own_id), ["REQ-SES-06"],
-        "`_protocol` has the id of the session";
+        "`_protocol` has the id of the session",
+        expected: "`session_id` in `_protocol`",
+        fix: "generate an id when the connection opens, and include it in `_protocol`, in failures and in the audit \
+         log";
     Must 2 "sessions.fresh" => Alone(fresh), ["REQ-SES-01"],
-        "Two connections are two sessions";
+        "Two connections are two sessions",
+        fix: "generate a random id for every connection";
     Must 2 "sessions.tokens_end" => Alone(tokens_end), ["REQ-SES-02"],
-        "A confirmation token expires with its session";
+        "A confirmation token expires with its session",
+        expected: "TOKEN_INVALID, because the token's session has ended",
+        fix: "drop a session's tokens when its connection closes; if they are meant to outlive it, exclude this \
+         check in a [[skip]]";
     Must 2 "sessions.meta_identity" => Alone(meta_identity), ["REQ-SES-05"],
-        "`_meta` does not change the identity of a client";
+        "`_meta` does not change the identity of a client",
+        expected: "TOKEN_INVALID, because the token belongs to another session",
+        fix: "identify sessions by their connection, and use `_meta` for the log only; if tokens are meant to be \
+         valid in every session, exclude this check in a [[skip]]";
     Must 2 "sessions.no_progress_across" => Alone(no_progress_across), ["REQ-SES-01", "REQ-MCP-14"],
-        "Progress notifications reach only the session that requested them";
+        "Progress notifications reach only the session that requested them",
+        expected: "`notifications/progress` only in the session that requested it",
+        fix: "send progress over the connection whose request carried the token";
 ];
 
 /// Maximum number of operations tried with identifiers of missing items.
@@ -49,12 +61,7 @@ fn own_id(run: &Run, cases: &Cases) {
     }
     let protocol = run.adapter.protocol();
     cases.expect(id_of(protocol).is_some(), || {
-        Finding::shown(
-            "_protocol.session_id",
-            protocol.clone(),
-            "`session_id` in `_protocol`",
-            "generate an id when the connection opens, and include it in `_protocol`, in failures and in the audit log",
-        )
+        Finding::shown("_protocol.session_id", protocol.clone())
     });
 }
 
@@ -73,12 +80,8 @@ async fn fresh(run: &Run, cases: &Cases) {
         let id = exchange.data().and_then(|data| data.get("_protocol")).and_then(id_of);
         let Some(id) = id.map(str::to_owned) else { continue };
         cases.expect(!seen.contains(&id), || {
-            Finding::shown(
-                "_protocol.session_id of another connection",
-                id.clone(),
-                format!("an id other than {}", listed(&seen)),
-                "generate a random id for every connection",
-            )
+            Finding::shown("_protocol.session_id of another connection", id.clone())
+                .expected(format!("an id other than {}", listed(&seen)))
         });
         seen.push(id);
     }
@@ -168,15 +171,7 @@ async fn tokens_end(run: &Run, cases: &Cases) {
     if let Some(lost) = exchange.no_response() {
         return cases.skip(Skip::CutShort(lost.to_string()));
     }
-    cases.expect(is_turned_down(&exchange), || {
-        Finding::of(
-            &exchange,
-            &gated.operation.name,
-            "TOKEN_INVALID, because the token's session has ended",
-            "drop a session's tokens when its connection closes; if they are meant to outlive it, exclude this \
-             check in a [[skip]]",
-        )
-    });
+    cases.expect(is_turned_down(&exchange), || Finding::of(&exchange, &gated.operation.name));
 }
 
 async fn meta_identity(run: &Run, cases: &Cases) {
@@ -203,9 +198,6 @@ async fn meta_identity(run: &Run, cases: &Cases) {
                     Finding::of(
                         &exchange,
                         format!("{}, with another session's id in `_meta`", gated.operation.name),
-                        "TOKEN_INVALID, because the token belongs to another session",
-                "identify sessions by their connection, and use `_meta` for the log only; if tokens are meant to \
-                 be valid in every session, exclude this check in a [[skip]]",
                     )
                 });
             }
@@ -258,12 +250,7 @@ async fn no_progress_across(run: &Run, cases: &Cases) {
         let astray = progress(&second);
         cases.expect(astray.is_empty(), || Finding {
             received: json!(astray),
-            ..Finding::of(
-                &exchange,
-                &operation.name,
-                "`notifications/progress` only in the session that requested it",
-                "send progress over the connection whose request carried the token",
-            )
+            ..Finding::of(&exchange, &operation.name)
         });
     }
     run.give_back(first);

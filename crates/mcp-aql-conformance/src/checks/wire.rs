@@ -16,17 +16,33 @@ pub(super) const CHECKS: &[Check] = checks![
     Must 1 "wire.unexpected_response" => Seen(unexpected_response), ["REQ-RSP-01"],
         "Every response belongs to a pending request";
     Must 1 "wire.answers" => Every(answers), ["REQ-RSP-01", "REQ-RQ-08"],
-        "Every call gets a reply within the time limit";
+        "Every call gets a reply within the time limit",
+        fix: "reply to every request; if the operation may take that long, increase the run's `request_seconds`";
     Must 1 "wire.unreadable_requests" => Seen(unreadable_requests), ["REQ-ENC-01", "REQ-RQ-08"],
-        "A request that the adapter cannot read gets an error";
+        "A request that the adapter cannot read gets an error",
+        expected: "a failure VALIDATION_INVALID_ENCODING or VALIDATION_PAYLOAD_TOO_LARGE, or a JSON-RPC error; its \
+         id is that of the request, or null or missing if the id cannot be read",
+        fix: "answer such a request with a JSON-RPC error (-32700), because the client waits for a reply. MCP SDKs \
+         drop a message that their parser rejects, before the code of an adapter sees it: in Python and in \
+         TypeScript, read the lines of standard input yourself, and pass only readable ones to the SDK. In place of \
+         an unreadable line, pass a request of your own to the SDK, and let its handler return the error: do not \
+         write the error yourself, because SDKs may redirect what you write to standard output";
     Must 1 "wire.stays_open" => Seen(stays_open), ["REQ-RQ-08"],
-        "No request ends the connection or the adapter";
+        "No request ends the connection or the adapter",
+        expected: "a connection that stays open until the client ends it",
+        fix: "catch errors of a call, return a failure, and continue";
     Must 1 "wire.one_text_item" => Every(one_text_item), ["REQ-MCP-09"],
-        "A result is one text item with the operation's result as JSON";
+        "A result is one text item with the operation's result as JSON",
+        expected: "`content` with one item of type text, whose text is a JSON object",
+        fix: "serialize the operation's result into the text of a single content item";
     Must 1 "wire.protocol_errors" => Every(protocol_errors), ["REQ-MCP-12", "REQ-RQ-08"],
-        "Failures of operations and parameters are not JSON-RPC errors";
+        "Failures of operations and parameters are not JSON-RPC errors",
+        expected: "a result whose text is {\"success\": false, \"error\": …}, not a JSON-RPC error",
+        fix: "return a failure as the result if an operation fails; JSON-RPC errors are for requests other than \
+         calls";
     Must 1 "wire.is_error" => Every(is_error), ["REQ-MCP-10", "REQ-MCP-11"],
-        "`isError` is true for internal failures and false for recoverable failures and successes";
+        "`isError` is true for internal failures and false for recoverable failures and successes",
+        fix: "set `isError` for internal failures only: the model cannot correct these";
 ];
 
 /// Error codes that the protocol lists as recoverable. A result with one of them must not set `isError`.
@@ -79,19 +95,14 @@ fn unexpected_response(run: &Run, cases: &Cases) {
 /// Expects that these statistics contain no message.
 fn none_of(samples: Samples, expected: &str, fix: &str, cases: &Cases) {
     cases.expect(samples.count == 0, || {
-        Finding::shown("messages of the adapter", samples.first, expected, fix)
+        Finding::shown("messages of the adapter", samples.first).expected(expected).fix(fix)
     });
 }
 
 fn answers(run: &Run, exchange: &Exchange, cases: &Cases) {
     cases.expect(exchange.no_response().is_none() || exchange.was_too_long(), || {
-        Finding::of(
-            exchange,
-            shapes::subject(exchange),
-            format!("a reply within {} ms", run.settings.limits.request.as_millis()),
-            "reply to every request; if the operation may take that long, increase the run's \
-             `request_seconds`",
-        )
+        Finding::of(exchange, shapes::subject(exchange))
+            .expected(format!("a reply within {} ms", run.settings.limits.request.as_millis()))
     });
 }
 
@@ -123,27 +134,12 @@ fn unreadable_requests(run: &Run, cases: &Cases) {
     cases.fail(Finding::shown(
         "requests that cannot be read",
         serde_json::json!({ "without a reply": requests.silent }),
-        "a failure VALIDATION_INVALID_ENCODING or VALIDATION_PAYLOAD_TOO_LARGE, or a JSON-RPC error; its id \
-         is that of the request, or null or missing if the id cannot be read",
-        "answer such a request with a JSON-RPC error (-32700), because the client waits for a reply. MCP \
-         SDKs drop a message that their parser rejects, before the code of an adapter sees it: in Python and \
-         in TypeScript, read the lines of standard input yourself, and pass only readable ones to the SDK. \
-         In place of an unreadable line, pass a request of your own to the SDK, and let its handler return \
-         the error: do not write the error yourself, because SDKs may redirect what you write to standard \
-         output",
     ));
 }
 
 fn stays_open(run: &Run, cases: &Cases) {
     let deaths = run.deaths();
-    cases.expect(deaths.is_empty(), || {
-        Finding::shown(
-            "the connection",
-            deaths.clone(),
-            "a connection that stays open until the client ends it",
-            "catch errors of a call, return a failure, and continue",
-        )
-    });
+    cases.expect(deaths.is_empty(), || Finding::shown("the connection", deaths.clone()));
 }
 
 fn one_text_item(_: &Run, exchange: &Exchange, cases: &Cases) {
@@ -159,12 +155,7 @@ fn one_text_item(_: &Run, exchange: &Exchange, cases: &Cases) {
     let holds_object = body.as_ref().is_some_and(Value::is_object);
     cases.expect(is_text && holds_object, || Finding {
         received: raw.clone(),
-        ..Finding::of(
-            exchange,
-            shapes::subject(exchange),
-            "`content` with one item of type text, whose text is a JSON object",
-            "serialize the operation's result into the text of a single content item",
-        )
+        ..Finding::of(exchange, shapes::subject(exchange))
     });
 }
 
@@ -179,13 +170,7 @@ fn protocol_errors(run: &Run, exchange: &Exchange, cases: &Cases) {
         return;
     }
     cases.expect(!matches!(exchange.reply, Reply::Protocol { .. }), || {
-        Finding::of(
-            exchange,
-            shapes::subject(exchange),
-            "a result whose text is {\"success\": false, \"error\": …}, not a JSON-RPC error",
-            "return a failure as the result if an operation fails; JSON-RPC errors are for requests other \
-             than calls",
-        )
+        Finding::of(exchange, shapes::subject(exchange))
     });
 }
 
@@ -204,11 +189,7 @@ fn is_error(_: &Run, exchange: &Exchange, cases: &Cases) {
     };
     cases.expect(is == Some(should), || Finding {
         received: raw.clone(),
-        ..Finding::of(
-            exchange,
-            shapes::subject(exchange),
-            format!("`isError` {should} for {}", exchange.code().unwrap_or("a success")),
-            "set `isError` for internal failures only: the model cannot correct these",
-        )
+        ..Finding::of(exchange, shapes::subject(exchange))
+            .expected(format!("`isError` {should} for {}", exchange.code().unwrap_or("a success")))
     });
 }

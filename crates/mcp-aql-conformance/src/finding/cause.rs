@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     fn finding(subject: &str, expected: &str) -> Finding {
-        Finding::shown(subject, Value::Null, expected, "generate the list")
+        Finding::shown(subject, Value::Null).expected(expected).fix("generate the list")
     }
 
     #[test]

@@ -206,11 +206,10 @@ mod tests {
             expected: "no such member".to_owned(),
             received: Some(json!("op_7")),
         };
-        let mut finding = Finding::shown("entry 7", received, "x", "y").with_differences(
-            &part,
-            vec![difference],
-            "",
-        );
+        let mut finding = Finding::shown("entry 7", received)
+            .expected("x")
+            .fix("y")
+            .with_differences(&part, vec![difference], "");
         assert_eq!(finding.differences[0].path, "/data/operations/7/element_name");
         cut(&mut finding);
         assert_eq!(
@@ -229,7 +228,7 @@ mod tests {
             "success": false, "error": { "code": "X", "message": "m".repeat(100) },
             "list": (0..100).collect::<Vec<_>>(), "short": [1],
         });
-        let mut finding = Finding::shown("x", received, "a success", "y");
+        let mut finding = Finding::shown("x", received).expected("a success").fix("y");
         cut(&mut finding);
         assert_eq!(finding.received["list"], json!([0, 1, "… (98 items)"]));
         assert_eq!(finding.received["error"]["message"], "m".repeat(100));
@@ -239,7 +238,7 @@ mod tests {
     #[test]
     fn short_replies_stay_whole() {
         let received = json!({ "a": [1, 2, 3, 4] });
-        let mut finding = Finding::shown("x", received.clone(), "`a`", "y");
+        let mut finding = Finding::shown("x", received.clone()).expected("`a`").fix("y");
         cut(&mut finding);
         assert_eq!(finding.received, received);
     }

@@ -63,6 +63,15 @@ pub struct Finding {
     pub accepted: Option<String>,
 }
 
+/// The expectation and the suggestion of a check, from its entry in the table of its area.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Hints {
+    /// The expected reply or value. Empty if every finding states its own.
+    pub(crate) expected: &'static str,
+    /// Suggestion for the author of the adapter. Empty if every finding states its own.
+    pub(crate) fix: &'static str,
+}
+
 /// A member with an unexpected value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -78,12 +87,10 @@ pub struct Difference {
 
 impl Finding {
     /// Creates a finding about content of introspection or of the list of tools.
-    pub(crate) fn shown(
-        subject: impl Into<String>,
-        received: impl Into<Value>,
-        expected: impl Into<String>,
-        fix: impl Into<String>,
-    ) -> Self {
+    ///
+    /// Expectation and suggestion are those of the check's entry in the table of its area. Add
+    /// [`expected`](Self::expected) and [`fix`](Self::fix) if they depend on the case.
+    pub(crate) fn shown(subject: impl Into<String>, received: impl Into<Value>) -> Self {
         Self {
             modes: Vec::new(),
             subject: subject.into(),
@@ -92,22 +99,38 @@ impl Finding {
             sent: Value::Null,
             received: received.into(),
             differences: Vec::new(),
-            expected: expected.into(),
-            fix: fix.into(),
+            expected: String::new(),
+            fix: String::new(),
             cause: String::new(),
             repeat: String::new(),
             accepted: None,
         }
     }
 
-    /// Creates a finding about a call.
-    pub(crate) fn of(
-        exchange: &Exchange,
-        subject: impl Into<String>,
-        expected: impl Into<String>,
-        fix: impl Into<String>,
-    ) -> Self {
-        Self { sent: exchange.sent(), ..Self::shown(subject, exchange.received(), expected, fix) }
+    /// Creates a finding about a call. See [`shown`](Self::shown).
+    pub(crate) fn of(exchange: &Exchange, subject: impl Into<String>) -> Self {
+        Self { sent: exchange.sent(), ..Self::shown(subject, exchange.received()) }
+    }
+
+    /// Sets the expectation.
+    #[must_use]
+    pub(crate) fn expected(self, expected: impl Into<String>) -> Self {
+        Self { expected: expected.into(), ..self }
+    }
+
+    /// Adds the expectation and the suggestion of the check, unless the finding states its own.
+    pub(crate) fn complete(&mut self, hints: Hints) {
+        for (own, hint) in [(&mut self.expected, hints.expected), (&mut self.fix, hints.fix)] {
+            if own.is_empty() {
+                hint.clone_into(own);
+            }
+        }
+    }
+
+    /// Sets the suggestion.
+    #[must_use]
+    pub(crate) fn fix(self, fix: impl Into<String>) -> Self {
+        Self { fix: fix.into(), ..self }
     }
 
     /// Adds the members in which `part` of the received value differs. The paths of the differences start at `part`.
@@ -291,7 +314,7 @@ mod tests {
         let in_mode = |mode: &str, subject: &str| Finding {
             modes: vec![mode.to_owned()],
             cause: "c".to_owned(),
-            ..Finding::shown(subject, Value::Null, "an object", "return an object")
+            ..Finding::shown(subject, Value::Null).expected("an object").fix("return an object")
         };
         let other = Finding { cause: "d".to_owned(), ..in_mode("single", "get_bed") };
         let merged = merge([

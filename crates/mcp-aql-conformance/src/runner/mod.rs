@@ -340,6 +340,7 @@ impl Runner {
         Cases::new(Arc::clone(&self.secrets))
             .judging_forms(gaps::judges_errors(check.id))
             .observing_calls(matches!(check.body, Body::Every(_)))
+            .hinting(check.hints)
     }
 
     /// Rejects configurations that name unknown operations. A misspelled name in `[[skip]]` would not protect the

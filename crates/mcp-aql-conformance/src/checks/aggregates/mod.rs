@@ -17,21 +17,34 @@ const LABEL: &str = "conformance";
 
 pub(super) const CHECKS: &[Check] = checks![
     Should 2 "aggregates.stated" => Learned(results::stated), ["REQ-AGG-09"],
-        "`aggregation_support` lists the functions and fields of operations with `aggregate`";
+        "`aggregation_support` lists the functions and fields of operations with `aggregate`",
+        expected: "`aggregation_support` with `supported: true`, `functions`, `groupable_fields` and \
+         `numeric_fields`",
+        fix: "list the functions and fields in the details: clients cannot guess them";
     Should 2 "aggregates.count" => Reads(sums::count), ["REQ-AGG-01", "REQ-AGG-02", "REQ-AGG-04"],
-        "`count` is the number of items";
+        "`count` is the number of items",
+        fix: "accept `aggregate` as an object that maps labels to expressions, such as {\"total\": {\"count\": \
+         true}}, and return the summaries under these labels";
     Should 2 "aggregates.group_by" => Reads(sums::group_by), ["REQ-AGG-03", "REQ-AGG-04"],
-        "`group_by` returns the number of items per group";
+        "`group_by` returns the number of items per group",
+        fix: "group all items of the request, and name groups after their values";
     Should 2 "aggregates.numbers" => Reads(sums::numbers), ["REQ-AGG-02", "REQ-AGG-04"],
-        "`sum`, `avg`, `min` and `max` cover all items";
+        "`sum`, `avg`, `min` and `max` cover all items",
+        fix: "list in `numeric_fields` the fields that hold numbers";
     Should 2 "aggregates.filtered" => Reads(sums::filtered), ["REQ-AGG-06"],
-        "Summaries cover the items that the filter selects";
+        "Summaries cover the items that the filter selects",
+        fix: "apply the filter before the summary";
     Should 2 "aggregates.items_omitted" => Reads(results::items_omitted), ["REQ-AGG-05"],
-        "A summary omits the items unless `include_items` is true";
+        "A summary omits the items unless `include_items` is true",
+        expected: "`aggregations` without `items`, not even an empty list",
+        fix: "omit the items unless `include_items` is true";
     Should 2 "aggregates.include_items" => Reads(results::include_items), ["REQ-AGG-05"],
-        "`include_items` adds the items to the summary";
+        "`include_items` adds the items to the summary",
+        expected: "`items` in addition to `aggregations`",
+        fix: "return both if `include_items` is true";
     Should 2 "aggregates.labels_kept" => Reads(results::labels_kept), ["REQ-AGG-07"],
-        "`fields` does not rename or drop labels";
+        "`fields` does not rename or drop labels",
+        fix: "apply `fields` to items only, not to labels";
     Should 2 "aggregates.unsupported" => Reads(results::unsupported), ["REQ-AGG-08"],
         "Unsupported functions and fields are rejected";
 ];

@@ -18,15 +18,7 @@ pub(super) fn stated(run: &Run, cases: &Cases) {
             && ["groupable_fields", "numeric_fields"]
                 .iter()
                 .all(|name| support.get(name).is_some_and(Value::is_array));
-        cases.expect(holds, || {
-            Finding::shown(
-                &operation.name,
-                support.clone(),
-                "`aggregation_support` with `supported: true`, `functions`, `groupable_fields` and \
-                 `numeric_fields`",
-                "list the functions and fields in the details: clients cannot guess them",
-            )
-        });
+        cases.expect(holds, || Finding::shown(&operation.name, support.clone()));
     }
 }
 
@@ -78,12 +70,7 @@ pub(super) async fn items_omitted(run: &Run, cases: &Cases) {
         let has_items =
             |data: &Value| ["items", "edges"].iter().any(|name| data.get(name).is_some());
         cases.expect(!exchange.data().is_some_and(has_items), || {
-            Finding::of(
-                exchange,
-                about(operation, "aggregate"),
-                "`aggregations` without `items`, not even an empty list",
-                "omit the items unless `include_items` is true",
-            )
+            Finding::of(exchange, about(operation, "aggregate"))
         });
     })
     .await;
@@ -93,12 +80,7 @@ pub(super) async fn include_items(run: &Run, cases: &Cases) {
     beside(run, cases, "include_items", json!({ "include_items": true }), |operation, exchange| {
         let has_items = exchange.data().and_then(pages::items).is_some();
         cases.expect(has_items && summary(exchange).is_some(), || {
-            Finding::of(
-                exchange,
-                about(operation, "include_items"),
-                "`items` in addition to `aggregations`",
-                "return both if `include_items` is true",
-            )
+            Finding::of(exchange, about(operation, "include_items"))
         });
     })
     .await;
@@ -107,12 +89,8 @@ pub(super) async fn include_items(run: &Run, cases: &Cases) {
 pub(super) async fn labels_kept(run: &Run, cases: &Cases) {
     beside(run, cases, "fields", json!({ "fields": "minimal" }), |operation, exchange| {
         cases.expect(summary(exchange).is_some_and(Value::is_u64), || {
-            Finding::of(
-                exchange,
-                about(operation, "aggregate with fields"),
-                format!("`data.aggregations.{LABEL}`"),
-                "apply `fields` to items only, not to labels",
-            )
+            Finding::of(exchange, about(operation, "aggregate with fields"))
+                .expected(format!("`data.aggregations.{LABEL}`"))
         });
     })
     .await;
@@ -137,7 +115,9 @@ pub(super) async fn unsupported(run: &Run, cases: &Cases) {
                 return block(cases);
             }
             let (subject, expected, fix) = finding;
-            cases.expect(is_refused(&exchange), || Finding::of(&exchange, subject, expected, fix));
+            cases.expect(is_refused(&exchange), || {
+                Finding::of(&exchange, subject).expected(expected).fix(fix)
+            });
         })
     });
     do_all(jobs).await;

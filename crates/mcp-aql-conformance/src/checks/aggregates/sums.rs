@@ -32,25 +32,19 @@ pub(super) async fn count(run: &Run, cases: &Cases) {
         let asked = ask(run, operation, json!({ "count": true }), cases).await;
         let Some(exchange) = asked else { return };
         if super::lacks_summary(&exchange) {
-            return cases.fail(Finding::of(
-                &exchange,
-                about(operation, "count"),
-                format!("`data.aggregations` with the summary `{LABEL}`"),
-                "accept `aggregate` as an object that maps labels to expressions, such as \
-                 {\"total\": {\"count\": true}}, and return the summaries under these labels",
-            ));
+            return cases.fail(
+                Finding::of(&exchange, about(operation, "count"))
+                    .expected(format!("`data.aggregations` with the summary `{LABEL}`")),
+            );
         }
         let is_right = summary(&exchange).and_then(Value::as_u64) == Some(items.len() as u64);
         cases.expect(is_right, || {
-            Finding::of(
-                &exchange,
-                about(operation, "count"),
-                format!(
+            Finding::of(&exchange, about(operation, "count"))
+                .expected(format!(
                     "{} in `data.aggregations.{LABEL}`: the number of items on all pages",
                     items.len()
-                ),
-                "count all items of the request, not those of one page",
-            )
+                ))
+                .fix("count all items of the request, not those of one page")
         });
     });
     do_all(jobs).await;
@@ -94,12 +88,8 @@ pub(super) async fn group_by(run: &Run, cases: &Cases) {
                 })
             });
             cases.expect(is_right, || {
-                Finding::of(
-                    &exchange,
-                    about(operation, &format!("group_by {field}")),
-                    format!("{}: the number of items per value", json!(counted)),
-                    "group all items of the request, and name groups after their values",
-                )
+                Finding::of(&exchange, about(operation, &format!("group_by {field}")))
+                    .expected(format!("{}: the number of items per value", json!(counted)))
             });
         }
     });
@@ -134,12 +124,8 @@ pub(super) async fn numbers(run: &Run, cases: &Cases) {
             let other =
                 items.iter().filter_map(|item| pages::at(item, field)).find(|it| !is_number(it));
             cases.expect(other.is_none(), || {
-                Finding::shown(
-                    about(operation, field),
-                    other.cloned().unwrap_or_default(),
-                    format!("numbers in `{field}`, because `numeric_fields` lists it"),
-                    "list in `numeric_fields` the fields that hold numbers",
-                )
+                Finding::shown(about(operation, field), other.cloned().unwrap_or_default())
+                    .expected(format!("numbers in `{field}`, because `numeric_fields` lists it"))
             });
             if values.is_empty() {
                 continue;
@@ -157,12 +143,9 @@ pub(super) async fn numbers(run: &Run, cases: &Cases) {
                     (reported - expected).abs() <= 0.01 * expected.abs().max(1.0)
                 });
                 cases.expect(is_right, || {
-                    Finding::of(
-                        &exchange,
-                        about(operation, &format!("{function} of {field}")),
-                        format!("{expected} in `data.aggregations.{LABEL}`"),
-                        "summarize all items of the request, not those of one page",
-                    )
+                    Finding::of(&exchange, about(operation, &format!("{function} of {field}")))
+                        .expected(format!("{expected} in `data.aggregations.{LABEL}`"))
+                        .fix("summarize all items of the request, not those of one page")
                 });
             }
         }
@@ -207,12 +190,8 @@ pub(super) async fn filtered(run: &Run, cases: &Cases) {
             tested = true;
             let is_right = summary(&exchange).and_then(Value::as_u64) == Some(count as u64);
             cases.expect(is_right, || {
-                Finding::of(
-                    &exchange,
-                    about(operation, &format!("count with filter.{field}")),
-                    format!("{count}: the number of items with {value}"),
-                    "apply the filter before the summary",
-                )
+                Finding::of(&exchange, about(operation, &format!("count with filter.{field}")))
+                    .expected(format!("{count}: the number of items with {value}"))
             });
         }
         if !tested {

@@ -84,16 +84,12 @@ pub(super) async fn halts(run: &Run, cases: &Cases) {
         && count(&exchange, "pending") == Some(1)
         && count(&exchange, "failed") == Some(0);
     cases.expect(holds, || {
-        Finding::of(
-            &exchange,
-            gated.get("operation").and_then(Value::as_str).unwrap_or_default(),
-            format!(
+        Finding::of(&exchange, gated.get("operation").and_then(Value::as_str).unwrap_or_default())
+            .expected(format!(
                 "`success: true`, `results` of the first {at} items, `halted_at` with index {at}, \
-                 `pending_operations` with the item after it, and a summary of 1 halted, 1 pending and no \
-                 failed item"
-            ),
-            "halt a batch at the item that needs confirmation, and return the pending items",
-        )
+                 `pending_operations` with the item after it, and a summary of 1 halted, 1 pending \
+                 and no failed item"
+            ))
     });
 }
 
@@ -109,16 +105,10 @@ pub(super) async fn pending_whole(run: &Run, cases: &Cases) {
         return cases.skip_without("a batch that halts and returns its pending items");
     };
     cases.expect(Some(pending) == second.get("params"), || {
-        Finding::of(
-            &exchange,
-            &operation.name,
-            format!(
-                "`pending_operations` with the params unchanged: {}",
-                second.get("params").unwrap_or(&Value::Null)
-            ),
-            "return every member of an item's params, including `_confirmation`: clients make the next \
-             batch from them",
-        )
+        Finding::of(&exchange, &operation.name).expected(format!(
+            "`pending_operations` with the params unchanged: {}",
+            second.get("params").unwrap_or(&Value::Null)
+        ))
     });
 }
 
@@ -149,11 +139,6 @@ pub(super) async fn continues(run: &Run, cases: &Cases) {
         && !code.starts_with("TOKEN_")
         && code != "CONFIRMATION_REQUIRED";
     cases.expect(ran, || {
-        Finding::of(
-            &next,
-            gated.get("operation").and_then(Value::as_str).unwrap_or_default(),
-            "the operation to run, because its item has the issued token",
-            "accept the token of a halted batch in the params of the item, in another batch",
-        )
+        Finding::of(&next, gated.get("operation").and_then(Value::as_str).unwrap_or_default())
     });
 }

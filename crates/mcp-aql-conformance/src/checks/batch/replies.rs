@@ -15,17 +15,12 @@ pub(super) async fn claimed(run: &Run, cases: &Cases) {
         None => cases.not_applicable("`_protocol.capabilities` does not list `batch`"),
         Some(claimed) => {
             cases.expect(claimed == is_taken, || {
-                Finding::of(
-                    &exchange,
-                    "_protocol.capabilities.batch",
-                    if claimed {
-                        "one result for each item, because `_protocol.capabilities` states `batch: true`"
-                    } else {
-                        "a failure"
-                    },
-                    "set `_protocol.capabilities.batch` to true if the adapter runs batches, and to false \
-                     otherwise",
-                )
+                Finding::of(&exchange, "_protocol.capabilities.batch").expected(if claimed {
+                    "one result for each item, because `_protocol.capabilities` states `batch: \
+                     true`"
+                } else {
+                    "a failure"
+                })
             });
         }
     }
@@ -41,15 +36,7 @@ pub(super) async fn offered(run: &Run, cases: &Cases) {
         }
     };
     let stated = run.adapter.protocol().get("capabilities").unwrap_or(&Value::Null);
-    cases.expect(is_offered, || {
-        Finding::shown(
-            "_protocol.capabilities.batch",
-            stated.clone(),
-            "batches: level 2 recommends them (SHOULD), so their absence is a warning, not a failure",
-            "accept `operations`, a list of requests, as an alternative to `operation`, and return one \
-             result for each; level 2 is granted without this",
-        )
-    });
+    cases.expect(is_offered, || Finding::shown("_protocol.capabilities.batch", stated.clone()));
 }
 
 /// Expected reply to a batch.
@@ -76,9 +63,7 @@ pub(super) async fn form(run: &Run, cases: &Cases) {
         "{{\"success\": true, \"data\": null, \"results\": […], \"summary\": {{\"total\": {total}, \
          \"succeeded\": …, \"failed\": …}}}}"
     );
-    let finding = |expected: String| {
-        Finding::of(&exchange, &tool, expected, "return these members and no others")
-    };
+    let finding = |expected: String| Finding::of(&exchange, &tool).expected(expected);
     let body = exchange.body().unwrap_or(&Value::Null);
     if !BATCH.check(body, cases, |reported| finding(format!("{expected} ({reported})"))) {
         return;
@@ -100,14 +85,7 @@ pub(super) async fn order(run: &Run, cases: &Cases) {
             result.get("index").and_then(Value::as_u64) == Some(at as u64)
                 && result.get("operation") == item.get("operation")
         });
-    cases.expect(is_in_order, || {
-        Finding::of(
-            &exchange,
-            &tool,
-            "one result for each item, in the same order, with `index` from 0 and `operation`",
-            "run the items in order and return their results in that order",
-        )
-    });
+    cases.expect(is_in_order, || Finding::of(&exchange, &tool));
 }
 
 /// Expected result of a batch item, without warnings and metadata. The check `errors.form` judges its error.
@@ -137,12 +115,11 @@ pub(super) async fn inner_form(run: &Run, cases: &Cases) {
             Finding::of(
                 &exchange,
                 format!("{tool}: {}", result.get("index").unwrap_or(&Value::Null)),
-                format!(
-                    "`index`, `operation`, and a `result` with `success` and `data` or `error`, without \
-                     `warnings`, `_meta` or `confirmation` ({reported})"
-                ),
-                "put the plain result of each operation into `result`, and its warnings into the batch's",
             )
+            .expected(format!(
+                "`index`, `operation`, and a `result` with `success` and `data` or `error`, \
+                 without `warnings`, `_meta` or `confirmation` ({reported})"
+            ))
         });
     }
     if results(&exchange).is_empty() {
@@ -165,15 +142,7 @@ pub(super) async fn failure_inside(run: &Run, cases: &Cases) {
     if outcomes.first() == Some(&Some(false)) {
         return cases.skip_without("no READ operation succeeds");
     }
-    cases.expect(holds, || {
-        Finding::of(
-            &exchange,
-            &tool,
-            "`success: true`, the second item a failure, the first and the third successes, and a \
-             summary that counts 2 and 1",
-            "continue after a failed item, and count it",
-        )
-    });
+    cases.expect(holds, || Finding::of(&exchange, &tool));
 }
 
 pub(super) async fn invalid_text(run: &Run, cases: &Cases) {
@@ -192,12 +161,5 @@ pub(super) async fn invalid_text(run: &Run, cases: &Cases) {
     // Each adapter decides whether it accepts the string (REQ-ENC-02).
     let holds =
         exchange.succeeded() && matches!(outcomes.as_slice(), [Some(true), Some(_), Some(true)]);
-    cases.expect(holds, || {
-        Finding::of(
-            &exchange,
-            &tool,
-            "`success: true`, and results of all three items, of which the first and the third are successes",
-            "reject U+0000 in the item that contains it, and run the others",
-        )
-    });
+    cases.expect(holds, || Finding::of(&exchange, &tool));
 }

@@ -221,9 +221,8 @@ impl<'r> Sample<'r> {
             Finding::of(
                 &reply,
                 format!("{}: filter.{} with filter.{}", self.operation.name, one.name, other.name),
-                format!("only items that meet both conditions: {}", filter_of(&pair)),
-                "apply every condition of a filter: an item must meet all of them",
             )
+            .expected(format!("only items that meet both conditions: {}", filter_of(&pair)))
         }))
     }
 
@@ -260,13 +259,13 @@ impl<'r> Sample<'r> {
                             "{}: filter.{} with sort by {field}",
                             self.operation.name, condition.name
                         ),
-                        format!(
-                            "the items that {} selects, ordered by `{field}`, and the same ones in \
-                             reverse order with `asc`",
-                            filter_of(&conditions)
-                        ),
-                        "apply both `filter` and `sort` if a request has both",
                     )
+                    .expected(format!(
+                        "the items that {} selects, ordered by `{field}`, and the same ones in \
+                             reverse order with `asc`",
+                        filter_of(&conditions)
+                    ))
+                    .fix("apply both `filter` and `sort` if a request has both")
                 }));
             }
             // A wrong order has been reported already, so do not test pages of it.
@@ -322,17 +321,15 @@ impl<'r> Sample<'r> {
         let names: Vec<_> = request.iter().map(|(name, _)| *name).collect();
         let names: Vec<_> = names.into_iter().chain(fields.as_ref().map(|_| "fields")).collect();
         Some(outcome(found == expected, || {
-            Finding::of(
-                &second,
-                format!("{}: `after` with `{}`", self.operation.name, names.join("`, `")),
-                format!(
-                    "the items after the cursor, as in the page of {SAMPLE_SIZE} items of the same request; \
-                     the first {} of them are {}",
-                    expected.len(),
-                    Value::Array(expected.clone())
-                ),
-                "apply the filter, the order and the selected fields to every page, not only to the first",
-            )
+            let subject = format!("{}: `after` with `{}`", self.operation.name, names.join("`, `"));
+            let fix = "apply the filter, the order and the selected fields to every page, not only \
+                       to the first";
+            Finding::of(&second, subject).fix(fix).expected(format!(
+                "the items after the cursor, as in the page of {SAMPLE_SIZE} items of the same \
+                 request; the first {} of them are {}",
+                expected.len(),
+                Value::Array(expected.clone())
+            ))
         }))
     }
 

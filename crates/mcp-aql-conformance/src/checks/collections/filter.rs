@@ -85,15 +85,10 @@ async fn filter_by(
     let hits = found.iter().filter(|item| value_of(item).as_ref() == Some(wanted)).count();
     let strays = found.iter().filter(|item| !may_match(value_of(item).as_ref(), wanted)).count();
     cases.expect_success(&exchange, hits == matching && strays == 0, || {
-        Finding::of(
-            &exchange,
-            format!("{}: filter.{name}", operation.name),
-            format!(
-                "the {matching} items whose `{name}` is {wanted}; the reply has {hits} of them, and {strays} \
-                 items that do not match"
-            ),
-            "apply the filter to every item",
-        )
+        Finding::of(&exchange, format!("{}: filter.{name}", operation.name)).expected(format!(
+            "the {matching} items whose `{name}` is {wanted}; the reply has {hits} of them, and \
+             {strays} items that do not match"
+        ))
     });
 }
 
@@ -198,16 +193,13 @@ pub(super) async fn filter_keys(run: &Run, cases: &Cases) {
             let more = [("filter", json!({ name: value }))];
             let Some(exchange) = refused_with(run, operation, more, cases).await else { return };
             cases.expect(is_refused(&exchange) != is_listed, || {
-                Finding::of(
-                    &exchange,
-                    format!("{}: filter.{name}", operation.name),
+                Finding::of(&exchange, format!("{}: filter.{name}", operation.name)).expected(
                     match is_listed {
                         true => "a success, because introspection lists the key",
                         false => {
                             "a VALIDATION failure, because introspection does not list the key"
                         }
                     },
-                    "generate the filter's type from the keys that the filter supports",
                 )
             });
         }

@@ -18,29 +18,41 @@ pub(super) const CHECKS: &[Check] = checks![
         "A filter with an unknown key is rejected";
     Must 2 "collections.filter_applied" => Reads(filter::filter_applied),
         ["REQ-COL-04", "REQ-COL-10", "REQ-INT-20"],
-        "A filter selects the matching items and no others";
+        "A filter selects the matching items and no others",
+        fix: "apply the filter to every item";
     Should 2 "collections.filter_operators" => Reads(operators::filter_operators),
         ["REQ-COL-10", "REQ-COL-11"],
-        "The operators of a filter that its type names select the items that their names promise";
+        "The operators of a filter that its type names select the items that their names promise",
+        fix: "implement every operator that the type names, and name only supported ones";
     Should 2 "collections.applied_controls" => Reads(sort::applied_controls), ["REQ-COL-10"],
-        "A page states the field and the order by which its items were sorted";
+        "A page states the field and the order by which its items were sorted",
+        fix: "state the applied order next to the items, such as `\"applied\": { \"sort\": { \"field\": \"title\", \
+         \"order\": \"asc\" } }`";
     Should 2 "collections.sort_unknown" => Reads(sort::sort_unknown), ["REQ-COL-05"],
         "Sorting by an unknown field, or in an unknown order, is rejected";
     Must 2 "collections.sort_applied" => Reads(sort::sort_applied), ["REQ-COL-05", "REQ-COL-10", "REQ-INT-20"],
-        "Sorting orders items in both directions";
+        "Sorting orders items in both directions",
+        fix: "sort before paging, in both orders";
     Must 2 "collections.combined_controls" => Alone(combined::combined_controls),
         ["REQ-COL-04", "REQ-COL-05", "REQ-COL-10", "REQ-INT-20"],
-        "Conditions, order, pages and selected fields apply together";
+        "Conditions, order, pages and selected fields apply together",
+        fix: "apply every condition of a filter: an item must meet all of them";
     Should 2 "collections.filter_keys" => Reads(filter::filter_keys), ["REQ-COL-11", "REQ-COL-04"],
-        "The keys that the type of `filter` lists are accepted, and other fields are rejected";
+        "The keys that the type of `filter` lists are accepted, and other fields are rejected",
+        fix: "generate the filter's type from the keys that the filter supports";
     Should 2 "collections.sort_fields" => Reads(sort::sort_fields), ["REQ-COL-11", "REQ-COL-05"],
-        "The fields that the description of `sort` lists are accepted, and other fields are rejected";
+        "The fields that the description of `sort` lists are accepted, and other fields are rejected",
+        fix: "generate the description of `sort` from the sortable fields";
     Should 2 "collections.search_words" => Changes(search::search_words), ["REQ-COL-09"],
-        "A search for several words finds the items of each word, unless the description documents another rule";
+        "A search for several words finds the items of each word, unless the description documents another rule",
+        fix: "treat several words as alternatives, or document in the description of `query` how they are combined";
     Should 2 "collections.search_query" => Learned(search::search_query), ["REQ-COL-02"],
-        "Search operations have a parameter `query`, and list operations do not require it";
+        "Search operations have a parameter `query`, and list operations do not require it",
+        fix: "name the parameter for the search string `query`";
     Must 2 "collections.query_shape" => Learned(search::query_shape), ["REQ-COL-03"],
-        "A structured `query` has a type that introspection shows, and a description";
+        "A structured `query` has a type that introspection shows, and a description",
+        expected: "the name of a type that `introspect types` shows, and a description of its grammar",
+        fix: "declare a type for the query, and describe what it can express";
     Should 2 "collections.styles_mixed" => Reads(styles_mixed), ["REQ-COL-07"],
         "Paging by cursor and by number in one request is rejected";
 ];

@@ -160,15 +160,12 @@ impl Filtered<'_> {
     async fn compare(&self, name: &str, case: Case) {
         let Some((wrong, exchange)) = self.mistakes(&case).await else { return };
         self.cases.expect_success(&exchange, wrong == 0, || {
-            Finding::of(
-                &exchange,
-                format!("{}: filter.{name}", self.operation.name),
+            Finding::of(&exchange, format!("{}: filter.{name}", self.operation.name)).expected(
                 format!(
                     "the items that {} selects; {wrong} of {} are missing or wrongly selected",
                     case.filter,
                     self.items.len()
                 ),
-                "implement every operator that the type names, and name only supported ones",
             )
         });
     }

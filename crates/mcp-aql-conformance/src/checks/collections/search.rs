@@ -84,13 +84,10 @@ pub(super) async fn search_words(run: &Run, cases: &Cases) {
         let Some(together) = together else { return };
         let lost = others.iter().chain(&items).filter(|item| !together.contains(item)).count();
         cases.expect(lost == 0, || {
-            Finding::shown(
-                format!("{}: query \"{text}\"", operation.name),
-                json!(together),
-                format!("all items that \"{before}\" or \"{word}\" finds; {lost} are missing"),
-                "treat several words as alternatives, or document in the description of `query` how \
-                 they are combined",
-            )
+            Finding::shown(format!("{}: query \"{text}\"", operation.name), json!(together))
+                .expected(format!(
+                    "all items that \"{before}\" or \"{word}\" finds; {lost} are missing"
+                ))
         });
     });
     do_all(jobs).await;
@@ -168,12 +165,7 @@ pub(super) fn search_query(run: &Run, cases: &Cases) {
         let finding = |expected: &str| {
             let names: Vec<_> =
                 operation.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
-            Finding::shown(
-                &operation.name,
-                names,
-                expected,
-                "name the parameter for the search string `query`",
-            )
+            Finding::shown(&operation.name, names).expected(expected)
         };
         if operation.name.starts_with("search_") {
             is_any = true;
@@ -207,12 +199,7 @@ pub(super) fn query_shape(run: &Run, cases: &Cases) {
         let is_reported =
             query.member("description").and_then(Value::as_str).is_some_and(|text| text.len() > 10);
         cases.expect(is_shown && is_reported, || {
-            Finding::shown(
-                format!("{}: query", operation.name),
-                Value::Object(query.raw.clone()),
-                "the name of a type that `introspect types` shows, and a description of its grammar",
-                "declare a type for the query, and describe what it can express",
-            )
+            Finding::shown(format!("{}: query", operation.name), Value::Object(query.raw.clone()))
         });
     }
 }

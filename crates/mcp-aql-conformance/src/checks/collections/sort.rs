@@ -56,14 +56,11 @@ pub(super) async fn sort_applied(run: &Run, cases: &Cases) {
             // The order of strings depends on the language, so any consistent order passes.
             let is_ordered = is_ordered(&up) && up == down;
             cases.expect(is_ordered, || {
-                Finding::of(
-                    &first,
-                    format!("{}: sort by {field}", operation.name),
+                Finding::of(&first, format!("{}: sort by {field}", operation.name)).expected(
                     format!(
-                        "items ordered by `{field}`, with equal values next to each other, and in the \
-                         reverse order with `desc`"
+                        "items ordered by `{field}`, with equal values next to each other, and in \
+                         the reverse order with `desc`"
                     ),
-                    "sort before paging, in both orders",
                 )
             });
         }
@@ -113,13 +110,10 @@ pub(super) async fn applied_controls(run: &Run, cases: &Cases) {
                 let is_reported = reported.any(|(_, value)| names_order(value, &field, order))
                     || meta.is_some_and(|meta| names_order(meta, &field, order));
                 cases.expect(is_reported, || {
-                    Finding::of(
-                        &exchange,
-                        format!("{}: sort by {field}, {order}", operation.name),
-                        format!("the field `{field}` and the order `{order}` next to the items"),
-                        "state the applied order next to the items, such as `\"applied\": { \"sort\": { \
-                         \"field\": \"title\", \"order\": \"asc\" } }`",
-                    )
+                    Finding::of(&exchange, format!("{}: sort by {field}, {order}", operation.name))
+                        .expected(format!(
+                            "the field `{field}` and the order `{order}` next to the items"
+                        ))
                 });
             }
         }
@@ -203,16 +197,13 @@ pub(super) async fn sort_fields(run: &Run, cases: &Cases) {
             let more = [("sort", json!({ "field": name }))];
             let Some(exchange) = refused_with(run, operation, more, cases).await else { return };
             cases.expect(is_refused(&exchange) != is_listed(name), || {
-                Finding::of(
-                    &exchange,
-                    format!("{}: sort by {name}", operation.name),
+                Finding::of(&exchange, format!("{}: sort by {name}", operation.name)).expected(
                     match is_listed(name) {
                         true => "a success, because the description lists the field",
                         false => {
                             "a VALIDATION failure, because the description does not list the field"
                         }
                     },
-                    "generate the description of `sort` from the sortable fields",
                 )
             });
         }

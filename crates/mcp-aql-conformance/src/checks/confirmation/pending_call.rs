@@ -55,13 +55,8 @@ impl PendingCall<'_> {
         }))
     }
 
-    pub(super) fn finding(
-        &self,
-        exchange: &Exchange,
-        expected: impl Into<String>,
-        fix: &str,
-    ) -> Finding {
-        Finding::of(exchange, &self.operation.name, expected, fix)
+    pub(super) fn finding(&self, exchange: &Exchange) -> Finding {
+        Finding::of(exchange, &self.operation.name)
     }
 }
 
@@ -176,7 +171,8 @@ pub(super) async fn held<'r>(
     let asked = asked_for(run, gated, cases).await?;
     if asked.exchange.succeeded() {
         cases.skip_without(format!(
-            "a call that needs confirmation: `{}` was confirmed in this session and no longer needs it",
+            "a call that needs confirmation: `{}` was confirmed in this session and no longer \
+             needs it",
             asked.operation.name
         ));
         return None;
@@ -200,8 +196,8 @@ pub(in crate::checks) async fn none(run: &Run, cases: &Cases) {
     let untried = all_gated(run).await.untried.clone();
     if let Some(operation) = run.asks() {
         return cases.skip_without(format!(
-            "an operation that requires confirmation and acts on items that the run creates, unlike \
-             `{operation}`"
+            "an operation that requires confirmation and acts on items that the run creates, \
+             unlike `{operation}`"
         ));
     }
     let stated = DangerLevels::query(run, cases).await;
@@ -222,10 +218,13 @@ pub(in crate::checks) async fn none(run: &Run, cases: &Cases) {
             forbidden.into_iter().for_each(|why| cases.skip(why));
         }
         Some(operation) => cases.skip_without(format!(
-            "an operation that requires confirmation and acts on items that the run creates, unlike `{}`",
+            "an operation that requires confirmation and acts on items that the run creates, \
+             unlike `{}`",
             operation.name
         )),
-        _ if is_claimed => cases.skip_without("an operation that requires confirmation and acts on items that the run creates"),
+        _ if is_claimed => cases.skip_without(
+            "an operation that requires confirmation and acts on items that the run creates",
+        ),
         // An adapter may document for each operation that it runs without confirmation. That is a design decision.
         _ if untried.is_empty() || run.adapter.documents_query("danger") => {
             cases.not_applicable("no operation requires confirmation");

@@ -33,20 +33,15 @@ pub(super) async fn issued(run: &Run, cases: &Cases) {
     let details =
         asked.exchange.failure().map(|failure| failure.details.clone()).unwrap_or_default();
     DETAILS.check(&details, cases, |expected| {
-        asked.finding(
-            &asked.exchange,
-            format!("`error.details` of this form: {expected}"),
-            "state the operation, its danger level, the token and its expiry",
-        )
+        asked.finding(&asked.exchange).expected(format!("`error.details` of this form: {expected}"))
     });
     cases.expect(
         details.get("operation").is_none_or(|named| *named == asked.operation.name.as_str()),
         || {
-            asked.finding(
-                &asked.exchange,
-                format!("`details.operation` \"{}\"", asked.operation.name),
-                "name the operation that needs confirmation",
-            )
+            asked
+                .finding(&asked.exchange)
+                .expected(format!("`details.operation` \"{}\"", asked.operation.name))
+                .fix("name the operation that needs confirmation")
         },
     );
 }
@@ -60,13 +55,7 @@ pub(super) async fn token_form(run: &Run, cases: &Cases) {
             && body.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
     };
     let holds = (8..=80).contains(&token.len()) && body.is_some_and(is_plain);
-    cases.expect(holds, || {
-        asked.finding(
-            &asked.exchange,
-            "a token of `conf_` and 1 to 64 letters, digits, `_` or `-`, with 8 to 80 characters in all",
-            "use the token format of the protocol: clients check it before they send tokens",
-        )
-    });
+    cases.expect(holds, || asked.finding(&asked.exchange));
 }
 
 pub(super) async fn fresh(run: &Run, cases: &Cases) {
@@ -97,11 +86,7 @@ pub(super) async fn fresh(run: &Run, cases: &Cases) {
     });
     cases.expect(distinct && is_long && is_apart, || Finding {
         received: json!(tokens),
-        ..asked.finding(
-            &asked.exchange,
-            "tokens with 128 random bits or more each, no two of them alike",
-            "generate tokens with the system's random generator, not from counters, times or hashes of known values",
-        )
+        ..asked.finding(&asked.exchange)
     });
 }
 
@@ -120,11 +105,9 @@ pub(super) async fn expiry(run: &Run, cases: &Cases) {
     let skew = TimeDelta::seconds(90);
     let left = expires_at.with_timezone(&Utc) - DateTime::<Utc>::from(SystemTime::now());
     cases.expect(left > -skew && left <= most + skew, || {
-        asked.finding(
-            &asked.exchange,
-            format!("`expires_at` within {} minutes from now", most.num_minutes()),
-            "let tokens expire after 5 minutes (2 for forbidden operations), and after at most 15 (5)",
-        )
+        asked
+            .finding(&asked.exchange)
+            .expected(format!("`expires_at` within {} minutes from now", most.num_minutes()))
     });
 }
 
@@ -137,11 +120,6 @@ pub(super) fn not_needed(run: &Run, exchange: &Exchange, cases: &Cases) {
         return;
     }
     cases.expect(exchange.code() != Some("CONFIRMATION_REQUIRED"), || {
-        Finding::of(
-            exchange,
-            &operation.name,
-            "a reply without confirmation, because READ operations are safe",
-            "require confirmation for changes, not for READ operations",
-        )
+        Finding::of(exchange, &operation.name)
     });
 }

@@ -20,14 +20,10 @@ pub(super) async fn nothing_before(run: &Run, cases: &Cases) {
         let Some(asked) = held(run, gated, cases).await else { continue };
         let Some(is_untouched) = asked.is_untouched(run, cases).await else { continue };
         cases.expect(is_untouched, || {
-            asked.finding(
-                &asked.exchange,
-                format!(
-                    "the {} unchanged, because the call is not confirmed yet",
-                    asked.thing.resource.name
-                ),
-                "request confirmation before the operation runs",
-            )
+            asked.finding(&asked.exchange).expected(format!(
+                "the {} unchanged, because the call is not confirmed yet",
+                asked.thing.resource.name
+            ))
         });
     }
     if gated(run).await.is_empty() {
@@ -49,13 +45,7 @@ pub(super) async fn accepted(run: &Run, cases: &Cases) {
                 .skip_without(format!("the waiting time that `{}` requires", asked.operation.name));
             continue;
         }
-        cases.expect_success(&exchange, true, || {
-            asked.finding(
-                &exchange,
-                "a success, because it is the same call with its token in `params._confirmation`",
-                "accept the token for the parameters that it was issued for, compared without `_confirmation`",
-            )
-        });
+        cases.expect_success(&exchange, true, || asked.finding(&exchange));
     }
     if gated(run).await.is_empty() {
         none(run, cases).await;
@@ -73,16 +63,13 @@ pub(super) async fn single_use(run: &Run, cases: &Cases) {
     let is_gone = asked.operation.category == Some(Category::Delete);
     if is_gone && again.code() == Some("NOT_FOUND_RESOURCE") {
         return cases.not_applicable(format!(
-            "`{}` looks up the item before it checks the token, and the first call removed the item",
+            "`{}` looks up the item before it checks the token, and the first call removed the \
+             item",
             asked.operation.name
         ));
     }
     cases.expect(again.code().is_some_and(|code| code.starts_with("TOKEN_")), || {
-        asked.finding(
-            &again,
-            "a failure TOKEN_ALREADY_USED: the token was used before",
-            "mark a token as used before the operation runs, and check that mark first",
-        )
+        asked.finding(&again)
     });
 }
 
@@ -96,11 +83,11 @@ pub(super) async fn other_params(run: &Run, cases: &Cases) {
     let other = PendingCall { thing: other, params, exchange, ..asked };
     let Some(is_untouched) = other.is_untouched(run, cases).await else { return };
     cases.expect(is_untouched && other.exchange.code() == Some("TOKEN_SCOPE_MISMATCH"), || {
-        other.finding(
-            &other.exchange,
-            format!("a failure TOKEN_SCOPE_MISMATCH, and this {} unchanged, because the token is for another", other.thing.resource.name),
-            "bind a token to the parameters that identify the affected data, and compare them when it is used",
-        )
+        other.finding(&other.exchange).expected(format!(
+            "a failure TOKEN_SCOPE_MISMATCH, and this {} unchanged, because the token is for \
+             another",
+            other.thing.resource.name
+        ))
     });
 }
 
@@ -118,14 +105,10 @@ pub(super) async fn other_operation(run: &Run, cases: &Cases) {
         let Some(exchange) = other.with(run, &token, cases).await else { continue };
         let Some(is_untouched) = other.is_untouched(run, cases).await else { continue };
         cases.expect(is_untouched && exchange.code() == Some("TOKEN_SCOPE_MISMATCH"), || {
-            other.finding(
-                &exchange,
-                format!(
-                    "a failure TOKEN_SCOPE_MISMATCH, and no change, because the token is for `{}`",
-                    asked.operation.name
-                ),
-                "bind a token to its operation",
-            )
+            other.finding(&exchange).expected(format!(
+                "a failure TOKEN_SCOPE_MISMATCH, and no change, because the token is for `{}`",
+                asked.operation.name
+            ))
         });
     }
 }
@@ -149,15 +132,10 @@ async fn other_configured(run: &Run, first: &GatedOperation, cases: &Cases) {
         let params = confirmed(operation, params.clone(), &token);
         let Some(exchange) = run.call(operation, params, cases).await else { continue };
         cases.expect(exchange.code() == Some("TOKEN_SCOPE_MISMATCH"), || {
-            Finding::of(
-                &exchange,
-                &operation.name,
-                format!(
-                    "a failure TOKEN_SCOPE_MISMATCH: the token is for `{}`",
-                    asked.operation.name
-                ),
-                "bind a token to its operation",
-            )
+            Finding::of(&exchange, &operation.name).expected(format!(
+                "a failure TOKEN_SCOPE_MISMATCH: the token is for `{}`",
+                asked.operation.name
+            ))
         });
     }
 }
@@ -180,7 +158,8 @@ fn skip_other(run: &Run, first: &GatedOperation, stated: &DangerLevels, cases: &
     };
     cases.skip(run.forbids(operation).unwrap_or_else(|| {
         Skip::NoFixture(format!(
-            "a second operation that requires confirmation and acts on items that the run creates, unlike `{}`",
+            "a second operation that requires confirmation and acts on items that the run creates, \
+             unlike `{}`",
             operation.name
         ))
     }));
@@ -200,13 +179,7 @@ pub(super) async fn unknown_token(run: &Run, cases: &Cases) {
         let Some(exchange) = asked.with(run, token, cases).await else { continue };
         let Some(is_untouched) = asked.is_untouched(run, cases).await else { continue };
         let is_refused = exchange.code() == Some("TOKEN_INVALID");
-        cases.expect(is_refused && is_untouched, || {
-            asked.finding(
-                &exchange,
-                "a failure TOKEN_INVALID and no change, because this token was never issued",
-                "accept only issued tokens, unchanged",
-            )
-        });
+        cases.expect(is_refused && is_untouched, || asked.finding(&exchange));
     }
 }
 
@@ -217,13 +190,15 @@ pub(super) async fn alike(run: &Run, cases: &Cases) {
     let reported = |exchange: &Exchange| {
         exchange.failure().map(|failure| (failure.code.to_owned(), failure.message.to_owned()))
     };
-    cases.expect(reported(&unknown).is_some() && reported(&unknown) == reported(&malformed), || {
-        asked.finding(
-            &malformed,
-            format!("the same failure as for an unknown token: {}", unknown.summary()),
-            "return the same error for unknown and malformed tokens: a difference reveals the form of valid ones",
-        )
-    });
+    cases.expect(
+        reported(&unknown).is_some() && reported(&unknown) == reported(&malformed),
+        || {
+            asked.finding(&malformed).expected(format!(
+                "the same failure as for an unknown token: {}",
+                unknown.summary()
+            ))
+        },
+    );
 }
 
 /// Returns the parts of a reply that a caller acts on: code, message and warnings.
@@ -252,17 +227,16 @@ pub(super) async fn misplaced(run: &Run, cases: &Cases) {
         // After an identical reply, a caller would repeat the same mistake forever.
         let is_heard = exchange.succeeded() || outcome_of(&exchange) != outcome_of(&asked.exchange);
         cases.expect(is_heard, || {
-            asked.finding(
-                &exchange,
-                match is_flat {
-                    true => "the operation to run, or a reply that states where the token belongs: all \
-                     parameters, including the token, are next to `operation`",
-                    false => "the operation to run, or a reply that states where the token belongs: it is \
-                     next to `params`",
-                },
-                "accept `_confirmation` in `params` and next to `operation`, or state in the failure where \
-                 it belongs",
-            )
+            asked.finding(&exchange).expected(match is_flat {
+                true => {
+                    "the operation to run, or a reply that states where the token belongs: all \
+                     parameters, including the token, are next to `operation`"
+                }
+                false => {
+                    "the operation to run, or a reply that states where the token belongs: it is \
+                     next to `params`"
+                }
+            })
         });
     }
 }
@@ -281,11 +255,6 @@ pub(super) fn words(run: &Run, exchange: &Exchange, cases: &Cases) {
         return cases.not_applicable("no call failed with a token error");
     }
     cases.expect(CODES.contains(&code), || {
-        Finding::of(
-            exchange,
-            &operation.name,
-            format!("one of {}", CODES.join(", ")),
-            "use the protocol's codes for token failures",
-        )
+        Finding::of(exchange, &operation.name).expected(format!("one of {}", CODES.join(", ")))
     });
 }

@@ -48,17 +48,12 @@ pub(super) async fn created_once(run: &Run, cases: &Cases) {
             .filter(|id| !thing.made.data().is_some_and(|data| values::mentions(data, id)))
             .collect();
         cases.expect(others.is_empty(), || {
-            Finding::of(
-                &thing.made,
-                &create.name,
-                format!(
-                    "one {} whose `{}` is {unique}; the list also has {}",
-                    kind.name,
-                    text.name,
-                    Value::Array(others.clone())
-                ),
-                "create one item per call, or name every created item in the result",
-            )
+            Finding::of(&thing.made, &create.name).expected(format!(
+                "one {} whose `{}` is {unique}; the list also has {}",
+                kind.name,
+                text.name,
+                Value::Array(others.clone())
+            ))
         });
     }
 }
@@ -81,17 +76,12 @@ pub(super) async fn rejected_whole(run: &Run, cases: &Cases) {
             }
             let Some(after) = pages::all(run, list, Map::new(), cases).await else { break };
             cases.expect(before.len() == after.len(), || {
-                Finding::of(
-                    &refused,
-                    &create.name,
-                    format!(
-                        "{1} items in `{0}` before and after, not {2}",
-                        list.name,
-                        before.len(),
-                        after.len()
-                    ),
-                    "check all parameters before the item is stored, or roll back",
-                )
+                Finding::of(&refused, &create.name).expected(format!(
+                    "{1} items in `{0}` before and after, not {2}",
+                    list.name,
+                    before.len(),
+                    after.len()
+                ))
             });
         }
     }

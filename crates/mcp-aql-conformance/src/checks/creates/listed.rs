@@ -48,17 +48,13 @@ async fn listed_of(run: &Run, kind: &Resource, list: &Operation, cases: &Cases) 
         before.iter().chain(created).filter(|id| !after.contains(id)).cloned().collect();
     cases.expect(missing.is_empty(), || Finding {
         sent: Value::Array(vec![first.made.sent(), second.made.sent()]),
-        ..Finding::shown(
-            &list.name,
-            serde_json::json!({ "before": before, "after": after }),
-            format!(
+        ..Finding::shown(&list.name, serde_json::json!({ "before": before, "after": after }))
+            .expected(format!(
                 "after two calls of `{}`, all items that were listed before, and the two new ones; \
                  missing: {}",
                 first.made.operation(),
                 Value::Array(missing.clone())
-            ),
-            "return every stored item, or document how to get the next page (`first` and `after`)",
-        )
+            ))
     });
     is_listed_whole(run, &first, list, &items, cases).await;
 }
@@ -98,12 +94,11 @@ async fn is_listed_whole(
     let wrong: Vec<_> =
         fields.filter(|(name, value)| differs(name, value)).map(|(name, _)| name).collect();
     cases.expect(wrong.is_empty(), || {
-        Finding::shown(
-            format!("{}: {}", list.name, finding::listed(&wrong)),
-            listed.clone(),
-            format!("the fields of the item as `{}` returns it: {stored}", read.name),
-            "return an item with the same fields in lists as on its own: with all fields for `fields: \
-             \"full\"`",
-        )
+        Finding::shown(format!("{}: {}", list.name, finding::listed(&wrong)), listed.clone())
+            .expected(format!("the fields of the item as `{}` returns it: {stored}", read.name))
+            .fix(
+                "return an item with the same fields in lists as on its own: with all fields for \
+                 `fields: \"full\"`",
+            )
     });
 }

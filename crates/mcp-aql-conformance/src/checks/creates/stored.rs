@@ -36,12 +36,12 @@ async fn compare(run: &Run, create: &Operation, thing: &CreatedItem<'_>, cases: 
     let Some(looked) = run.look(thing, cases).await else { return };
     let Some(object) = looked.data().and_then(|data| kind.object(data)) else {
         cases.expect_success(&looked, false, || {
-            Finding::of(
-                &looked,
-                &create.name,
-                format!("a success with the {} that `{}` has just created", kind.name, create.name),
-                "store the item before the reply",
-            )
+            Finding::of(&looked, &create.name)
+                .expected(format!(
+                    "a success with the {} that `{}` has just created",
+                    kind.name, create.name
+                ))
+                .fix("store the item before the reply")
         });
         return;
     };
@@ -53,7 +53,7 @@ async fn compare(run: &Run, create: &Operation, thing: &CreatedItem<'_>, cases: 
         let subject = format!("{}, parameter `{name}`", create.name);
         let finding = |expected: String| Finding {
             sent: Value::Array(vec![thing.made.sent(), looked.sent()]),
-            ..Finding::of(&looked, subject, expected, FIX)
+            ..Finding::of(&looked, subject).expected(expected).fix(FIX)
         };
         let field = returned.iter().find(|field| field.name == name);
         let parameter = create.parameter(name);
@@ -65,11 +65,13 @@ async fn compare(run: &Run, create: &Operation, thing: &CreatedItem<'_>, cases: 
                 None => has_field(run, thing, name, cases).await.then_some(true),
             };
             match is_field {
-                Some(true) => cases.fail(finding(format!("`{name}`, which was submitted as {sent}"))),
+                Some(true) => {
+                    cases.fail(finding(format!("`{name}`, which was submitted as {sent}")))
+                }
                 Some(false) => {}
                 None => cases.skip_without(format!(
-                    "the fields of a {}, because nothing shows whether `{name}` is one of them: document \
-                     them in the type that `{}` returns",
+                    "the fields of a {}, because nothing shows whether `{name}` is one of them: \
+                     document them in the type that `{}` returns",
                     kind.name,
                     looked.operation()
                 )),
@@ -94,9 +96,9 @@ async fn has_field(run: &Run, thing: &CreatedItem<'_>, name: &str, cases: &Cases
     items.is_some_and(|items| items.iter().any(|item| item.get(name).is_some()))
 }
 
-const FIX: &str = "store the submitted value, and return it under the name of the parameter; if the adapter \
-     is meant to trim a string, to change its case or its spaces, or to store a list as a set, say so in the \
-     description of the parameter";
+const FIX: &str = "store the submitted value, and return it under the name of the parameter; if \
+                   the adapter is meant to trim a string, to change its case or its spaces, or to \
+                   store a list as a set, say so in the description of the parameter";
 
 /// Returns `true` if a parameter holds data of the item. Other parameters, such as flags, control the call.
 fn is_data(parameter: Option<&Parameter>) -> bool {
@@ -185,15 +187,12 @@ pub(in crate::checks) fn agrees(
     let differing = settable.iter().find(differs);
     cases.expect(differing.is_none(), || {
         let name = differing.map(String::as_str).unwrap_or_default();
-        Finding::of(
-            answer,
-            format!("{}: `{name}`", answer.operation()),
-            format!(
+        Finding::of(answer, format!("{}: `{name}`", answer.operation()))
+            .expected(format!(
                 "`{name}` as it is read afterwards: {}",
                 stored.get(name).unwrap_or(&Value::Null)
-            ),
-            "return the item as it is stored after the change",
-        )
+            ))
+            .fix("return the item as it is stored after the change")
     });
 }
 
@@ -245,12 +244,8 @@ pub(super) async fn defaults_shown(run: &Run, cases: &Cases) {
             };
             cases.expect(same(default, there), || Finding {
                 sent: thing.made.sent(),
-                ..Finding::shown(
-                    format!("{}, parameter `{name}`", create.name),
-                    object.clone(),
-                    format!("`{name}` with its documented default: {default}"),
-                    "apply the documented default if the parameter is omitted",
-                )
+                ..Finding::shown(format!("{}, parameter `{name}`", create.name), object.clone())
+                    .expected(format!("`{name}` with its documented default: {default}"))
             });
         }
     }

@@ -16,13 +16,7 @@ pub(super) async fn nul(run: &Run, cases: &Cases) {
     let refuses = |exchange: &Exchange, parameter: &str| {
         let is_refused = exchange.code() == Some("VALIDATION_INVALID_ENCODING");
         cases.expect(is_refused, || {
-            Finding::of(
-                exchange,
-                format!("{}: `{parameter}`", exchange.operation()),
-                "a failure VALIDATION_INVALID_ENCODING",
-                "check all strings of a request for U+0000 before any other processing: C strings end at \
-                 U+0000",
-            )
+            Finding::of(exchange, format!("{}: `{parameter}`", exchange.operation()))
         });
     };
     // Every adapter has `introspect`.
@@ -47,15 +41,17 @@ const PLACE: &str = "conformance-probe";
 const EXPECTED: &str =
     "a failure VALIDATION_INVALID_ENCODING, or a JSON-RPC error if the transport cannot decode it";
 
-const UTF8_FIX: &str = "read the messages as bytes and reject those that are not valid UTF-8: replacing \
-     invalid bytes changes the data of the client. The MCP SDK for Python decodes standard input with \
-     errors=\"replace\", and the one for TypeScript with toString(\"utf8\"). Both replace the bytes before the \
-     code of an adapter sees them, so read the lines of `sys.stdin.buffer` or `process.stdin` yourself, and pass \
-     the valid ones to the SDK";
+const UTF8_FIX: &str = "read the messages as bytes and reject those that are not valid UTF-8: \
+                        replacing invalid bytes changes the data of the client. The MCP SDK for \
+                        Python decodes standard input with errors=\"replace\", and the one for \
+                        TypeScript with toString(\"utf8\"). Both replace the bytes before the code \
+                        of an adapter sees them, so read the lines of `sys.stdin.buffer` or \
+                        `process.stdin` yourself, and pass the valid ones to the SDK";
 
-const SURROGATE_FIX: &str = "reject an escape such as \\ud800 without its other half: the string cannot be \
-     encoded as UTF-8. The JSON parsers of JavaScript and of Python's `json` accept such an escape, so look for \
-     code units from U+D800 to U+DFFF in all parsed strings";
+const SURROGATE_FIX: &str = "reject an escape such as \\ud800 without its other half: the string \
+                             cannot be encoded as UTF-8. The JSON parsers of JavaScript and of \
+                             Python's `json` accept such an escape, so look for code units from \
+                             U+D800 to U+DFFF in all parsed strings";
 
 /// Time to wait for the reply to an invalid request after the next request was answered.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
@@ -121,7 +117,7 @@ async fn send_invalid(
         || exchange.code() == Some("VALIDATION_INVALID_ENCODING");
     cases.expect(is_refused, || Finding {
         sent: json!(sent(bytes, what)),
-        ..Finding::of(&exchange, "introspect: `name`", EXPECTED, fix)
+        ..Finding::of(&exchange, "introspect: `name`").expected(EXPECTED).fix(fix)
     });
 }
 
@@ -197,12 +193,9 @@ fn ended(lost: &NoResponse, bytes: &[u8], what: &str, cases: &Cases) {
     }
     cases.fail(Finding {
         sent: json!(sent(bytes, what)),
-        ..Finding::shown(
-            "introspect: `name`",
-            lost.to_string(),
-            EXPECTED,
-            "reject the message and continue: one message with an invalid encoding must not terminate the \
-             adapter",
+        ..Finding::shown("introspect: `name`", lost.to_string()).expected(EXPECTED).fix(
+            "reject the message and continue: one message with an invalid encoding must not \
+             terminate the adapter",
         )
     });
 }

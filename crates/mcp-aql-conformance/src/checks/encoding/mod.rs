@@ -14,7 +14,9 @@ use crate::shape::Shape;
 
 pub(super) const CHECKS: &[Check] = checks![
     Should 1 "encoding.nul" => Reads(invalid::nul), ["REQ-ENC-02"],
-        "U+0000 in a string is rejected with VALIDATION_INVALID_ENCODING";
+        "U+0000 in a string is rejected with VALIDATION_INVALID_ENCODING",
+        expected: "a failure VALIDATION_INVALID_ENCODING",
+        fix: "check all strings of a request for U+0000 before any other processing: C strings end at U+0000";
     Must 1 "encoding.invalid_utf8" => Alone(invalid::invalid_utf8), ["REQ-ENC-01"],
         "Invalid UTF-8 is rejected";
     Must 1 "encoding.lone_surrogate" => Alone(invalid::lone_surrogate), ["REQ-ENC-01"],
@@ -22,9 +24,11 @@ pub(super) const CHECKS: &[Check] = checks![
     Must 1 "encoding.unicode" => Reads(scripts::unicode), ["REQ-ENC-01"],
         "Text of every script is accepted";
     Must 2 "encoding.round_trip" => Changes(scripts::round_trip), ["REQ-ENC-01", "REQ-CNF-13"],
-        "Text of every script is returned unchanged";
+        "Text of every script is returned unchanged",
+        fix: "store strings unchanged: do not normalize, escape or replace characters";
     Must 1 "encoding.binary" => Every(binary), ["REQ-ENC-06"],
-        "Bytes in results are padded base64 with a MIME type";
+        "Bytes in results are padded base64 with a MIME type",
+        fix: "encode bytes as in RFC 4648 §4, and state their MIME type next to them";
 ];
 
 /// Returns `true` if a parameter accepts any string.
@@ -85,12 +89,9 @@ fn binary(_: &Run, exchange: &Exchange, cases: &Cases) {
         let holds = bytes.and_then(Value::as_str).is_some_and(is_base64)
             && kind.is_some_and(Value::is_string);
         cases.expect(holds, || {
-            Finding::of(
-                exchange,
-                format!("{}: `{name}`", exchange.operation()),
-                format!("padded base64 of the usual alphabet in `{name}`, and `{name}_mime_type`"),
-                "encode bytes as in RFC 4648 §4, and state their MIME type next to them",
-            )
+            Finding::of(exchange, format!("{}: `{name}`", exchange.operation())).expected(format!(
+                "padded base64 of the usual alphabet in `{name}`, and `{name}_mime_type`"
+            ))
         });
     }
 }

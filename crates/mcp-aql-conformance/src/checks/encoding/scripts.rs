@@ -81,12 +81,9 @@ fn is_text_refused(exchange: &Exchange) -> bool {
 /// Reports a string that should be accepted according to introspection. The named item need not exist.
 fn is_taken(exchange: &Exchange, parameter: &str, what: &str, cases: &Cases) {
     cases.expect(!is_text_refused(exchange), || {
-        Finding::of(
-            exchange,
-            format!("{}: `{parameter}`", exchange.operation()),
-            format!("a reply to a string with {what}, because it is valid UTF-8"),
-            "accept every character except U+0000, and use UTF-8 everywhere",
-        )
+        Finding::of(exchange, format!("{}: `{parameter}`", exchange.operation()))
+            .expected(format!("a reply to a string with {what}, because it is valid UTF-8"))
+            .fix("accept every character except U+0000, and use UTF-8 everywhere")
     });
 }
 
@@ -121,7 +118,8 @@ pub(super) async fn round_trip(run: &Run, cases: &Cases) {
             parameters = accepted;
             if parameters.is_empty() {
                 cases.skip_without(format!(
-                    "`{name}` created nothing: add parameters that it accepts under [params.{name}]",
+                    "`{name}` created nothing: add parameters that it accepts under \
+                     [params.{name}]",
                     name = operation.name
                 ));
                 break;
@@ -191,12 +189,8 @@ async fn create_with(
         };
         let changes = StatedChanges::of(Some(parameter), None);
         cases.expect(*shown == sent || changes.allow(&sent, shown), || {
-            Finding::of(
-                &exchange,
-                format!("{}: `{}`", operation.name, parameter.name),
-                format!("`{}` unchanged, with {what}", parameter.name),
-                "store strings unchanged: do not normalize, escape or replace characters",
-            )
+            Finding::of(&exchange, format!("{}: `{}`", operation.name, parameter.name))
+                .expected(format!("`{}` unchanged, with {what}", parameter.name))
         });
     }
     Some(())

@@ -12,13 +12,7 @@ use crate::run::Run;
 pub(super) fn form(_: &Run, exchange: &Exchange, cases: &Cases) {
     for (_, error) in errors(exchange) {
         ERROR.check(error, cases, |reported| {
-            Finding::of(
-                exchange,
-                subject(exchange),
-                format!("`error`: {reported}"),
-                "give `error` a `code` in capitals and a `message`, and move other members into the object \
-                 `error.details`",
-            )
+            Finding::of(exchange, subject(exchange)).expected(format!("`error`: {reported}"))
         });
     }
 }
@@ -76,17 +70,13 @@ pub(super) fn registry(_: &Run, exchange: &Exchange, cases: &Cases) {
                 .iter()
                 .any(|category| code.strip_prefix(category).is_some_and(|rest| !rest.is_empty()));
         cases.expect(is_known && instead.is_none(), || {
-            Finding::of(
-                exchange,
-                format!("{}: {code}", subject(exchange)),
+            Finding::of(exchange, format!("{}: {code}", subject(exchange))).expected(
                 match instead {
                     Some(instead) => format!("{instead} instead of {code}"),
                     None => {
                         format!("a code of the protocol, or one of {}…", CATEGORIES.join("…, "))
                     }
                 },
-                "use the matching code of the protocol's registry; VALIDATION_INVALID_VALUE, \
-                 NOT_FOUND_RESOURCE, PERMISSION_DENIED and INTERNAL_ERROR cover most failures",
             )
         });
     }
@@ -213,12 +203,8 @@ pub(super) fn details(_: &Run, exchange: &Exchange, cases: &Cases) {
         let form = DETAILS.iter().find(|(known, _)| *known == code).map(|(_, form)| form);
         let Some(form) = form else { continue };
         form.check(error.get("details").unwrap_or(&Value::Null), cases, |reported| {
-            Finding::of(
-                exchange,
-                format!("{}: {code}", subject(exchange)),
-                format!("`error.details` of {code}: {reported}"),
-                "fill in the details: programs correct their calls by them, not by the message",
-            )
+            Finding::of(exchange, format!("{}: {code}", subject(exchange)))
+                .expected(format!("`error.details` of {code}: {reported}"))
         });
     }
 }

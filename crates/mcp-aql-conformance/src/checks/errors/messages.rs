@@ -95,12 +95,7 @@ pub(super) fn template(run: &Run, exchange: &Exchange, cases: &Cases) {
             // A probe may call an operation with a random name. Then the code alone is the subject.
             let known = run.adapter.operation(exchange.operation());
             let subject = known.map_or(code.to_owned(), |known| format!("{}: {code}", known.name));
-            Finding::of(
-                exchange,
-                subject,
-                format!("a message that begins with: {first}"),
-                "begin with the template of the code, and continue with useful hints",
-            )
+            Finding::of(exchange, subject).expected(format!("a message that begins with: {first}"))
         });
     }
 }
@@ -128,13 +123,8 @@ pub(super) fn quoted(_: &Run, exchange: &Exchange, cases: &Cases) {
         });
         cases.expect(bare.is_none(), || {
             let bare = bare.unwrap_or_default();
-            Finding::of(
-                exchange,
-                format!("{}: {code}", subject(exchange)),
-                format!("'{bare}' in single quotes in the message"),
-                "put values of the request into single quotes, so that they are not read as part of the \
-                 sentence",
-            )
+            Finding::of(exchange, format!("{}: {code}", subject(exchange)))
+                .expected(format!("'{bare}' in single quotes in the message"))
         });
     }
 }
@@ -153,16 +143,15 @@ pub(super) fn names_parameter(_: &Run, exchange: &Exchange, cases: &Cases) {
             // The name alone does not explain the error.
             && message.len() > parameter.len() + 8;
         cases.expect(says, || {
-            Finding::of(
-                exchange,
-                format!("{}: `{parameter}`", subject(exchange)),
+            Finding::of(exchange, format!("{}: `{parameter}`", subject(exchange))).expected(
                 match expected {
                     Some(expected) => {
                         format!("a message that names `{parameter}` and states `{expected}`")
                     }
-                    None => format!("a message that names `{parameter}` and states the expected value"),
+                    None => {
+                        format!("a message that names `{parameter}` and states the expected value")
+                    }
                 },
-                "name the parameter and the expected value: models read the message before they try again",
             )
         });
     }

@@ -37,12 +37,8 @@ pub(super) async fn computed(run: &Run, cases: &Cases) {
             let Some(exchange) = choose(run, operation, wanted, cases).await else { return };
             let is_there = exchange.data().is_some_and(|data| !computed_in(data, name).is_empty());
             cases.expect(is_there, || {
-                Finding::of(
-                    &exchange,
-                    format!("{}: _computed.{name}", operation.name),
-                    format!("{{\"_computed\": {{\"{name}\": …}}}} in the items"),
-                    "return every documented computed field on request",
-                )
+                Finding::of(&exchange, format!("{}: _computed.{name}", operation.name))
+                    .expected(format!("{{\"_computed\": {{\"{name}\": …}}}} in the items"))
             });
         }
     });
@@ -55,12 +51,8 @@ pub(super) async fn computed_form(run: &Run, cases: &Cases) {
             let name = field.get("name").and_then(Value::as_str).unwrap_or_default();
             let kind = field.get("type").and_then(Value::as_str).unwrap_or_default();
             let is_named = cases.expect(is_path(name) && !kind.is_empty(), || {
-                Finding::shown(
-                    format!("{}: computed_fields", operation.name),
-                    field.clone(),
-                    "a `name` in snake_case, without `_computed.`, and a `type`",
-                    "document the plain name; requests add the prefix `_computed.`",
-                )
+                Finding::shown(format!("{}: computed_fields", operation.name), field.clone())
+                    .expected("a `name` in snake_case, without `_computed.`, and a `type`")
             });
             if !is_named {
                 continue;
@@ -78,12 +70,9 @@ pub(super) async fn computed_form(run: &Run, cases: &Cases) {
                 _ => true,
             };
             cases.expect(found.iter().all(|value| value.is_null() || is_of_kind(value)), || {
-                Finding::of(
-                    &exchange,
-                    format!("{}: _computed.{name}", operation.name),
-                    format!("values of type {kind}"),
-                    "document the type of the computed values",
-                )
+                Finding::of(&exchange, format!("{}: _computed.{name}", operation.name))
+                    .expected(format!("values of type {kind}"))
+                    .fix("document the type of the computed values")
             });
         }
     });
@@ -112,19 +101,15 @@ pub(super) async fn computed_claims(run: &Run, cases: &Cases) {
                 let tried = refused_with(run, operation, [(parameter, sent)], cases).await;
                 let Some(tried) = tried else { return };
                 cases.expect(is_refused(&tried) != claimed, || {
-                    Finding::of(
-                        &tried,
-                        format!("{}: {parameter} by {path}", operation.name),
-                        match claimed {
+                    Finding::of(&tried, format!("{}: {parameter} by {path}", operation.name))
+                        .expected(match claimed {
                             true => {
                                 format!("a success, because introspection states `{claim}: true`")
                             }
                             false => {
                                 format!("a failure, because introspection states `{claim}: false`")
                             }
-                        },
-                        "state for each computed field whether it is filterable and sortable",
-                    )
+                        })
                 });
             }
         }

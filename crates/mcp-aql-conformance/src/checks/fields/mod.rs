@@ -20,34 +20,53 @@ use crate::shape::Shape;
 
 pub(super) const CHECKS: &[Check] = checks![
     Should 2 "fields.offered" => Learned(offered), ["REQ-CNF-02"],
-        "READ operations accept `fields`, as level 2 recommends";
+        "READ operations accept `fields`, as level 2 recommends",
+        expected: "a READ operation with the parameter `fields`: level 2 recommends field selection (SHOULD), so its \
+         absence is a warning, not a failure",
+        fix: "accept `fields`, a list of field names or one of `minimal`, `standard` and `full`, and document the \
+         parameter; level 2 is granted without this";
     Must 2 "fields.presets" => Reads(selection::presets), ["REQ-FLD-01", "REQ-FLD-02"],
-        "`fields` accepts `minimal`, `standard` and `full`, each including the one before";
+        "`fields` accepts `minimal`, `standard` and `full`, each including the one before",
+        fix: "accept the three presets, each with the fields of the one before";
     Must 2 "fields.subset" => Reads(selection::subset), ["REQ-FLD-01", "REQ-FLD-07"],
-        "Only the requested fields are returned";
+        "Only the requested fields are returned",
+        fix: "omit all fields that were not requested, including identifiers";
     Must 2 "fields.nested" => Reads(paths::nested), ["REQ-FLD-03", "REQ-FLD-04"],
-        "A path selects a nested field inside its enclosing objects";
+        "A path selects a nested field inside its enclosing objects",
+        fix: "follow dotted paths into objects, and keep the enclosing objects in the result";
     Should 2 "fields.unknown" => Reads(selection::unknown), ["REQ-FLD-09"],
         "A field that the type does not have is rejected";
     Must 2 "fields.path_stops" => Reads(paths::path_stops), ["REQ-FLD-07", "REQ-FLD-08"],
-        "A path into a value without fields returns nothing of that value";
+        "A path into a value without fields returns nothing of that value",
+        fix: "treat a path into a value without fields as a missing field";
     Should 2 "fields.path_reported" => Reads(paths::path_reported), ["REQ-FLD-09"],
-        "A path into a field without fields is rejected or reported in a warning";
+        "A path into a field without fields is rejected or reported in a warning",
+        fix: "check every part of a path against the fields of the type";
     Must 2 "fields.absent_skipped" => Reads(absent::absent_skipped), ["REQ-FLD-08"],
-        "A field that an item does not have is omitted without an error";
+        "A field that an item does not have is omitted without an error",
+        expected: "a success without the field",
+        fix: "omit fields that an item does not have, in the same way for all items";
     Must 2 "fields.page_untouched" => Reads(selection::page_untouched), ["REQ-FLD-07"],
-        "Field selection does not change `pageInfo`";
+        "Field selection does not change `pageInfo`",
+        expected: "the same `pageInfo` as with all fields",
+        fix: "apply `fields` to items, not to the page";
     Should 2 "fields.computed" => Reads(computed::computed), ["REQ-CMP-01"],
-        "Requested computed fields are returned in `_computed`";
+        "Requested computed fields are returned in `_computed`",
+        fix: "return every documented computed field on request";
     Must 2 "fields.computed_form" => Reads(computed::computed_form), ["REQ-CMP-02", "REQ-CMP-04"],
-        "Computed fields are declared with plain names and the types of their values";
+        "Computed fields are declared with plain names and the types of their values",
+        fix: "document the plain name; requests add the prefix `_computed.`";
     Should 2 "fields.computed_claims" => Reads(computed::computed_claims),
         ["REQ-CMP-03", "REQ-CMP-04"],
-        "Computed fields are accepted in `filter` and `sort` exactly as introspection states";
+        "Computed fields are accepted in `filter` and `sort` exactly as introspection states",
+        fix: "state for each computed field whether it is filterable and sortable";
     Should 2 "fields.type_listed" => Learned(type_listed), ["REQ-FLD-10"],
-        "`introspect types` lists FieldSelection";
+        "`introspect types` lists FieldSelection",
+        expected: "an object FieldSelection with `presets`, `fields` and `computed_fields`",
+        fix: "list the type, so that clients can see the fields to select";
     Should 2 "fields.default_preset" => Reads(selection::default_preset), ["REQ-FLD-06"],
-        "Without `fields`, single items have all fields and search results the minimal ones";
+        "Without `fields`, single items have all fields and search results the minimal ones",
+        fix: "default to `full` for one item, `standard` for a list and `minimal` for a search";
 ];
 
 /// Returns the items whose fields are selected: those of a page, or the single item in `data`.
@@ -133,10 +152,6 @@ fn offered(run: &Run, cases: &Cases) {
         Finding::shown(
             "READ operations",
             reads.iter().map(|operation| operation.name.as_str()).collect::<Vec<_>>(),
-            "a READ operation with the parameter `fields`: level 2 recommends field selection (SHOULD), so \
-             its absence is a warning, not a failure",
-            "accept `fields`, a list of field names or one of `minimal`, `standard` and `full`, and document \
-             the parameter; level 2 is granted without this",
         )
     });
 }
@@ -154,11 +169,6 @@ fn type_listed(run: &Run, cases: &Cases) {
         .filter_map(|field| field.get("name")?.as_str())
         .collect();
     cases.expect(["presets", "fields"].iter().all(|name| names.contains(name)), || {
-        Finding::shown(
-            "introspect types",
-            details.cloned().unwrap_or_default(),
-            "an object FieldSelection with `presets`, `fields` and `computed_fields`",
-            "list the type, so that clients can see the fields to select",
-        )
+        Finding::shown("introspect types", details.cloned().unwrap_or_default())
     });
 }

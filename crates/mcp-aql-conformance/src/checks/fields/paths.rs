@@ -48,12 +48,8 @@ pub(super) async fn nested(run: &Run, cases: &Cases) {
             })
         });
         cases.expect(is_alone && is_there, || {
-            Finding::of(
-                &exchange,
-                about(operation),
-                format!("{{\"{outer}\": {{\"{inner}\": …}}}} and nothing else"),
-                "follow dotted paths into objects, and keep the enclosing objects in the result",
-            )
+            Finding::of(&exchange, about(operation))
+                .expected(format!("{{\"{outer}\": {{\"{inner}\": …}}}} and nothing else"))
         });
     });
     do_all(jobs).await;
@@ -71,8 +67,9 @@ fn without_nested(run: &Run, operation: &Operation) -> String {
     let create = kind.map(|kind| kind.create.as_str()).filter(|create| !create.is_empty());
     match create {
         Some(create) => format!(
-            "an item of `{name}` with a nested field: show an object with two fields in the example of \
-             `{create}` in introspection, or write it under [params.{create}] of the configuration file"
+            "an item of `{name}` with a nested field: show an object with two fields in the \
+             example of `{create}` in introspection, or write it under [params.{create}] of the \
+             configuration file"
         ),
         None => format!("an item of `{name}` with a nested field: store one before the run"),
     }
@@ -157,18 +154,14 @@ fn is_empty_along(thing: &Map<String, Value>, path: &[String]) -> bool {
 pub(super) async fn path_stops(run: &Run, cases: &Cases) {
     each_path_beyond(run, cases, |operation, path, exchange| {
         let things = exchange.data().map(things).unwrap_or_default();
-        let holds = exchange.failure().is_some()
-            || things.iter().all(|thing| is_empty_along(thing, path));
+        let holds =
+            exchange.failure().is_some() || things.iter().all(|thing| is_empty_along(thing, path));
         cases.expect(holds, || {
-            Finding::of(
-                exchange,
-                about(operation),
-                format!(
-                "a VALIDATION failure, or nothing of `{}`: the path names a field of a value without fields",
-                    path.join(".")
-                ),
-                "treat a path into a value without fields as a missing field",
-            )
+            Finding::of(exchange, about(operation)).expected(format!(
+                "a VALIDATION failure, or nothing of `{}`: the path names a field of a value \
+                 without fields",
+                path.join(".")
+            ))
         });
     })
     .await;
@@ -198,12 +191,10 @@ pub(super) async fn path_reported(run: &Run, cases: &Cases) {
         let is_reported =
             is_refused(exchange) || warnings.is_some_and(|warnings| !warnings.is_empty());
         cases.expect(is_reported, || {
-            Finding::of(
-                exchange,
-                about(operation),
-                format!("a VALIDATION failure or a warning: `{}` has no fields", path.join(".")),
-                "check every part of a path against the fields of the type",
-            )
+            Finding::of(exchange, about(operation)).expected(format!(
+                "a VALIDATION failure or a warning: `{}` has no fields",
+                path.join(".")
+            ))
         });
     })
     .await;

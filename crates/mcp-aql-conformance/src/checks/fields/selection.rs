@@ -26,12 +26,10 @@ pub(super) async fn presets(run: &Run, cases: &Cases) {
             let names = exchange.data().map(names).unwrap_or_default();
             let has_all = before.iter().all(|name| names.contains(name.as_str()));
             cases.expect(!names.is_empty() && has_all, || {
-                Finding::of(
-                    &exchange,
-                    about(operation),
-                    format!("the fields of `{preset}`, and among them {}", listed(&before)),
-                    "accept the three presets, each with the fields of the one before",
-                )
+                Finding::of(&exchange, about(operation)).expected(format!(
+                    "the fields of `{preset}`, and among them {}",
+                    listed(&before)
+                ))
             });
             before = names.into_iter().map(str::to_owned).collect();
         }
@@ -57,12 +55,8 @@ pub(super) async fn subset(run: &Run, cases: &Cases) {
                 })
                 && things.iter().any(|thing| !thing.is_empty());
             cases.expect(is_subset, || {
-                Finding::of(
-                    &exchange,
-                    about(operation),
-                    format!("{} and no other fields", listed(wanted)),
-                    "omit all fields that were not requested, including identifiers",
-                )
+                Finding::of(&exchange, about(operation))
+                    .expected(format!("{} and no other fields", listed(wanted)))
             });
         }
     });
@@ -110,14 +104,7 @@ pub(super) async fn page_untouched(run: &Run, cases: &Cases) {
         let is_untouched = info(&exchange).is_some()
             && info(&exchange) == info(&all)
             && has_cursor(&exchange) == has_cursor(&all);
-        cases.expect(is_untouched, || {
-            Finding::of(
-                &exchange,
-                about(operation),
-                "the same `pageInfo` as with all fields",
-                "apply `fields` to items, not to the page",
-            )
-        });
+        cases.expect(is_untouched, || Finding::of(&exchange, about(operation)));
     });
     do_all(jobs).await;
 }
@@ -138,12 +125,8 @@ pub(super) async fn default_preset(run: &Run, cases: &Cases) {
             exchange.data().map(names).unwrap_or_default().into_iter().map(str::to_owned).collect()
         };
         cases.expect(of(&plain) == of(&expected), || {
-            Finding::of(
-                &plain,
-                about(operation),
-                format!("the fields of \"{preset}\": {}", listed(of(&expected))),
-                "default to `full` for one item, `standard` for a list and `minimal` for a search",
-            )
+            Finding::of(&plain, about(operation))
+                .expected(format!("the fields of \"{preset}\": {}", listed(of(&expected))))
         });
     });
     do_all(jobs).await;

@@ -38,15 +38,7 @@ pub(super) async fn introspect_itself(run: &Run, cases: &Cases) {
         && is_text("query")
         && is_text("name")
         && has_words;
-    cases.expect(holds, || {
-        Finding::of(
-            &exchange,
-            "introspect",
-            "details of a READ operation with a required string `query`, one of operations and \
-             types, and an optional string `name`",
-            "describe `introspect` like any other operation, with its real parameters",
-        )
-    });
+    cases.expect(holds, || Finding::of(&exchange, "introspect"));
 }
 
 pub(super) async fn stable(run: &Run, cases: &Cases) {
@@ -66,12 +58,8 @@ pub(super) async fn stable(run: &Run, cases: &Cases) {
             let Some(exchange) = exchange else { continue };
             let now = exchange.body().cloned().unwrap_or_default();
             cases.expect(lasting(&now) == lasting(before), || {
-                Finding::of(
-                    &exchange,
-                    format!("introspect, repeated {place}"),
-                    format!("the same reply as before: {before}"),
-                    "build the replies once at startup, in a fixed order",
-                )
+                Finding::of(&exchange, format!("introspect, repeated {place}"))
+                    .expected(format!("the same reply as before: {before}"))
             });
         }
     }

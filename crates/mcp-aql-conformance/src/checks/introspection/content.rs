@@ -50,8 +50,6 @@ pub(super) fn introspect_listed(run: &Run, cases: &Cases) {
                 .iter()
                 .map(|operation| operation.name.as_str())
                 .collect::<Vec<_>>(),
-            "an entry for `introspect`",
-            "list `introspect` as a READ operation like any other",
         )
     });
 }
@@ -72,12 +70,9 @@ pub(super) fn types_resolve(run: &Run, cases: &Cases) {
     let resolve = |subject: String, text: &str| {
         let unknown: Vec<_> = named(text).filter(|name| !listed.contains(name)).collect();
         cases.expect(listed.contains(text) || unknown.is_empty(), || {
-            Finding::shown(
-                subject,
-                text,
+            Finding::shown(subject, text).expected(
                 // Quoted names are ignored when causes are compared, so all missing types are one cause.
                 format!("only types in the list of types, not \"{}\"", unknown.join("\", \"")),
-                "list the type, or use the name that the list has",
             )
         });
     };
@@ -119,9 +114,8 @@ pub(super) fn standard_types(run: &Run, cases: &Cases) {
             Finding::shown(
                 name,
                 run.adapter.types.iter().map(|of| of.name.as_str()).collect::<Vec<_>>(),
-                format!("`{name}` in the list of types"),
-                "list the types of the protocol as well",
             )
+            .expected(format!("`{name}` in the list of types"))
         });
     }
 }
@@ -150,21 +144,16 @@ pub(super) fn examples(run: &Run, cases: &Cases) {
         }
         is_any = true;
         cases.expect(shown(operation).next().is_some(), || {
-            Finding::shown(
-                &operation.name,
-                operation.details_as_sent().clone(),
-                "at least one entry in `examples`",
-                "show at least one complete request",
-            )
+            Finding::shown(&operation.name, operation.details_as_sent().clone())
+                .expected("at least one entry in `examples`")
         });
         for example in shown(operation) {
             if let Some(missing) = lacking(operation, example) {
-                cases.fail(Finding::shown(
-                    &operation.name,
-                    example.clone(),
-                    format!("every required parameter, `{}` too", missing.name),
-                    "show complete requests",
-                ));
+                cases.fail(
+                    Finding::shown(&operation.name, example.clone())
+                        .expected(format!("every required parameter, `{}` too", missing.name))
+                        .fix("show complete requests"),
+                );
             }
         }
     }
@@ -183,12 +172,8 @@ pub(super) fn examples_fit(run: &Run, cases: &Cases) {
             let Some(request) = example.get("request").and_then(Value::as_object) else { continue };
             let reported = unfit(run, operation, request);
             cases.expect(reported.is_none(), || {
-                Finding::shown(
-                    &operation.name,
-                    example.clone(),
-                    reported.clone().unwrap_or_default(),
-                    "correct the example or the documented parameters: they contradict each other",
-                )
+                Finding::shown(&operation.name, example.clone())
+                    .expected(reported.clone().unwrap_or_default())
             });
         }
     }
@@ -253,14 +238,7 @@ pub(super) fn descriptions(run: &Run, cases: &Cases) {
     let is_reported = |text: &str| !text.trim().is_empty();
     for operation in &run.adapter.operations {
         let expect = |subject: String, text: &str| {
-            cases.expect(is_reported(text), || {
-                Finding::shown(
-                    subject,
-                    text,
-                    "a description",
-                    "describe the purpose in one sentence: models choose by it",
-                )
-            });
+            cases.expect(is_reported(text), || Finding::shown(subject, text));
         };
         expect(operation.name.clone(), &operation.description);
         let listed = operation.listed.get("description").and_then(Value::as_str);
@@ -284,8 +262,6 @@ pub(super) fn defaults_fit(run: &Run, cases: &Cases) {
             Finding::shown(
                 format!("{}: {}", operation.name, parameter.name),
                 Value::Object(parameter.raw.clone()),
-                "a valid default of an optional parameter",
-                "correct the default, the type or the constraints; remove the default of a required parameter",
             )
         });
     }
@@ -298,12 +274,8 @@ pub(super) fn limits_stated(run: &Run, cases: &Cases) {
     for (name, ..) in LIMITS {
         let limits = run.adapter.protocol().get("limits").unwrap_or(&Value::Null);
         cases.expect(limits.get(name).is_some(), || {
-            Finding::shown(
-                format!("_protocol.limits.{name}"),
-                limits.clone(),
-                format!("`{name}` in `_protocol.limits`"),
-                "publish the five limits, so that clients do not find them by trial and error",
-            )
+            Finding::shown(format!("_protocol.limits.{name}"), limits.clone())
+                .expected(format!("`{name}` in `_protocol.limits`"))
         });
     }
 }
@@ -316,12 +288,8 @@ pub(super) fn limits_in_range(run: &Run, cases: &Cases) {
     for (name, least, most, value) in cases.some_or_not_applicable(limits, "no limits are stated") {
         let is_in_range = value.as_u64().is_some_and(|value| (least..=most).contains(&value));
         cases.expect(is_in_range, || {
-            Finding::shown(
-                format!("_protocol.limits.{name}"),
-                value.clone(),
-                format!("a number from {least} to {most}"),
-                "configure a limit within the protocol's range",
-            )
+            Finding::shown(format!("_protocol.limits.{name}"), value.clone())
+                .expected(format!("a number from {least} to {most}"))
         });
     }
 }
@@ -332,12 +300,8 @@ pub(super) fn concurrency_stated(run: &Run, cases: &Cases) {
     }
     let stated = run.adapter.protocol().get("concurrency");
     cases.expect(stated.is_some(), || {
-        Finding::shown(
-            "_protocol.concurrency",
-            run.adapter.protocol().clone(),
-            format!("`concurrency` in `_protocol`: one of {}", CONCURRENCY.join(", ")),
-            "state the category, so that clients know which calls may overlap",
-        )
+        Finding::shown("_protocol.concurrency", run.adapter.protocol().clone())
+            .expected(format!("`concurrency` in `_protocol`: one of {}", CONCURRENCY.join(", ")))
     });
 }
 
@@ -347,12 +311,8 @@ pub(super) fn concurrency_value(run: &Run, cases: &Cases) {
     };
     let is_known = stated.as_str().is_some_and(|word| CONCURRENCY.contains(&word));
     cases.expect(is_known, || {
-        Finding::shown(
-            "_protocol.concurrency",
-            stated.clone(),
-            format!("one of {}", CONCURRENCY.join(", ")),
-            "use the protocol's name of the category",
-        )
+        Finding::shown("_protocol.concurrency", stated.clone())
+            .expected(format!("one of {}", CONCURRENCY.join(", ")))
     });
 }
 
@@ -364,12 +324,7 @@ pub(super) fn strict_mode_hidden(run: &Run, cases: &Cases) {
         [("operations", &adapter.operations_reply), ("types", &adapter.types_reply)].into_iter();
     for (name, reply) in lists.chain(operations).chain(types) {
         cases.expect(!shows_strict_mode(reply), || {
-            Finding::shown(
-                format!("introspect {name}"),
-                reply.clone(),
-                "`strict_mode` neither as a member nor as the name of a parameter",
-                "hide the setting: clients must not learn that validation can be relaxed",
-            )
+            Finding::shown(format!("introspect {name}"), reply.clone())
         });
     }
 }

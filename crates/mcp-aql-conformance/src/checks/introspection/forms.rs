@@ -42,19 +42,12 @@ pub(super) fn list_form(run: &Run, cases: &Cases) {
             "tool": run.adapter.introspect,
             "arguments": { "operation": "introspect", "params": { "query": "operations" } },
         }),
-        ..Finding::shown(
-            "introspect operations",
-            run.adapter.operations_reply.clone(),
-            "a success with at least one entry in `data.operations`",
-            "accept the parameter `query`, and list every operation that can be called",
-        )
+        ..Finding::shown("introspect operations", run.adapter.operations_reply.clone())
+            .expected("a success with at least one entry in `data.operations`")
     });
     for (index, value) in listed.iter().enumerate() {
         forms::LISTED_OPERATION.check(value, cases, |reported| {
-            Finding::shown(
-                entry(index, value),
-                value.clone(),
-                reported,
+            Finding::shown(entry(index, value), value.clone()).expected(reported).fix(
                 "give each entry of `data.operations` exactly `name`, `semantic_category`, \
                  `endpoint` and `description`; everything else belongs in the details",
             )
@@ -66,9 +59,7 @@ pub(super) fn unique_names(run: &Run, cases: &Cases) {
     let unique = |what: &str, names: &mut dyn Iterator<Item = &str>| {
         let mut seen = BTreeSet::new();
         for name in names {
-            cases.expect(seen.insert(name), || {
-                Finding::shown(format!("{what} `{name}`"), name, "unique names", "use unique names")
-            });
+            cases.expect(seen.insert(name), || Finding::shown(format!("{what} `{name}`"), name));
         }
     };
     unique("operation", &mut run.adapter.operations.iter().map(|it| it.name.as_str()));
@@ -90,12 +81,7 @@ pub(super) fn success_form(run: &Run, cases: &Cases) {
     ];
     for (name, _, reply) in lists.into_iter().chain(details(run)) {
         SUCCESS.check(reply, cases, |reported| {
-            Finding::shown(
-                format!("introspect {name}"),
-                reply.clone(),
-                reported,
-                "return {\"success\": true, \"data\": {…}} from `introspect`, without `warnings` and `_meta`",
-            )
+            Finding::shown(format!("introspect {name}"), reply.clone()).expected(reported)
         });
     }
 }
@@ -103,13 +89,7 @@ pub(super) fn success_form(run: &Run, cases: &Cases) {
 pub(super) fn protocol_form(run: &Run, cases: &Cases) {
     let protocol = run.adapter.protocol();
     forms::PROTOCOL.check(protocol, cases, |reported| {
-        Finding::shown(
-            "_protocol",
-            protocol.clone(),
-            reported,
-            "put `_protocol` next to `operations`, with the implemented `version` of the protocol, such as \
-             \"1.0.0-draft\"",
-        )
+        Finding::shown("_protocol", protocol.clone()).expected(reported)
     });
 }
 
@@ -120,12 +100,8 @@ pub(super) fn protocol_words(run: &Run, cases: &Cases) {
             continue;
         };
         cases.expect(found.as_str().is_some_and(|word| words.contains(&word)), || {
-            Finding::shown(
-                format!("_protocol.{name}"),
-                found.clone(),
-                format!("one of {}", words.join(", ")),
-                "use the protocol's value; the mode with a tool per family is `semantic`",
-            )
+            Finding::shown(format!("_protocol.{name}"), found.clone())
+                .expected(format!("one of {}", words.join(", ")))
         });
     }
 }
@@ -137,12 +113,8 @@ pub(super) fn protocol_stated(run: &Run, cases: &Cases) {
     for (name, _) in WORDS {
         let stated = run.adapter.protocol().get(name);
         cases.expect(stated.is_some(), || {
-            Finding::shown(
-                format!("_protocol.{name}"),
-                run.adapter.protocol().clone(),
-                format!("`{name}` in `_protocol`"),
-                "state the claimed conformance level and the active endpoint mode",
-            )
+            Finding::shown(format!("_protocol.{name}"), run.adapter.protocol().clone())
+                .expected(format!("`{name}` in `_protocol`"))
         });
     }
 }
@@ -163,12 +135,8 @@ pub(super) fn no_protocol_elsewhere(run: &Run, cases: &Cases) {
             .filter(|key| *key != member && !(member == "operations" && *key == "_protocol"))
             .collect();
         cases.expect(surplus.is_empty(), || {
-            Finding::shown(
-                format!("introspect {name}"),
-                reply.clone(),
-                format!("`data` with `{member}` only, without {}", listed(&surplus)),
-                "include `_protocol` in the list of operations only",
-            )
+            Finding::shown(format!("introspect {name}"), reply.clone())
+                .expected(format!("`data` with `{member}` only, without {}", listed(&surplus)))
         });
     }
 }
@@ -187,7 +155,9 @@ pub(super) fn details_form(run: &Run, cases: &Cases) {
     for operation in &run.adapter.operations {
         let details = operation.details_as_sent();
         forms::OPERATION.check(details, cases, |reported| {
-            Finding::shown(&operation.name, details.clone(), reported, DETAILS_FIX.as_str())
+            Finding::shown(&operation.name, details.clone())
+                .expected(reported)
+                .fix(DETAILS_FIX.as_str())
         });
     }
 }
@@ -210,12 +180,11 @@ pub(super) fn list_agrees_with_details(run: &Run, cases: &Cases) {
                 Finding::shown(
                     format!("{}: {member}", operation.name),
                     details.get(member).cloned().unwrap_or_default(),
-                    format!(
-                        "the same as in the list: {}",
-                        operation.listed.get(member).unwrap_or_default()
-                    ),
-                    "generate the list and the details from one definition of the operation",
                 )
+                .expected(format!(
+                    "the same as in the list: {}",
+                    operation.listed.get(member).unwrap_or_default()
+                ))
             });
         }
     }
@@ -229,10 +198,8 @@ pub(super) fn parameter_form(run: &Run, cases: &Cases) {
                 Finding::shown(
                     format!("{}: {}", operation.name, entry(index, value)),
                     value.clone(),
-                    reported,
-                    "describe a parameter with `name`, `type`, `required` and the optional \
-                     members of the protocol; move anything else into `description`",
                 )
+                .expected(reported)
             });
         }
     }
@@ -260,12 +227,9 @@ fn feature(run: &Run, cases: &Cases, member: &str, form: Form) {
     for operation in run.adapter.operations.iter().filter(with) {
         let value = operation.details().get(member).unwrap_or(&Value::Null);
         form.check(value, cases, |reported| {
-            Finding::shown(
-                format!("{}: {member}", operation.name),
-                value.clone(),
-                reported,
-                format!("use only the members that the protocol defines for `{member}`"),
-            )
+            Finding::shown(format!("{}: {member}", operation.name), value.clone())
+                .expected(reported)
+                .fix(format!("use only the members that the protocol defines for `{member}`"))
         });
     }
     if !run.adapter.operations.iter().any(|operation| with(&operation)) {
@@ -276,21 +240,13 @@ fn feature(run: &Run, cases: &Cases, member: &str, form: Form) {
 pub(super) fn types_form(run: &Run, cases: &Cases) {
     let reply = &run.adapter.types_reply;
     cases.expect(reply.pointer("/data/types").is_some_and(Value::is_array), || {
-        Finding::shown(
-            "introspect types",
-            reply.clone(),
-            "a list in `data.types`",
-            "return {\"success\": true, \"data\": {\"types\": […]}} from `introspect` with query=types",
-        )
+        Finding::shown("introspect types", reply.clone()).expected("a list in `data.types`")
     });
     for (index, value) in list(reply, "types").iter().enumerate() {
         forms::TYPE_INFO.check(value, cases, |reported| {
-            Finding::shown(
-                entry(index, value),
-                value.clone(),
-                reported,
-                "give each entry of `data.types` `name`, `kind` and optional `description`; values, \
-                 fields and members belong in the details",
+            Finding::shown(entry(index, value), value.clone()).expected(reported).fix(
+                "give each entry of `data.types` `name`, `kind` and optional `description`; \
+                 values, fields and members belong in the details",
             )
         });
     }
@@ -301,20 +257,19 @@ pub(super) fn type_details_form(run: &Run, cases: &Cases) {
         let details = of.details_as_sent();
         let kind = details.get("kind").and_then(Value::as_str).unwrap_or_default();
         let agrees = ["name", "kind"].iter().all(|it| of.listed.get(it) == details.get(it));
-        let fix = "return `name` and `kind` of a type as listed, with `values` for an enum, `fields` for an \
-                    object, `members` for a union and nothing else for a scalar";
+        let fix = "return `name` and `kind` of a type as listed, with `values` for an enum, \
+                   `fields` for an object, `members` for a union and nothing else for a scalar";
         match forms::type_details(kind) {
             Some(form) if agrees => {
                 form.check(details, cases, |reported| {
-                    Finding::shown(&of.name, details.clone(), reported, fix)
+                    Finding::shown(&of.name, details.clone()).expected(reported).fix(fix)
                 });
             }
-            _ => cases.fail(Finding::shown(
-                &of.name,
-                details.clone(),
-                "the name and the kind as in the list of types",
-                fix,
-            )),
+            _ => cases.fail(
+                Finding::shown(&of.name, details.clone())
+                    .expected("the name and the kind as in the list of types")
+                    .fix(fix),
+            ),
         }
     }
     if run.adapter.types.is_empty() {
@@ -342,12 +297,7 @@ pub(super) fn snake_case(run: &Run, cases: &Cases) {
         let names = operation.parameters.iter().map(|parameter| parameter.name.as_str());
         for name in names.chain([operation.name.as_str()]) {
             cases.expect(is_snake_case(name) || NAMED_BY_THE_PROTOCOL.contains(&name), || {
-                Finding::shown(
-                    format!("{}: {name}", operation.name),
-                    name,
-                    "a name that matches ^[a-z][a-z0-9_]*$",
-                    "publish names in snake_case; other spellings may be aliases",
-                )
+                Finding::shown(format!("{}: {name}", operation.name), name)
             });
         }
     }

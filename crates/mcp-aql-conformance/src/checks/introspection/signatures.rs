@@ -114,16 +114,10 @@ pub(super) fn type_names(run: &Run, cases: &Cases) {
     let explain = |subject: String, text: &str| {
         let unknown = unexplained(text, &adapter.types);
         cases.expect(unknown.is_empty(), || {
-            Finding::shown(
-                subject,
-                text,
-                format!(
-                    "a type of JSON, or a type that `introspect` lists; not {}",
-                    listed(&unknown)
-                ),
-                "list the type under the name that is used here, or use one of string, integer, number, boolean, \
-                 array and object",
-            )
+            Finding::shown(subject, text).expected(format!(
+                "a type of JSON, or a type that `introspect` lists; not {}",
+                listed(&unknown)
+            ))
         });
     };
     for operation in &adapter.operations {
@@ -281,14 +275,16 @@ pub(super) fn object_members(run: &Run, cases: &Cases) {
                 let mut names = names.clone();
                 names.remove(parameter.name.as_str());
                 cases.expect(is_found(operation, parameter, &object, &names), || {
-                    let place = [&[parameter.name.as_str()], object.path.as_slice()].concat().join(".");
+                    let place =
+                        [&[parameter.name.as_str()], object.path.as_slice()].concat().join(".");
                     Finding::shown(
                         format!("{}: {place}", operation.name),
                         Value::Object(object.raw.clone()),
-                        format!("the members of `{place}`: in a listed type, in a description or in an example"),
-                        "give the parameter a type whose fields `introspect` returns with query=types, name the \
-                         members in its description or say that the caller chooses them, or show an example with them",
                     )
+                    .expected(format!(
+                        "the members of `{place}`: in a listed type, in a description or in an \
+                         example"
+                    ))
                 });
             }
         }

@@ -101,15 +101,10 @@ async fn look_up(run: &Run, name: String, cases: &Cases) {
     let details = exchange.data().and_then(|data| data.get("operation"));
     let is_described = details.is_some_and(|details| !details.is_null());
     let finding = |exchange| {
-        Finding::of(
-            exchange,
-            &name,
-            format!(
-                "`{name}` in the list of operations, or a failure, because an unlisted operation must not \
-                 exist"
-            ),
-            "generate the list from all registered operations",
-        )
+        Finding::of(exchange, &name).expected(format!(
+            "`{name}` in the list of operations, or a failure, because an unlisted operation must \
+             not exist"
+        ))
     };
     if is_described {
         return cases.fail(finding(&exchange));

@@ -37,12 +37,7 @@ pub(super) fn core_states(run: &Run, cases: &Cases) {
         let documented: Vec<_> =
             documented.into_iter().flatten().filter_map(Value::as_str).collect();
         cases.expect(CORE.iter().all(|state| documented.contains(state)), || {
-            Finding::shown(
-                &operation.name,
-                serde_json::json!(documented),
-                "the states pending, running, completed, failed and cancelled among `lifecycle.states`",
-                "support the states of the protocol in addition to custom ones",
-            )
+            Finding::shown(&operation.name, serde_json::json!(documented))
         });
     }
     if !run.adapter.operations.iter().any(|operation| lifecycle(operation).is_some()) {
@@ -65,25 +60,13 @@ pub(super) fn stated(run: &Run, exchange: &Exchange, cases: &Cases) {
     if data.get("execution_id").is_none() || data.get("status").is_none() {
         return;
     }
-    cases.expect(lifecycle(operation).is_some(), || {
-        Finding::of(
-            exchange,
-            &operation.name,
-            "`lifecycle` in the details of the operation, with `states`",
-            "document the states and the support for cancelling, retrying and progress",
-        )
-    });
+    cases.expect(lifecycle(operation).is_some(), || Finding::of(exchange, &operation.name));
 }
 
 pub(super) fn state_form(run: &Run, exchange: &Exchange, cases: &Cases) {
     let Some(state) = state(run, exchange, cases) else { return };
     STATE.check(state, cases, |expected| {
-        Finding::of(
-            exchange,
-            exchange.operation(),
-            expected,
-            "return the state of the execution as `data`, in the protocol's form",
-        )
+        Finding::of(exchange, exchange.operation()).expected(expected)
     });
 }
 
@@ -104,12 +87,7 @@ pub(super) fn progress_form(run: &Run, exchange: &Exchange, cases: &Cases) {
         && (progress.get("total").is_none() || counted)
         && (progress.get("message").is_none() || reported);
     cases.expect(is_right && (percentage || counted || reported), || {
-        Finding::of(
-            exchange,
-            exchange.operation(),
-            "`progress` with a `percentage` from 0 to 100, with `current` up to `total`, or with a `message`",
-            "report the progress of an execution in one of these forms",
-        )
+        Finding::of(exchange, exchange.operation())
     });
 }
 
@@ -120,11 +98,7 @@ pub(super) fn error_form(run: &Run, exchange: &Exchange, cases: &Cases) {
     }
     let error = state.get("error").cloned().unwrap_or_default();
     ERROR.check(&error, cases, |expected| {
-        Finding::of(
-            exchange,
-            exchange.operation(),
-            format!("`error` with `code` and `message`: {expected}"),
-            "report the cause in the form of other failures",
-        )
+        Finding::of(exchange, exchange.operation())
+            .expected(format!("`error` with `code` and `message`: {expected}"))
     });
 }

@@ -45,12 +45,10 @@ pub(super) async fn progress(run: &Run, cases: &Cases) {
         });
         cases.expect(grows && notifications.iter().all(is_progress), || Finding {
             received: json!(notifications),
-            ..Finding::of(
-                &exchange,
-                &starter.operation.name,
-                format!("`notifications/progress` with the token \"{TOKEN}\", increasing `progress`, `total` and `message`"),
-                "use the token of the call, and increase `progress`",
-            )
+            ..Finding::of(&exchange, &starter.operation.name).expected(format!(
+                "`notifications/progress` with the token \"{TOKEN}\", increasing `progress`, \
+                 `total` and `message`"
+            ))
         });
     }
 }

@@ -26,12 +26,7 @@ pub(super) async fn states(run: &Run, cases: &Cases) {
             let Some(status) = member(&seen, "status") else { continue };
             // The states of the protocol need not be documented.
             cases.expect(documented.contains(&status) || CORE.contains(&status), || {
-                Finding::of(
-                    &seen,
-                    &operation.name,
-                    "a `status` that `lifecycle.states` lists",
-                    "list every state that an execution can be in",
-                )
+                Finding::of(&seen, &operation.name)
             });
         }
     }
@@ -45,12 +40,8 @@ pub(super) async fn readable(run: &Run, cases: &Cases) {
         let is_it = member(&looked, "execution_id") == Some(execution.id.as_str())
             && member(&looked, "operation").is_none_or(|reported| reported == name);
         cases.expect(is_it, || {
-            Finding::of(
-                &looked,
-                looked.operation(),
-                format!("the state of the execution `{}` of `{name}`", execution.id),
-                "return the state of the requested execution",
-            )
+            Finding::of(&looked, looked.operation())
+                .expected(format!("the state of the execution `{}` of `{name}`", execution.id))
         });
     }
 }
@@ -69,15 +60,10 @@ pub(super) async fn listed(run: &Run, cases: &Cases) {
         let items = all.data().and_then(pages::items).unwrap_or_default();
         let is_it = |item: &&Value| item.get("execution_id").is_some_and(|id| *id == execution.id);
         cases.expect(items.iter().any(is_it), || {
-            Finding::of(
-                &all,
-                &list.name,
-                format!(
-                    "an item with the `execution_id` \"{}\", which was just started",
-                    execution.id
-                ),
-                "list the executions of the session as items, the newest first",
-            )
+            Finding::of(&all, &list.name).expected(format!(
+                "an item with the `execution_id` \"{}\", which was just started",
+                execution.id
+            ))
         });
     }
 }
@@ -131,12 +117,7 @@ async fn transitions_of(starter: Starter<'_>, run: &Run, cases: &Cases) -> Optio
     cases.expect(fault.is_none(), || Finding {
         received: json!(states),
         sent: reported.map(Exchange::sent).unwrap_or_default(),
-        ..Finding::of(
-            &execution.begun,
-            &starter.operation.name,
-            "pending, then running, then completed, failed or cancelled, in this order",
-            "allow forward transitions only",
-        )
+        ..Finding::of(&execution.begun, &starter.operation.name)
     });
     Some(true)
 }
@@ -156,14 +137,11 @@ pub(super) async fn terminal(run: &Run, cases: &Cases) {
             tried.as_ref().is_none_or(|tried| !tried.succeeded() || status(tried) == status(&end));
         cases.expect(status(&after) == status(&end) && is_reported, || Finding {
             received: json!([tried.as_ref().map(Exchange::received), after.received()]),
-            ..Finding::of(
-                tried.as_ref().unwrap_or(&after),
-                &starter.operation.name,
+            ..Finding::of(tried.as_ref().unwrap_or(&after), &starter.operation.name).expected(
                 format!(
                     "still {}, because the execution was finished",
                     status(&end).unwrap_or_default()
                 ),
-                "reject cancelling a finished execution, and keep its state",
             )
         });
     }

@@ -11,7 +11,8 @@ pub(super) async fn cancel(run: &Run, cases: &Cases) {
     for starter in supporting(run, "supports_cancel", cases) {
         let Some(cancel) = starter.steering.cancel else {
             cases.skip_without(format!(
-                "an operation with a required parameter `execution_id` that cancels executions of `{}`",
+                "an operation with a required parameter `execution_id` that cancels executions of \
+                 `{}`",
                 starter.operation.name
             ));
             continue;
@@ -37,13 +38,7 @@ pub(super) async fn cancel(run: &Run, cases: &Cases) {
         let holds = status == "cancelled" || (was_over && is_final(status));
         cases.expect(holds, || Finding {
             received: json!([cancelled.received(), end.received()]),
-            ..Finding::of(
-                &cancelled,
-                &starter.operation.name,
-                "the state cancelled within the time limit, or a failure because the execution had already \
-                 finished",
-                "stop a cancelled execution, and report the state cancelled from then on",
-            )
+            ..Finding::of(&cancelled, &starter.operation.name)
         });
     }
 }
@@ -57,12 +52,9 @@ pub(super) async fn claims(run: &Run, cases: &Cases) {
             [("supports_cancel", steering.cancel), ("supports_retry", steering.retry)]
         {
             cases.expect(means.is_some() || !supports(operation, claim), || {
-                Finding::shown(
-                    format!("{}: lifecycle.{claim}", operation.name),
-                    reported.clone(),
-                    "false, or an operation with a required `execution_id` for it",
-                    "claim only features for which an operation exists",
-                )
+                Finding::shown(format!("{}: lifecycle.{claim}", operation.name), reported.clone())
+                    .expected("false, or an operation with a required `execution_id` for it")
+                    .fix("claim only features for which an operation exists")
             });
         }
         begins_one(run, starter, cases).await;
@@ -80,15 +72,14 @@ pub(super) async fn claims(run: &Run, cases: &Cases) {
             if claimed { !(tried.failure().is_some() && is_running) } else { !was_cancelled },
             || Finding {
                 received: json!([tried.received(), looked.received()]),
-                ..Finding::of(
-                    &tried,
-                    format!("{}: lifecycle.supports_cancel", operation.name),
-                    match claimed {
-                        true => "a cancelled execution, because it was running and `lifecycle` claims support",
+                ..Finding::of(&tried, format!("{}: lifecycle.supports_cancel", operation.name))
+                    .expected(match claimed {
+                        true => {
+                            "a cancelled execution, because it was running and `lifecycle` claims \
+                             support"
+                        }
                         false => "a failure, because `lifecycle` denies support",
-                    },
-                    "state in `lifecycle` what the operation actually supports",
-                )
+                    })
             },
         );
     }
@@ -112,9 +103,8 @@ async fn reports(run: &Run, starter: Starter<'_>, cases: &Cases) {
         Finding::of(
             reporting.unwrap_or(&execution.begun),
             format!("{}: lifecycle.progress_reporting", starter.operation.name),
-            "a state without `progress`, because `lifecycle` denies support",
-            "state in `lifecycle` what the operation actually supports",
         )
+        .expected("a state without `progress`, because `lifecycle` denies support")
     });
 }
 
@@ -129,12 +119,9 @@ async fn begins_one(run: &Run, starter: Starter<'_>, cases: &Cases) {
     }
     let holds = member(&begun, "execution_id").is_some() && member(&begun, "status").is_some();
     cases.expect(holds, || {
-        Finding::of(
-            &begun,
-            &starter.operation.name,
-            "`execution_id` and `status`, because introspection documents a lifecycle",
-            "omit `lifecycle` if the call returns its result directly",
-        )
+        Finding::of(&begun, &starter.operation.name)
+            .expected("`execution_id` and `status`, because introspection documents a lifecycle")
+            .fix("omit `lifecycle` if the call returns its result directly")
     });
 }
 
@@ -142,7 +129,8 @@ pub(super) async fn retry(run: &Run, cases: &Cases) {
     for starter in supporting(run, "supports_retry", cases) {
         let Some(retry) = starter.steering.retry else {
             cases.skip_without(format!(
-                "an operation with a required parameter `execution_id` that retries executions of `{}`",
+                "an operation with a required parameter `execution_id` that retries executions of \
+                 `{}`",
                 starter.operation.name
             ));
             continue;
@@ -154,27 +142,20 @@ pub(super) async fn retry(run: &Run, cases: &Cases) {
         let Some(after) = execution.look(run, cases).await else { continue };
         if status == "failed" {
             cases.expect_success(&again, true, || {
-                Finding::of(
-                    &again,
-                    &starter.operation.name,
-                    "a success, because the execution has failed and can be retried",
-                    "change the state from failed to running",
-                )
+                Finding::of(&again, &starter.operation.name)
+                    .expected("a success, because the execution has failed and can be retried")
             });
             continue;
         }
         let is_left = member(&after, "status") == Some(status.as_str());
         cases.expect(!again.succeeded() && is_left, || Finding {
             received: json!([again.received(), after.received()]),
-            ..Finding::of(
-                &again,
-                &starter.operation.name,
-                format!(
-                    "a failure and an execution that is still {status}, because only failed executions can \
-                     be retried"
-                ),
-                "retry failed executions only",
-            )
+            ..Finding::of(&again, &starter.operation.name)
+                .expected(format!(
+                    "a failure and an execution that is still {status}, because only failed \
+                     executions can be retried"
+                ))
+                .fix("retry failed executions only")
         });
     }
 }

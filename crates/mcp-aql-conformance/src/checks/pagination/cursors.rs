@@ -27,7 +27,9 @@ async fn with_cursor(
             params.insert("after".to_owned(), json!(changed));
             let Some(exchange) = run.refused_call(operation, params, cases).await else { return };
             cases.expect(is_refused(&exchange), || {
-                Finding::of(&exchange, format!("{}: after", operation.name), expected, fix)
+                Finding::of(&exchange, format!("{}: after", operation.name))
+                    .expected(expected)
+                    .fix(fix)
             });
         }
     });
@@ -66,8 +68,8 @@ pub(super) async fn bad_cursor(run: &Run, cases: &Cases) {
     let cursors = ["no cursor", "%%%%"].map(|cursor| (None, cursor.to_owned()));
     let reported = (
         "a VALIDATION failure that names `after`",
-        "check cursors first, and reject unreadable ones with a VALIDATION code: do not return the first \
-         page instead, and do not fail with another code",
+        "check cursors first, and reject unreadable ones with a VALIDATION code: do not return the \
+         first page instead, and do not fail with another code",
     );
     refuses_cursors(run, cases, &cursors, reported).await;
 }
@@ -90,8 +92,8 @@ pub(super) async fn forged_cursor(run: &Run, cases: &Cases) {
     }
     let reported = (
         "a VALIDATION failure that names `after`, because this list did not issue the cursor",
-        "sign cursors together with their list, and reject all others: an empty page looks like the \
-              end of the list",
+        "sign cursors together with their list, and reject all others: an empty page looks like \
+         the end of the list",
     );
     refuses_cursors(run, cases, &cursors, reported).await;
 }

@@ -44,14 +44,7 @@ pub(super) async fn documented(run: &Run, cases: &Cases) {
             || data.pointer("/pagination/has_more") == Some(&Value::Bool(true));
         let is_documented =
             ["after", "offset", "page"].iter().any(|name| operation.parameter(name).is_some());
-        cases.expect(!says_more || is_documented, || {
-            Finding::of(
-                &exchange,
-                &operation.name,
-                "parameters for the next page: `first` and `after`",
-                "document the parameters of paging in introspection",
-            )
-        });
+        cases.expect(!says_more || is_documented, || Finding::of(&exchange, &operation.name));
     });
     do_all(jobs).await;
 }
@@ -63,12 +56,10 @@ pub(super) fn both_ways(run: &Run, cases: &Cases) {
         cases.expect(missing.is_empty(), || {
             let names: Vec<_> =
                 operation.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
-            Finding::shown(
-                &operation.name,
-                names,
-                format!("`first`, `after`, `last` and `before`; missing: {}", listed(&missing)),
-                "support `last` and `before` as well, or paging by `page` or `offset` instead",
-            )
+            Finding::shown(&operation.name, names).expected(format!(
+                "`first`, `after`, `last` and `before`; missing: {}",
+                listed(&missing)
+            ))
         });
     }
 }
@@ -84,15 +75,7 @@ pub(super) async fn form(run: &Run, cases: &Cases) {
         let holds = is_switch("hasNextPage")
             && is_switch("hasPreviousPage")
             && (!has_items || (is_cursor("startCursor") && is_cursor("endCursor")));
-        cases.expect(holds, || {
-            Finding::of(
-                exchange,
-                &operation.name,
-                "`pageInfo` with the booleans `hasNextPage` and `hasPreviousPage`, and with \
-                 `startCursor` and `endCursor` if there are items",
-                "put `pageInfo` next to the items of every page",
-            )
-        });
+        cases.expect(holds, || Finding::of(exchange, &operation.name));
     })
     .await;
 }
@@ -105,12 +88,7 @@ pub(super) async fn items_or_edges(run: &Run, cases: &Cases) {
             edge.get("node").is_some() && edge.get("cursor").is_some_and(Value::is_string)
         });
         cases.expect((is_list("items") != is_list("edges")) && has_form, || {
-            Finding::of(
-                exchange,
-                &operation.name,
-                "a list `items`, or a list `edges` of {`node`, `cursor`}",
-                "put the items of the page into `data.items`",
-            )
+            Finding::of(exchange, &operation.name)
         });
     })
     .await;
@@ -125,12 +103,7 @@ pub(super) async fn cursor_form(run: &Run, cases: &Cases) {
             let Some(cursor) = pages::cursor(data, name) else { continue };
             let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~=".contains(&byte);
             cases.expect(!cursor.is_empty() && cursor.bytes().all(is_safe), || {
-                Finding::of(
-                    exchange,
-                    format!("{}: {name}", operation.name),
-                    "letters, digits, `-`, `_`, `.` and `~`",
-                    "encode cursors as base64url",
-                )
+                Finding::of(exchange, format!("{}: {name}", operation.name))
             });
         }
     })
@@ -172,14 +145,7 @@ pub(super) async fn numbered_form(run: &Run, cases: &Cases) {
             || (is_count("limit") && is_count("offset")))
             && optional.into_iter().all(|name| !is_there(name) || is_count(name))
             && data.pointer("/pagination/has_more").is_none_or(Value::is_boolean);
-        cases.expect(holds, || {
-            Finding::of(
-                &exchange,
-                &operation.name,
-                "`pagination` with `page` and `page_size`, or with `limit` and `offset`",
-                "state the page next to the items",
-            )
-        });
+        cases.expect(holds, || Finding::of(&exchange, &operation.name));
     });
     do_all(jobs).await;
 }

@@ -17,23 +17,23 @@ pub(super) async fn clamp(run: &Run, cases: &Cases) {
         let first = operation.parameter("first");
         let maximum = first.filter(|first| first.member("maximum").is_some());
         if let Some(first) = maximum {
-            return cases.fail(Finding::shown(
-                format!("{}: first", operation.name),
-                Value::Object(first.raw.clone()),
-                "`first` without `maximum`, because larger sizes are reduced and not rejected",
-                "state the maximum page size in the description, and omit `maximum`",
-            ));
+            return cases.fail(
+                Finding::shown(
+                    format!("{}: first", operation.name),
+                    Value::Object(first.raw.clone()),
+                )
+                .expected(
+                    "`first` without `maximum`, because larger sizes are reduced and not rejected",
+                ),
+            );
         }
         let more = [("first", json!(HUGE_PAGE_SIZE))];
         let Some(exchange) = call_with(run, operation, more, cases).await else { return };
         let items = exchange.data().and_then(pages::items);
         cases.expect(items.is_some_and(|items| items.len() <= 1_000), || {
-            Finding::of(
-                &exchange,
-                format!("{}: first", operation.name),
-                "a page of the maximum size, at most 1000 items",
-                "reduce larger page sizes to the maximum",
-            )
+            Finding::of(&exchange, format!("{}: first", operation.name))
+                .expected("a page of the maximum size, at most 1000 items")
+                .fix("reduce larger page sizes to the maximum")
         });
     });
     do_all(jobs).await;
@@ -45,12 +45,7 @@ pub(super) async fn zero(run: &Run, cases: &Cases) {
         let Some(exchange) = call_with(run, operation, more, cases).await else { return };
         let is_empty = exchange.data().and_then(pages::items).is_some_and(|items| items.is_empty());
         cases.expect(is_empty || is_refused(&exchange), || {
-            Finding::of(
-                &exchange,
-                format!("{}: first", operation.name),
-                "no items, or a VALIDATION failure",
-                "treat 0 as a page size, not as the default",
-            )
+            Finding::of(&exchange, format!("{}: first", operation.name))
         });
     });
     do_all(jobs).await;

@@ -123,15 +123,14 @@ async fn walks(run: &Run, cases: &Cases, way: Direction) {
             Finding::of(
                 too_long.unwrap_or(last),
                 format!("{}: all pages by `{how_many}`", operation.name),
-                match too_long {
-                    Some(_) => format!("at most {SMALL_PAGE_SIZE} items on a page"),
-                    None => format!(
-                        "{why}; the received pages have {} items together",
-                        small.items.len()
-                    ),
-                },
-                "sort by a unique key, and let each cursor identify one item",
             )
+            .expected(match too_long {
+                Some(_) => format!("at most {SMALL_PAGE_SIZE} items on a page"),
+                None => {
+                    format!("{why}; the received pages have {} items together", small.items.len())
+                }
+            })
+            .fix("sort by a unique key, and let each cursor identify one item")
         });
     });
     do_all(jobs).await;
@@ -161,12 +160,8 @@ pub(super) async fn total(run: &Run, cases: &Cases) {
                 let Some(total) = info.and_then(|info| info.get("totalCount")) else { continue };
                 counted.store(true, std::sync::atomic::Ordering::Relaxed);
                 cases.expect(total.as_u64() == Some(walk.items.len() as u64), || {
-                    Finding::of(
-                        page,
-                        format!("{}: totalCount", operation.name),
-                        format!("{}: the number of items on all pages", walk.items.len()),
-                        "count all items of the request, not those of the page, or omit the member",
-                    )
+                    Finding::of(page, format!("{}: totalCount", operation.name))
+                        .expected(format!("{}: the number of items on all pages", walk.items.len()))
                 });
             }
         }

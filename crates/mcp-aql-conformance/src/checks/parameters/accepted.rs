@@ -75,14 +75,7 @@ pub(super) async fn boundaries(run: &Run, cases: &Cases) {
                 return cases.skip(unfit(operation));
             }
         }
-        cases.expect(!is_refused, || {
-            Finding::of(
-                &exchange,
-                subject(operation, parameter),
-                "an accepted value, because it is within the documented constraints",
-                "enforce exactly the documented constraints; lengths are counted in characters",
-            )
-        });
+        cases.expect(!is_refused, || Finding::of(&exchange, subject(operation, parameter)));
     });
     do_all(jobs).await;
 }
@@ -109,12 +102,10 @@ async fn as_named(run: &Run, operation: &Operation, params: Map<String, Value>, 
             continue;
         }
         cases.expect(!blames(&exchange, &parameter.name), || {
-            Finding::of(
-                &exchange,
-                subject(operation, parameter),
-                format!("an accepted `{}`, because its value is configured", parameter.name),
-                "accept every documented parameter in its documented form, or correct the configuration",
-            )
+            Finding::of(&exchange, subject(operation, parameter)).expected(format!(
+                "an accepted `{}`, because its value is configured",
+                parameter.name
+            ))
         });
     }
 }
@@ -172,12 +163,12 @@ pub(super) async fn documented_accepted(run: &Run, cases: &Cases) {
             return cases.skip(unfit(operation));
         }
         cases.expect(!(is_blamed && (is_unknown || is_fully_documented(parameter))), || {
-            Finding::of(
-                &exchange,
-                subject(operation, parameter),
-                format!("an accepted `{}`, because it has the documented form", parameter.name),
-                "accept every documented parameter in its documented form",
-            )
+            Finding::of(&exchange, subject(operation, parameter))
+                .expected(format!(
+                    "an accepted `{}`, because it has the documented form",
+                    parameter.name
+                ))
+                .fix("accept every documented parameter in its documented form")
         });
     });
     do_all(jobs).await;
@@ -230,14 +221,7 @@ pub(super) async fn default_effect(run: &Run, cases: &Cases) {
                     is_same = again.data() == without.data();
                     third = again;
                 }
-                cases.expect(is_same, || {
-                    Finding::of(
-                        &third,
-                        subject(operation, parameter),
-                        "the same data as without the parameter, because this is its default",
-                        "apply the documented default if the parameter is omitted, or document the applied one",
-                    )
-                });
+                cases.expect(is_same, || Finding::of(&third, subject(operation, parameter)));
             }
         },
     );
@@ -281,15 +265,14 @@ pub(super) fn shared_agree(run: &Run, cases: &Cases) {
             Finding::shown(
                 format!("{name} of {} and {}", first.name, second.name),
                 Value::Object(shown),
-                match model.member("default") {
-                    Some(default) => format!(
-                        "the same type and default as in `{}`: {}, {default}",
-                        first.name, model.kind
-                    ),
-                    None => format!("the same type as in `{}`: {}", first.name, model.kind),
-                },
-                "give parameters of one name one meaning, or rename one",
             )
+            .expected(match model.member("default") {
+                Some(default) => format!(
+                    "the same type and default as in `{}`: {}, {default}",
+                    first.name, model.kind
+                ),
+                None => format!("the same type as in `{}`: {}", first.name, model.kind),
+            })
         });
     }
 }
@@ -301,7 +284,8 @@ fn without_values(operation: &Operation) -> Skip {
         return Skip::NotReading(name.clone());
     }
     Skip::NoFixture(format!(
-        "`{name}` might change data: add the values with which the run may call it under [params.{name}]"
+        "`{name}` might change data: add the values with which the run may call it under \
+         [params.{name}]"
     ))
 }
 

@@ -51,15 +51,10 @@ pub(super) async fn missing_required(run: &Run, cases: &Cases) {
                     && failure.details.get("param_name").is_some_and(|reported| reported == name)
             });
         cases.expect(is_reported, || {
-            Finding::of(
-                exchange,
-                subject(operation, parameter),
-                format!(
-                    "VALIDATION_MISSING_PARAM with `{name}` in its message and in \
+            Finding::of(exchange, subject(operation, parameter)).expected(format!(
+                "VALIDATION_MISSING_PARAM with `{name}` in its message and in \
                      `details.param_name`"
-                ),
-                "check all required parameters first, or document this one with `required: false`",
-            )
+            ))
         });
     })
     .await;
@@ -76,12 +71,8 @@ pub(super) async fn missing_text(run: &Run, cases: &Cases) {
         let is_reported =
             failure.message.starts_with(&start) && failure.message.contains("Expected: ");
         cases.expect(is_reported, || {
-            Finding::of(
-                exchange,
-                subject(operation, parameter),
-                format!("a message like \"{start}. Expected: {} (…)\"", parameter.kind),
-                "state the type and the purpose of the parameter",
-            )
+            Finding::of(exchange, subject(operation, parameter))
+                .expected(format!("a message like \"{start}. Expected: {} (…)\"", parameter.kind))
         });
     })
     .await;
@@ -116,15 +107,10 @@ pub(super) async fn missing_description(run: &Run, cases: &Cases) {
         let texts = format!("{} {}", failure.message, failure.details);
         let is_kept = texts.to_lowercase().contains(&wanted.to_lowercase());
         cases.expect(is_kept, || {
-            Finding::of(
-                exchange,
-                subject(operation, parameter),
-                format!(
-                    "a message like \"Missing required parameter '{}'. Expected: {} ({wanted} …)\"",
-                    parameter.name, parameter.kind
-                ),
-                "include the parameter's description from introspection in the message or in the details",
-            )
+            Finding::of(exchange, subject(operation, parameter)).expected(format!(
+                "a message like \"Missing required parameter '{}'. Expected: {} ({wanted} …)\"",
+                parameter.name, parameter.kind
+            ))
         });
     })
     .await;
@@ -155,12 +141,9 @@ pub(super) fn required_agree(run: &Run, exchange: &Exchange, cases: &Cases) {
     let missed = optional(operation, exchange);
     cases.expect(missed.is_none(), || {
         let missed = missed.unwrap_or_default();
-        Finding::of(
-            exchange,
-            format!("{}: {missed}", operation.name),
-            format!("`{missed}` not to be required, because introspection shows it as optional"),
-            "document the parameter with `required: true`, or make it optional",
-        )
+        Finding::of(exchange, format!("{}: {missed}", operation.name)).expected(format!(
+            "`{missed}` not to be required, because introspection shows it as optional"
+        ))
     });
 }
 
@@ -181,15 +164,10 @@ pub(super) async fn null_required(run: &Run, cases: &Cases) {
             let codes =
                 ["VALIDATION_MISSING_PARAM", "VALIDATION_INVALID_TYPE", "VALIDATION_INVALID_VALUE"];
             cases.expect(refuses(&exchange, &codes, &parameter.name), || {
-                Finding::of(
-                    &exchange,
-                    subject(operation, parameter),
-                    format!(
-                        "VALIDATION_MISSING_PARAM or VALIDATION_INVALID_TYPE that names `{}`",
-                        parameter.name
-                    ),
-                    "reject null like a missing value or a value of a wrong type",
-                )
+                Finding::of(&exchange, subject(operation, parameter)).expected(format!(
+                    "VALIDATION_MISSING_PARAM or VALIDATION_INVALID_TYPE that names `{}`",
+                    parameter.name
+                ))
             });
         });
     do_all(jobs).await;
@@ -211,14 +189,7 @@ pub(super) async fn null_optional(run: &Run, cases: &Cases) {
         let Some(exchange) = run.call(operation, params, cases).await else { return };
         let is_orderly = exchange.succeeded()
             || exchange.code().is_some_and(|code| !code.starts_with("INTERNAL_"));
-        cases.expect(is_orderly, || {
-            Finding::of(
-                &exchange,
-                subject(operation, parameter),
-                "the same reply as without the parameter, or a VALIDATION failure",
-                "define the meaning of null for this parameter, and document it",
-            )
-        });
+        cases.expect(is_orderly, || Finding::of(&exchange, subject(operation, parameter)));
     });
     do_all(jobs).await;
     if run.adapter.operations.iter().all(|operation| {
@@ -239,12 +210,7 @@ pub(super) async fn order(run: &Run, cases: &Cases) {
                 return cases.block(reporter(code), "the invalid call was not rejected");
             }
             cases.expect(exchange.code() == Some(code), || {
-                Finding::of(
-                    &exchange,
-                    &operation.name,
-                    format!("{code}: {what}"),
-                    "check in this order: required parameters, types, unknown names, constraints",
-                )
+                Finding::of(&exchange, &operation.name).expected(format!("{code}: {what}"))
             });
         })
     });

@@ -22,36 +22,48 @@ use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = checks![
     Must 1 "parameters.nested" => Reads(places::nested), ["REQ-RQ-01", "REQ-RQ-03"],
-        "READ operations read parameters from `params`";
+        "READ operations read parameters from `params`",
+        fix: "look for each parameter in `params` first";
     Must 1 "parameters.top_level" => Changes(places::top_level), ["REQ-RQ-03"],
         "Every operation also accepts parameters next to `operation`";
     Must 1 "parameters.nested_wins" => Changes(places::nested_wins), ["REQ-RQ-03"],
         "A value in `params` takes precedence over one of the same name next to `operation`";
     Must 1 "parameters.params_not_object" => Changes(places::params_not_object),
         ["REQ-RQ-01", "REQ-RQ-08"],
-        "A `params` that is not an object is rejected";
+        "A `params` that is not an object is rejected",
+        expected: "a failure VALIDATION_INVALID_TYPE for `params`",
+        fix: "check that `params` is an object before reading its members";
     Must 1 "parameters.missing_required" => Changes(missing::missing_required),
         ["REQ-RQ-07", "REQ-RQ-08", "REQ-INT-20", "REQ-CNF-07"],
-        "A missing required parameter is named in a VALIDATION_MISSING_PARAM";
+        "A missing required parameter is named in a VALIDATION_MISSING_PARAM",
+        fix: "check all required parameters first, or document this one with `required: false`";
     Should 1 "parameters.missing_text" => Changes(missing::missing_text), ["REQ-ERR-06"],
-        "The message about a missing parameter states its name and the expected type";
+        "The message about a missing parameter states its name and the expected type",
+        fix: "state the type and the purpose of the parameter";
     Should 1 "parameters.missing_description" => Changes(missing::missing_description),
         ["REQ-ERR-06"],
-        "The message about a missing parameter contains the description in introspection";
+        "The message about a missing parameter contains the description in introspection",
+        fix: "include the parameter's description from introspection in the message or in the details";
     Must 1 "parameters.null_required" => Changes(missing::null_required),
         ["REQ-RQ-07", "REQ-ENC-15"],
-        "null is rejected for a required parameter";
+        "null is rejected for a required parameter",
+        fix: "reject null like a missing value or a value of a wrong type";
     Must 1 "parameters.null_optional" => Changes(missing::null_optional),
         ["REQ-RQ-08", "REQ-ENC-15"],
-        "null for an optional parameter is ignored or rejected";
+        "null for an optional parameter is ignored or rejected",
+        expected: "the same reply as without the parameter, or a VALIDATION failure",
+        fix: "define the meaning of null for this parameter, and document it";
     Must 1 "parameters.order" => Changes(missing::order), ["REQ-RQ-07"],
-        "Missing parameters are reported before wrong types, then unknown names, then constraints";
+        "Missing parameters are reported before wrong types, then unknown names, then constraints",
+        fix: "check in this order: required parameters, types, unknown names, constraints";
     Must 1 "parameters.required_agree" => Every(missing::required_agree),
         ["REQ-INT-20", "REQ-RQ-07"],
-        "Parameters that introspection shows as optional are optional";
+        "Parameters that introspection shows as optional are optional",
+        fix: "document the parameter with `required: true`, or make it optional";
     Must 1 "parameters.wrong_type" => Changes(rejected::wrong_type),
         ["REQ-RQ-07", "REQ-RQ-08", "REQ-INT-20"],
-        "Values of a wrong JSON type are rejected with VALIDATION_INVALID_TYPE";
+        "Values of a wrong JSON type are rejected with VALIDATION_INVALID_TYPE",
+        fix: "check the JSON type of every parameter without conversions, or document the accepted type";
     Must 1 "parameters.enum" => Changes(rejected::words), ["REQ-RQ-07"],
         "Values outside an `enum` are rejected";
     Must 1 "parameters.minimum" => Changes(rejected::minimum), ["REQ-RQ-07"],
@@ -71,44 +83,62 @@ pub(super) const CHECKS: &[Check] = checks![
         "Objects of a named type with missing or wrong fields are rejected";
     Should 1 "parameters.details_names" => Changes(rejected::details_names),
         ["REQ-ERR-05", "REQ-ERR-07"],
-        "`details.param_name` of a rejected value names its parameter";
+        "`details.param_name` of a rejected value names its parameter",
+        fix: "name the parameter in the details: programs cannot read the message";
     Should 1 "parameters.misspelt_name" => Changes(repair::misspelt_name),
         ["REQ-ERR-05", "REQ-UNK-02"],
-        "The failure of a misspelt parameter contains the right name";
+        "The failure of a misspelt parameter contains the right name",
+        fix: "list the valid names in `details.valid_params`, or suggest the most similar one in the message";
     Should 1 "parameters.allowed_values" => Changes(repair::allowed_values), ["REQ-ERR-05"],
-        "The failure of a value outside an `enum` lists the allowed values";
+        "The failure of a value outside an `enum` lists the allowed values",
+        fix: "list the allowed values, so that the caller can choose one without another call";
     Should 1 "parameters.expected_type" => Changes(repair::expected_type),
         ["REQ-ERR-05", "REQ-INT-20"],
-        "`details.expected_type` is a type that the parameter accepts";
+        "`details.expected_type` is a type that the parameter accepts",
+        fix: "state the type that introspection documents: callers send the stated one next";
     Should 1 "parameters.json_text" => Changes(repair::json_text), ["REQ-ERR-05"],
-        "The failure of an object that is sent as a string of JSON names the parameter and its type";
+        "The failure of an object that is sent as a string of JSON names the parameter and its type",
+        fix: "say that the parameter is JSON and not a string that contains JSON: models often send a string";
     Should 1 "parameters.unlisted_values" => Changes(unlisted_values::unlisted_values),
         ["REQ-INT-21", "REQ-ERR-05"],
-        "A string parameter that accepts only certain values documents them";
+        "A string parameter that accepts only certain values documents them",
+        fix: "document the values in `enum`, in an enum type or in the description, so that callers know them before \
+         the first call; if they change, name the operation that returns them";
     Must 1 "parameters.boundaries" => Changes(accepted::boundaries), ["REQ-INT-20"],
-        "Values at the bounds of their constraints are accepted";
+        "Values at the bounds of their constraints are accepted",
+        expected: "an accepted value, because it is within the documented constraints",
+        fix: "enforce exactly the documented constraints; lengths are counted in characters";
     // Operations with configured parameters may act on items of other checks.
     Must 1 "parameters.documented_accepted" => Alone(accepted::documented_accepted),
         ["REQ-INT-20", "REQ-CNF-08"],
-        "Every documented parameter is accepted";
+        "Every documented parameter is accepted",
+        fix: "accept every documented parameter in its documented form, or correct the configuration";
     Must 1 "parameters.default_effect" => Reads(accepted::default_effect), ["REQ-RQ-09"],
-        "A documented default applies if the parameter is omitted";
+        "A documented default applies if the parameter is omitted",
+        expected: "the same data as without the parameter, because this is its default",
+        fix: "apply the documented default if the parameter is omitted, or document the applied one";
     Should 1 "parameters.shared_agree" => Learned(accepted::shared_agree), ["REQ-RQ-13"],
-        "Parameters of one name agree in type and default across operations";
+        "Parameters of one name agree in type and default across operations",
+        fix: "give parameters of one name one meaning, or rename one";
     Must 1 "parameters.unknown_nested" => Changes(names::unknown_nested),
         ["REQ-UNK-01", "REQ-UNK-02", "REQ-UNK-08"],
         "An unknown name in `params` is rejected with a VALIDATION_UNKNOWN_PARAM that names it";
     Must 1 "parameters.unknown_top_level" => Changes(names::unknown_top_level), ["REQ-UNK-04"],
         "An unknown name next to `operation` is rejected like one in `params`";
     Should 1 "parameters.unknown_all_named" => Changes(names::unknown_all_named), ["REQ-UNK-03"],
-        "All unknown names are reported at once";
+        "All unknown names are reported at once",
+        fix: "collect all unknown names before the reply";
     Must 1 "parameters.reserved_prefix" => Changes(names::reserved_prefix), ["REQ-UNK-05"],
-        "Names that start with `_` are never unknown";
+        "Names that start with `_` are never unknown",
+        fix: "ignore names that start with `_` in the check for unknown names: they are metadata";
     Must 1 "parameters.undocumented" => Changes(names::undocumented),
         ["REQ-INT-21", "REQ-UNK-01", "REQ-CNF-08"],
-        "Undocumented parameters of the protocol are rejected";
+        "Undocumented parameters of the protocol are rejected",
+        fix: "document the parameter if it is supported, and reject it otherwise";
     Must 1 "parameters.camel_case" => Changes(names::camel_case), ["REQ-RQ-05", "REQ-UNK-01"],
-        "camelCase spellings are accepted or rejected, never ignored";
+        "camelCase spellings are accepted or rejected, never ignored",
+        expected: "VALIDATION_UNKNOWN_PARAM, or VALIDATION_INVALID_TYPE if the spelling is accepted",
+        fix: "reject the spelling like any unknown name, or treat it like the snake_case name";
 ];
 
 /// Returns all operations with well-formed parameters except `introspect`. That one has its own checks.
@@ -208,7 +238,8 @@ fn is_harmless(operation: &Operation) -> bool {
 /// Returns the reason to skip a rejected generated value. The adapter may have rules beyond introspection.
 fn unfit(operation: &Operation) -> Skip {
     Skip::NoFixture(format!(
-        "values that `{name}` accepts: generated ones were rejected, add some under [params.{name}]",
+        "values that `{name}` accepts: generated ones were rejected, add some under \
+         [params.{name}]",
         name = operation.name
     ))
 }

@@ -42,15 +42,15 @@ async fn unknown(run: &Run, cases: &Cases, is_nested: bool) {
         };
         let Some(exchange) = refused(run, operation, sent, cases).await else { return };
         cases.expect(tells_unknown(&exchange, &[&name]), || {
-            Finding::of(
-                &exchange,
-                &operation.name,
-                format!(
+            Finding::of(&exchange, &operation.name)
+                .expected(format!(
                     "VALIDATION_UNKNOWN_PARAM that names `{name}`, with `operation`, \
                      `unknown_params` and `valid_params` in its details"
-                ),
-                "reject undocumented names, in `params` and next to `operation`, before the operation runs",
-            )
+                ))
+                .fix(
+                    "reject undocumented names, in `params` and next to `operation`, before the \
+                     operation runs",
+                )
         });
     });
     do_all(jobs).await;
@@ -80,12 +80,9 @@ pub(super) async fn unknown_all_named(run: &Run, cases: &Cases) {
             return;
         }
         cases.expect(tells_unknown(&exchange, &[&first, &second]), || {
-            Finding::of(
-                &exchange,
-                &operation.name,
-                format!("both `{first}` and `{second}`, in the message and in `unknown_params`"),
-                "collect all unknown names before the reply",
-            )
+            Finding::of(&exchange, &operation.name).expected(format!(
+                "both `{first}` and `{second}`, in the message and in `unknown_params`"
+            ))
         });
     });
     do_all(jobs).await;
@@ -106,12 +103,7 @@ pub(super) async fn reserved_prefix(run: &Run, cases: &Cases) {
                 return;
             }
             cases.expect(exchange.code() != Some("VALIDATION_UNKNOWN_PARAM"), || {
-                Finding::of(
-                    &exchange,
-                    &operation.name,
-                    format!("`{name}` to be ignored"),
-                    "ignore names that start with `_` in the check for unknown names: they are metadata",
-                )
+                Finding::of(&exchange, &operation.name).expected(format!("`{name}` to be ignored"))
             });
         }
     });
@@ -161,14 +153,9 @@ pub(super) async fn undocumented(run: &Run, cases: &Cases) {
             let Some(exchange) = refused(run, operation, sent, cases).await else { return };
             let is_refused = exchange.code() == Some("VALIDATION_UNKNOWN_PARAM");
             cases.expect(is_refused, || {
-                Finding::of(
-                    &exchange,
-                    format!("{}: {name}", operation.name),
-                    format!(
-                        "VALIDATION_UNKNOWN_PARAM for `{name}`, which introspection does not document"
-                    ),
-                    "document the parameter if it is supported, and reject it otherwise",
-                )
+                Finding::of(&exchange, format!("{}: {name}", operation.name)).expected(format!(
+                    "VALIDATION_UNKNOWN_PARAM for `{name}`, which introspection does not document"
+                ))
             });
         }
     });
@@ -233,14 +220,7 @@ pub(super) async fn camel_case(run: &Run, cases: &Cases) {
             if exchange.succeeded() && ignores_unknown(run, operation, &bare).await {
                 return block(cases);
             }
-            cases.expect(is_refused, || {
-            Finding::of(
-                &exchange,
-                subject(operation, parameter),
-                "VALIDATION_UNKNOWN_PARAM, or VALIDATION_INVALID_TYPE if the spelling is accepted",
-                "reject the spelling like any unknown name, or treat it like the snake_case name",
-            )
-        });
+            cases.expect(is_refused, || Finding::of(&exchange, subject(operation, parameter)));
         });
     do_all(jobs).await;
 }

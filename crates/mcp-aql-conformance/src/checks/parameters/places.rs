@@ -12,10 +12,12 @@ use crate::values;
 
 /// Suggestion with both passages of the protocol, because adapters that reject names next to `operation` cite the
 /// second one.
-const RESOLUTION_FIX: &str = "look for a parameter in `params`, then next to `operation`, and prefer the \
-     value in `params` if there are two. Section 4.2 says \"Parameters MAY appear at multiple levels. Resolution \
-     follows this precedence\": this is a permission for clients. Section 4.6.1 checks unknown names next to \
-     `operation` \"when parameter resolution is enabled\", but the protocol has no setting that disables it";
+const RESOLUTION_FIX: &str = "look for a parameter in `params`, then next to `operation`, and \
+                              prefer the value in `params` if there are two. Section 4.2 says \
+                              \"Parameters MAY appear at multiple levels. Resolution follows this \
+                              precedence\": this is a permission for clients. Section 4.6.1 checks \
+                              unknown names next to `operation` \"when parameter resolution is \
+                              enabled\", but the protocol has no setting that disables it";
 
 pub(super) async fn nested(run: &Run, cases: &Cases) {
     if run.adapter.reads().next().is_none() {
@@ -34,12 +36,8 @@ pub(super) async fn nested(run: &Run, cases: &Cases) {
         }
         let is_refused = exchange.code().is_some_and(|code| code.starts_with("VALIDATION_"));
         cases.expect(!is_refused, || {
-            Finding::of(
-                &exchange,
-                &operation.name,
-                "no VALIDATION failure, because `params` has all required parameters",
-                "look for each parameter in `params` first",
-            )
+            Finding::of(&exchange, &operation.name)
+                .expected("no VALIDATION failure, because `params` has all required parameters")
         });
     });
     do_all(jobs).await;
@@ -50,12 +48,7 @@ async fn nested_in_introspect(run: &Run, cases: &Cases) {
     let query = json!({ "query": "operations" });
     let Some(exchange) = run.introspect(query, cases).await else { return };
     cases.expect_success(&exchange, true, || {
-        Finding::of(
-            &exchange,
-            "introspect",
-            "a success, because `query` is in `params`",
-            "look for each parameter in `params` first",
-        )
+        Finding::of(&exchange, "introspect").expected("a success, because `query` is in `params`")
     });
 }
 
@@ -121,12 +114,12 @@ pub(super) async fn top_level(run: &Run, cases: &Cases) {
             return;
         }
         cases.expect(is_refused, || {
-            Finding::of(
-                &exchange,
-                subject(operation, parameter),
-                format!("VALIDATION_INVALID_TYPE for the `{}` next to `operation`", parameter.name),
-                RESOLUTION_FIX,
-            )
+            Finding::of(&exchange, subject(operation, parameter))
+                .expected(format!(
+                    "VALIDATION_INVALID_TYPE for the `{}` next to `operation`",
+                    parameter.name
+                ))
+                .fix(RESOLUTION_FIX)
         });
     });
     do_all(jobs).await;
@@ -153,12 +146,12 @@ pub(super) async fn nested_wins(run: &Run, cases: &Cases) {
                 return;
             }
             cases.expect(is_refused, || {
-                Finding::of(
-                    &exchange,
-                    subject(operation, parameter),
-                    format!("VALIDATION_INVALID_TYPE for the `{}` in `params`", parameter.name),
-                    RESOLUTION_FIX,
-                )
+                Finding::of(&exchange, subject(operation, parameter))
+                    .expected(format!(
+                        "VALIDATION_INVALID_TYPE for the `{}` in `params`",
+                        parameter.name
+                    ))
+                    .fix(RESOLUTION_FIX)
             });
         }
         if !operation.is_read() {
@@ -173,12 +166,9 @@ pub(super) async fn nested_wins(run: &Run, cases: &Cases) {
             return;
         }
         cases.expect(exchange.code() != Some("VALIDATION_INVALID_TYPE"), || {
-            Finding::of(
-                &exchange,
-                subject(operation, parameter),
-                format!("the `{}` next to `operation` to be ignored", parameter.name),
-                RESOLUTION_FIX,
-            )
+            Finding::of(&exchange, subject(operation, parameter))
+                .expected(format!("the `{}` next to `operation` to be ignored", parameter.name))
+                .fix(RESOLUTION_FIX)
         });
     });
     do_all(jobs).await;
@@ -191,14 +181,7 @@ pub(super) async fn params_not_object(run: &Run, cases: &Cases) {
             let Some(exchange) = refused(run, operation, sent, cases).await else { return };
             let is_refused =
                 is_unread_failure(&exchange) || exchange.code() == Some("VALIDATION_INVALID_TYPE");
-            cases.expect(is_refused, || {
-                Finding::of(
-                    &exchange,
-                    &operation.name,
-                    "a failure VALIDATION_INVALID_TYPE for `params`",
-                    "check that `params` is an object before reading its members",
-                )
-            });
+            cases.expect(is_refused, || Finding::of(&exchange, &operation.name));
         })
     });
     do_all(jobs).await;

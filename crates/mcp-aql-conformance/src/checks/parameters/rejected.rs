@@ -102,22 +102,17 @@ pub(super) async fn wrong_type(run: &Run, cases: &Cases) {
             .kind
             .split(" or ")
             .all(|kind| kind.starts_with(|letter: char| letter.is_ascii_lowercase()));
-        let codes: &[&str] =
-            if is_plain { &["VALIDATION_INVALID_TYPE"] } else { &CONSTRAINT };
+        let codes: &[&str] = if is_plain { &["VALIDATION_INVALID_TYPE"] } else { &CONSTRAINT };
         let is_refused = is_unread_failure(exchange)
             || exchange.failure().is_some_and(|failure| {
-            codes.contains(&failure.code) && is_named(&failure, &parameter.name)
-        });
+                codes.contains(&failure.code) && is_named(&failure, &parameter.name)
+            });
         cases.expect(is_refused, || {
-            Finding::of(
-                exchange,
-                subject(operation, parameter),
-                format!(
-                    "VALIDATION_INVALID_TYPE with `{}` in `details.param_name`, because its type is \"{}\"",
-                    parameter.name, parameter.kind
-                ),
-                "check the JSON type of every parameter without conversions, or document the accepted type",
-            )
+            Finding::of(exchange, subject(operation, parameter)).expected(format!(
+                "VALIDATION_INVALID_TYPE with `{}` in `details.param_name`, because its type is \
+                 \"{}\"",
+                parameter.name, parameter.kind
+            ))
         });
     })
     .await;
@@ -139,15 +134,12 @@ async fn constrained(run: &Run, cases: &Cases, faults: &[Fault], constraint: &st
                 "" => String::new(),
                 _ => format!(": `{path}` is missing or invalid"),
             };
-            Finding::of(
-                exchange,
-                format!("{}: {path}", operation.name),
-                format!(
+            Finding::of(exchange, format!("{}: {path}", operation.name))
+                .expected(format!(
                     "VALIDATION_INVALID_VALUE that names `{}`, whose {constraint}{inside}",
                     parameter.name
-                ),
-                "enforce the documented constraints, or document the enforced ones",
-            )
+                ))
+                .fix("enforce the documented constraints, or document the enforced ones")
         });
     })
     .await;
@@ -204,12 +196,8 @@ pub(super) async fn details_names(run: &Run, cases: &Cases) {
             return;
         }
         cases.expect(is_named(&failure, &parameter.name), || {
-            Finding::of(
-                exchange,
-                subject(operation, parameter),
-                format!("`details.param_name` to be `{}`", parameter.name),
-                "name the parameter in the details: programs cannot read the message",
-            )
+            Finding::of(exchange, subject(operation, parameter))
+                .expected(format!("`details.param_name` to be `{}`", parameter.name))
         });
     })
     .await;

@@ -112,12 +112,10 @@ pub(super) async fn misspelt_name(run: &Run, cases: &Cases) {
             return;
         }
         cases.expect(refusal.mentions(name), || {
-            Finding::of(
-                exchange,
-                subject(mistake.operation, mistake.parameter),
-                format!("`{name}` in the message or in the details, because `{wrong}` is a misspelling of it"),
-                "list the valid names in `details.valid_params`, or suggest the most similar one in the message",
-            )
+            Finding::of(exchange, subject(mistake.operation, mistake.parameter)).expected(format!(
+                "`{name}` in the message or in the details, because `{wrong}` is a misspelling of \
+                 it"
+            ))
         });
     })
     .await;
@@ -167,15 +165,10 @@ pub(super) async fn allowed_values(run: &Run, cases: &Cases) {
             return;
         }
         cases.expect(refusal.lists(words), || {
-            Finding::of(
-                exchange,
-                subject(operation, parameter),
-                format!(
-                    "the allowed values in the message or in the details: {}",
-                    Value::from(words)
-                ),
-                "list the allowed values, so that the caller can choose one without another call",
-            )
+            Finding::of(exchange, subject(operation, parameter)).expected(format!(
+                "the allowed values in the message or in the details: {}",
+                Value::from(words)
+            ))
         });
     })
     .await;
@@ -211,12 +204,10 @@ pub(super) async fn expected_type(run: &Run, cases: &Cases) {
         }
         let shape = Shape::of(&run.adapter, parameter);
         cases.expect(!states_wrong_type(stated, |value| shape.takes_type_of(value)), || {
-            Finding::of(
-                exchange,
-                subject(mistake.operation, parameter),
-                format!("an `expected_type` that the parameter accepts: {}", parameter.kind),
-                "state the type that introspection documents: callers send the stated one next",
-            )
+            Finding::of(exchange, subject(mistake.operation, parameter)).expected(format!(
+                "an `expected_type` that the parameter accepts: {}",
+                parameter.kind
+            ))
         });
     })
     .await;
@@ -253,13 +244,10 @@ pub(super) async fn json_text(run: &Run, cases: &Cases) {
             && (refusal.rejects_text()
                 || refusal.states_type(&parameter.kind, |value| shape.takes_type_of(value)));
         cases.expect(says, || {
-            Finding::of(
-                exchange,
-                subject(mistake.operation, parameter),
-                format!("a failure that names `{}` and the expected type {}", parameter.name, parameter.kind),
-                "say that the parameter is JSON and not a string that contains JSON: models often send a \
-                 string",
-            )
+            Finding::of(exchange, subject(mistake.operation, parameter)).expected(format!(
+                "a failure that names `{}` and the expected type {}",
+                parameter.name, parameter.kind
+            ))
         });
     })
     .await;
@@ -281,13 +269,12 @@ async fn params_as_text(run: &Run, cases: &Cases) {
         let says = refusal.mentions("params")
             && (refusal.rejects_text() || refusal.states_type("object", Value::is_object));
         cases.expect(says, || {
-            Finding::of(
-                &exchange,
-                format!("{}: params", operation.name),
-                "a failure that names `params` and the expected type object",
-                "say that `params` is an object and not a string that contains one: models often send a \
-                 string",
-            )
+            Finding::of(&exchange, format!("{}: params", operation.name))
+                .expected("a failure that names `params` and the expected type object")
+                .fix(
+                    "say that `params` is an object and not a string that contains one: models \
+                     often send a string",
+                )
         });
     });
     do_all(jobs).await;

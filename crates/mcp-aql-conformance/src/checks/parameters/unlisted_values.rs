@@ -144,17 +144,11 @@ pub(super) async fn unlisted_values(run: &Run, cases: &Cases) {
         let values = refusal.and_then(|refusal| closed_set(run, &refusal)).unwrap_or_default();
         let is_listed = values.is_empty() || is_described(run, operation, parameter, &values);
         cases.expect(is_listed, || {
-            Finding::of(
-                &exchange,
-                subject(operation, parameter),
-                format!(
-                    "an `enum` of `{}` with the values that the failure lists: {}",
-                    parameter.name,
-                    listed(&values)
-                ),
-                "document the values in `enum`, in an enum type or in the description, so that callers know them \
-                 before the first call; if they change, name the operation that returns them",
-            )
+            Finding::of(&exchange, subject(operation, parameter)).expected(format!(
+                "an `enum` of `{}` with the values that the failure lists: {}",
+                parameter.name,
+                listed(&values)
+            ))
         });
     });
     do_all(jobs).await;

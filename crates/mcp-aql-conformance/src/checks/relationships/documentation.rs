@@ -18,9 +18,12 @@ pub(super) fn parameters(run: &Run, cases: &Cases) {
             Finding::shown(
                 format!("{OPERATION}: {name}"),
                 parameter.map(|parameter| Value::Object(parameter.raw.clone())).unwrap_or_default(),
-                if is_required { "a required parameter" } else { "an optional parameter" },
-                "document the protocol's parameters of this operation",
             )
+            .expected(if is_required {
+                "a required parameter"
+            } else {
+                "an optional parameter"
+            })
         });
     }
 }
@@ -34,12 +37,9 @@ pub(super) async fn capabilities(run: &Run, cases: &Cases) {
         && is_list("relationship_types")
         && reported.get("max_depth").and_then(Value::as_u64).is_some_and(|depth| depth >= 1);
     cases.expect(holds, || {
-        Finding::shown(
-            OPERATION,
-            reported.clone(),
-            "`relationship_capabilities` with `supported: true`, `directions`, `relationship_types` \
-             and `max_depth`",
-            "document relationships and the maximum depth in the details",
+        Finding::shown(OPERATION, reported.clone()).expected(
+            "`relationship_capabilities` with `supported: true`, `directions`, \
+             `relationship_types` and `max_depth`",
         )
     });
     let types = reported.get("relationship_types").and_then(Value::as_array);
@@ -47,12 +47,9 @@ pub(super) async fn capabilities(run: &Run, cases: &Cases) {
     let Some((_, _, exchange)) = root(run, cases).await else { return };
     for record in records(&exchange) {
         cases.expect(record.get("type").is_some_and(|kind| types.contains(kind)), || {
-            Finding::of(
-                &exchange,
-                OPERATION,
-                format!("records of the types {}", json!(types)),
-                "list every type of relationship in `relationship_types`",
-            )
+            Finding::of(&exchange, OPERATION)
+                .expected(format!("records of the types {}", json!(types)))
+                .fix("list every type of relationship in `relationship_types`")
         });
     }
 }
@@ -67,23 +64,16 @@ pub(super) async fn max_depth(run: &Run, cases: &Cases) {
     };
     let maximum = depth.member("maximum").and_then(Value::as_u64);
     cases.expect(maximum.is_none_or(|maximum| maximum == most), || {
-        Finding::shown(
-            format!("{OPERATION}: depth"),
-            Value::Object(depth.raw.clone()),
-            format!("`maximum` {most}, as `relationship_capabilities.max_depth` says"),
-            "state the maximum depth once, and derive the other statement from it",
-        )
+        Finding::shown(format!("{OPERATION}: depth"), Value::Object(depth.raw.clone()))
+            .expected(format!("`maximum` {most}, as `relationship_capabilities.max_depth` says"))
+            .fix("state the maximum depth once, and derive the other statement from it")
     });
     let Some((_, root, _)) = root(run, cases).await else { return };
     let asked = ask(run, operation, (&root, "both"), json!({ "depth": most }), cases).await;
     let Some(exchange) = asked else { return };
     cases.expect_success(&exchange, true, || {
-        Finding::of(
-            &exchange,
-            format!("{OPERATION}: depth {most}"),
-            "a success, because introspection states this maximum depth",
-            "state the real maximum depth",
-        )
+        Finding::of(&exchange, format!("{OPERATION}: depth {most}"))
+            .expected("a success, because introspection states this maximum depth")
     });
     let more = json!({ "depth": most.saturating_add(1), "first": MAX_RECORDS });
     let Some(exchange) = ask(run, operation, (&root, "both"), more, cases).await else { return };
@@ -91,12 +81,8 @@ pub(super) async fn max_depth(run: &Run, cases: &Cases) {
         record.get("depth").and_then(Value::as_u64).is_none_or(|depth| depth <= most)
     });
     cases.expect(exchange.failure().is_some() || is_within, || {
-        Finding::of(
-            &exchange,
-            format!("{OPERATION}: depth {}", most.saturating_add(1)),
-            format!("a failure, or records within the depth {most}"),
-            "state the real maximum depth",
-        )
+        Finding::of(&exchange, format!("{OPERATION}: depth {}", most.saturating_add(1)))
+            .expected(format!("a failure, or records within the depth {most}"))
     });
 }
 
@@ -114,12 +100,9 @@ pub(super) async fn narrowed(run: &Run, cases: &Cases) {
         let Some(exchange) = asked else { return };
         let is_narrow = records(&exchange).iter().all(|record| record.get("type") == Some(kind));
         cases.expect_success(&exchange, is_narrow, || {
-            Finding::of(
-                &exchange,
-                format!("{OPERATION}: relationship {kind}"),
-                format!("only records of the type {kind}, because `relationship_types` lists it"),
-                "follow only relationships of the requested type, and list the types that exist",
-            )
+            Finding::of(&exchange, format!("{OPERATION}: relationship {kind}")).expected(format!(
+                "only records of the type {kind}, because `relationship_types` lists it"
+            ))
         });
     }
 }

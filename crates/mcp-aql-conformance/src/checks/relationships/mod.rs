@@ -24,29 +24,42 @@ const MAX_RECORDS: usize = 100;
 pub(super) const CHECKS: &[Check] = checks![
     Should 2 "relationships.parameters" => Learned(documentation::parameters),
         ["REQ-REL-01", "REQ-REL-02"],
-        "`query_relationships` requires `root` and `direction`, and supports the protocol's options";
+        "`query_relationships` requires `root` and `direction`, and supports the protocol's options",
+        fix: "document the protocol's parameters of this operation";
     Should 2 "relationships.capabilities" => Reads(documentation::capabilities),
         ["REQ-REL-05", "REQ-REL-07"],
-        "Directions, types and the maximum depth are documented, and results agree with them";
+        "Directions, types and the maximum depth are documented, and results agree with them",
+        fix: "document relationships and the maximum depth in the details";
     Should 2 "relationships.form" => Reads(records::form), ["REQ-REL-04"],
-        "Records, nodes and edges have the protocol's members";
+        "Records, nodes and edges have the protocol's members",
+        fix: "return the protocol's members";
     Should 2 "relationships.directions" => Reads(records::directions), ["REQ-REL-01"],
-        "The direction `both` combines `incoming` and `outgoing`";
+        "The direction `both` combines `incoming` and `outgoing`",
+        fix: "follow relationships in the requested direction only";
     Should 2 "relationships.depth" => Reads(records::depth), ["REQ-REL-02"],
-        "Records are within `depth`, and a larger depth returns no fewer records";
+        "Records are within `depth`, and a larger depth returns no fewer records",
+        fix: "stop at the requested depth";
     Should 2 "relationships.max_depth" => Reads(documentation::max_depth), ["REQ-REL-07"],
-        "Traversals reach `max_depth` and no further";
+        "Traversals reach `max_depth` and no further",
+        fix: "state the real maximum depth";
     Should 2 "relationships.narrowed" => Reads(documentation::narrowed),
         ["REQ-REL-02", "REQ-REL-05", "REQ-REL-07"],
-        "Every listed type is accepted as `relationship` and selects records of that type";
+        "Every listed type is accepted as `relationship` and selects records of that type",
+        fix: "follow only relationships of the requested type, and list the types that exist";
     Should 2 "relationships.include" => Reads(records::include), ["REQ-REL-03"],
-        "`include` selects the sections of the result";
+        "`include` selects the sections of the result",
+        fix: "omit sections that were not requested";
     Should 2 "relationships.cycle_end" => Reads(records::cycle_end), ["REQ-REL-06"],
-        "Traversals end at cycles and return every node once";
+        "Traversals end at cycles and return every node once",
+        expected: "every node and every edge once",
+        fix: "skip visited nodes";
     Should 2 "relationships.pages" => Reads(records::in_pages), ["REQ-REL-02"],
-        "The pages of records together have all records";
+        "The pages of records together have all records",
+        fix: "return the records in a stable order";
     Should 2 "relationships.missing" => Reads(records::missing), ["REQ-REL-01", "REQ-ERR-07"],
-        "A missing element has no relationships";
+        "A missing element has no relationships",
+        expected: "NOT_FOUND_RESOURCE, or no records",
+        fix: "look the element up before following its relationships";
 ];
 
 fn operation<'a>(run: &'a Run, cases: &Cases) -> Option<&'a Operation> {

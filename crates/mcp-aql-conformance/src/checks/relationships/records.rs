@@ -64,9 +64,7 @@ pub(super) async fn form(run: &Run, cases: &Cases) {
             "an edge for each record",
         ),
     ] {
-        cases.expect(holds, || {
-            Finding::of(&exchange, OPERATION, what, "return the protocol's members")
-        });
+        cases.expect(holds, || Finding::of(&exchange, OPERATION).expected(what));
     }
 }
 
@@ -93,22 +91,15 @@ pub(super) async fn directions(run: &Run, cases: &Cases) {
             .iter()
             .all(|record| record.get("direction").is_some_and(|reported| reported == direction));
         cases.expect_success(&exchange, is_one_way, || {
-            Finding::of(
-                &exchange,
-                OPERATION,
-                format!("records whose `direction` is `{direction}`"),
-                "follow relationships in the requested direction only",
-            )
+            Finding::of(&exchange, OPERATION)
+                .expected(format!("records whose `direction` is `{direction}`"))
         });
         union.extend(found);
     }
     cases.expect(union == both, || {
-        Finding::of(
-            &of_both,
-            OPERATION,
-            format!("the {} records of both directions together", union.len()),
-            "return the records of `incoming` and `outgoing` for `both`",
-        )
+        Finding::of(&of_both, OPERATION)
+            .expected(format!("the {} records of both directions together", union.len()))
+            .fix("return the records of `incoming` and `outgoing` for `both`")
     });
 }
 
@@ -129,12 +120,8 @@ pub(super) async fn depth(run: &Run, cases: &Cases) {
                 .is_none_or(|reported| reported.as_u64().is_some_and(|reported| reported <= depth))
         });
         cases.expect(is_near && records.len() >= before && !records.is_empty(), || {
-            Finding::of(
-                &exchange,
-                format!("{OPERATION}: depth {depth}"),
-                format!("at least {before} records within the depth {depth}"),
-                "stop at the requested depth",
-            )
+            Finding::of(&exchange, format!("{OPERATION}: depth {depth}"))
+                .expected(format!("at least {before} records within the depth {depth}"))
         });
         before = records.len();
     }
@@ -157,12 +144,8 @@ pub(super) async fn include(run: &Run, cases: &Cases) {
         };
         let holds = SECTIONS.iter().all(|other| is_there(other) == (*other == section));
         cases.expect(holds, || {
-            Finding::of(
-                &exchange,
-                format!("{OPERATION}: include"),
-                format!("only the section `{section}`"),
-                "omit sections that were not requested",
-            )
+            Finding::of(&exchange, format!("{OPERATION}: include"))
+                .expected(format!("only the section `{section}`"))
         });
     }
 }
@@ -177,7 +160,7 @@ pub(super) async fn cycle_end(run: &Run, cases: &Cases) {
     let edges: Vec<_> = list(&exchange, "/graph/edges").into_iter().map(Value::to_string).collect();
     let unique_edges: BTreeSet<_> = edges.iter().collect();
     cases.expect(unique.len() == ids.len() && unique_edges.len() == edges.len(), || {
-        Finding::of(&exchange, OPERATION, "every node and every edge once", "skip visited nodes")
+        Finding::of(&exchange, OPERATION)
     });
 }
 
@@ -205,12 +188,11 @@ pub(super) async fn in_pages(run: &Run, cases: &Cases) {
         after = data.and_then(|data| pages::cursor(data, "endCursor")).map(|cursor| json!(cursor));
         if !has_more || after.is_none() || found.len() > MAX_RECORDS {
             cases.expect(found == whole, || {
-                Finding::of(
-                    &exchange,
-                    format!("{OPERATION}: first"),
-                    format!("{} records on all pages together, not {}", whole.len(), found.len()),
-                    "return the records in a stable order",
-                )
+                Finding::of(&exchange, format!("{OPERATION}: first")).expected(format!(
+                    "{} records on all pages together, not {}",
+                    whole.len(),
+                    found.len()
+                ))
             });
             return;
         }
@@ -228,12 +210,5 @@ pub(super) async fn missing(run: &Run, cases: &Cases) {
     let is_reported =
         exchange.code().is_some_and(|code| code.starts_with("NOT_FOUND_")) || is_refused(&exchange);
     let is_empty = exchange.succeeded() && records(&exchange).is_empty();
-    cases.expect(is_reported || is_empty, || {
-        Finding::of(
-            &exchange,
-            OPERATION,
-            "NOT_FOUND_RESOURCE, or no records",
-            "look the element up before following its relationships",
-        )
-    });
+    cases.expect(is_reported || is_empty, || Finding::of(&exchange, OPERATION));
 }

@@ -29,13 +29,8 @@ pub(super) async fn pipelined(run: &Run, cases: &Cases) {
         }
         let is_own = naming::name_of(details, &run.adapter.name_member) == Some(name);
         cases.expect(is_own, || {
-            Finding::shown(
-                format!("{} requests at once", run.at_once()),
-                exchange.received(),
-                format!("the details of `{name}`, the name in this request"),
-                "send each reply with the id of its request; state a lower limit of concurrent requests \
-                 as `max_concurrent_requests` in `_protocol`",
-            )
+            Finding::shown(format!("{} requests at once", run.at_once()), exchange.received())
+                .expected(format!("the details of `{name}`, the name in this request"))
         });
     }
     probe.close();
@@ -55,12 +50,7 @@ pub(super) async fn large_request(run: &Run, cases: &Cases) {
     let is_too_large =
         reported.to_string().contains("VALIDATION_PAYLOAD_TOO_LARGE") || !reported.is_object();
     cases.expect(matches!(answer, Answer::Result(_)) && !is_too_large, || {
-        Finding::shown(
-            "`introspect` with a name of 60000 letters",
-            reported.clone(),
-            "any reply other than a failure because of the size of the request",
-            "accept requests and strings of at least 65536 bytes",
-        )
+        Finding::shown("`introspect` with a name of 60000 letters", reported.clone())
     });
     probe.close();
 }
@@ -83,7 +73,8 @@ pub(super) async fn deep_json(run: &Run, cases: &Cases) {
                     "tools/call",
                     &params,
                     &format!("JSON that is {depth} levels deep"),
-                    "reject a request that is nested more deeply than the stated limit, before it is parsed completely",
+                    "reject a request that is nested more deeply than the stated limit, before it \
+                     is parsed completely",
                 )
                 .await;
         }

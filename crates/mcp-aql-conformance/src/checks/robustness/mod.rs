@@ -26,11 +26,17 @@ pub(super) const CHECKS: &[Check] = checks![
         ["REQ-RQ-01", "REQ-GATE-03"],
         "Duplicate names in arguments are rejected and do not stop the adapter";
     Should 2 "robustness.request_ids" => Alone(request_ids), ["REQ-MCP-12"],
-        "Every id that JSON-RPC allows is accepted";
+        "Every id that JSON-RPC allows is accepted",
+        expected: "a reply with the same id, of the same type",
+        fix: "return the id as the unchanged JSON value";
     Must 2 "robustness.pipelined" => Alone(load::pipelined), ["REQ-CON-05", "REQ-RSP-01"],
-        "Concurrent requests get their own replies";
+        "Concurrent requests get their own replies",
+        fix: "send each reply with the id of its request; state a lower limit of concurrent requests as \
+         `max_concurrent_requests` in `_protocol`";
     Must 2 "robustness.large_request" => Alone(load::large_request), ["REQ-ENC-08", "REQ-ENC-10"],
-        "A request below the minimum limit is accepted";
+        "A request below the minimum limit is accepted",
+        expected: "any reply other than a failure because of the size of the request",
+        fix: "accept requests and strings of at least 65536 bytes";
     Must 2 "robustness.deep_json" => Alone(load::deep_json), ["REQ-ENC-12", "REQ-RQ-08"],
         "JSON with deep nesting is rejected and does not stop the adapter";
     Should 2 "robustness.cancelled_request" => Messages(send_all), ["REQ-RQ-08"],
@@ -71,12 +77,7 @@ async fn request_ids(run: &Run, cases: &Cases) {
         let answer = connection.exchange(&id, message.clone().into_bytes(), patience).await;
         cases.expect(matches!(answer, Answer::Result(_)), || Finding {
             sent: json!(message),
-            ..Finding::shown(
-                format!("id {id}"),
-                reply_value(&answer),
-                "a reply with the same id, of the same type",
-                "return the id as the unchanged JSON value",
-            )
+            ..Finding::shown(format!("id {id}"), reply_value(&answer))
         });
     }
     probe.close();

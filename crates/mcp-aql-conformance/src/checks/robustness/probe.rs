@@ -54,12 +54,9 @@ impl<'a> Probe<'a> {
         let is_well = matches!(answer, Answer::Result(_));
         self.cases.expect(is_well, || Finding {
             sent: json!(shortened(sent)),
-            ..Finding::shown(
-                shortened(sent),
-                reply_value(&answer),
-                "a reply to the following call of `introspect`",
-                fix,
-            )
+            ..Finding::shown(shortened(sent), reply_value(&answer))
+                .expected("a reply to the following call of `introspect`")
+                .fix(fix)
         });
         if !is_well {
             self.connection = None;
@@ -98,7 +95,9 @@ impl<'a> Probe<'a> {
             None => {
                 self.cases.expect(is_refused, || Finding {
                     sent: json!(shortened(message)),
-                    ..Finding::shown(what, reply_value(answer), "a failure or an error", fix)
+                    ..Finding::shown(what, reply_value(answer))
+                        .expected("a failure or an error")
+                        .fix(fix)
                 });
             }
         }

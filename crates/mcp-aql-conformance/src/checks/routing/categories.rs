@@ -48,12 +48,7 @@ pub(super) fn families(run: &Run, cases: &Cases) {
                 continue;
             }
         };
-        cases.fail(Finding::shown(
-            &operation.name,
-            operation.listed.clone(),
-            wanted,
-            "assign one category and its family to every operation",
-        ));
+        cases.fail(Finding::shown(&operation.name, operation.listed.clone()).expected(wanted));
     }
 }
 
@@ -71,9 +66,8 @@ pub(super) fn permissions(run: &Run, cases: &Cases) {
             Finding::shown(
                 &operation.name,
                 operation.details().get("permissions").cloned().unwrap_or_default(),
-                format!("readOnly {reads} and destructive {destroys}, for {category}"),
-                "derive the permissions from the category",
             )
+            .expected(format!("readOnly {reads} and destructive {destroys}, for {category}"))
         });
     }
 }
@@ -85,12 +79,8 @@ pub(super) fn reserved(run: &Run, cases: &Cases) {
     let operations = cases.some_or_not_applicable(operations, "no operation has a reserved name");
     for (name, category, operation) in operations {
         cases.expect(operation.category == Some(category), || {
-            Finding::shown(
-                name,
-                operation.listed.clone(),
-                format!("{category}, as in the protocol"),
-                "rename your operation: the protocol reserves the name",
-            )
+            Finding::shown(name, operation.listed.clone())
+                .expected(format!("{category}, as in the protocol"))
         });
     }
 }
@@ -105,12 +95,8 @@ pub(super) fn verbs(run: &Run, cases: &Cases) {
     let operations = cases.some_or_not_applicable(operations, "no operation has a standard verb");
     for (operation, verb, category) in operations {
         cases.expect(operation.category == Some(*category), || {
-            Finding::shown(
-                &operation.name,
-                operation.listed.clone(),
-                format!("{category}, because the name starts with `{verb}_`"),
-                "choose the category by the operation's effect, and a matching verb",
-            )
+            Finding::shown(&operation.name, operation.listed.clone())
+                .expected(format!("{category}, because the name starts with `{verb}_`"))
         });
     }
 }

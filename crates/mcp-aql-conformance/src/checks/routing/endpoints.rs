@@ -48,12 +48,8 @@ pub(super) async fn wrong_endpoint(run: &Run, cases: &Cases) {
                 || expected.is_some_and(|it| it == operation.endpoint || it == operation.tool)
         });
         cases.expect(names_it, || {
-            Finding::of(
-                &exchange,
-                format!("{} through {}", operation.name, tool.name),
-                format!("a failure whose message names `{}`", operation.tool),
-                "check the tool before the parameters, and name the right tool in the failure",
-            )
+            Finding::of(&exchange, format!("{} through {}", operation.name, tool.name))
+                .expected(format!("a failure whose message names `{}`", operation.tool))
         });
     }))
     .await;
@@ -86,12 +82,8 @@ pub(super) async fn wrong_endpoint_code(run: &Run, cases: &Cases) {
                 && has("actual_endpoint")
         });
         cases.expect(holds, || {
-            Finding::of(
-                &exchange,
-                format!("{} through {}", operation.name, other.name),
-                format!("VALIDATION_ENDPOINT_MISMATCH with details {details}"),
-                "use this code with the names of the families in its details",
-            )
+            Finding::of(&exchange, format!("{} through {}", operation.name, other.name))
+                .expected(format!("VALIDATION_ENDPOINT_MISMATCH with details {details}"))
         });
     }))
     .await;

@@ -23,21 +23,28 @@ pub(super) const CHECKS: &[Check] = checks![
     Must 1 "routing.malformed_names" => Calls(data::calls), ["REQ-RQ-02", "REQ-EPT-16"],
         "Malformed names of operations are rejected, even if they resemble an operation";
     Must 1 "routing.case_sensitive" => Reads(case_sensitive), ["REQ-RQ-02"],
-        "Names of operations are case-sensitive";
+        "Names of operations are case-sensitive",
+        fix: "compare names of operations case-sensitively";
     Must 1 "routing.families" => Learned(categories::families), ["REQ-EPT-02", "REQ-INT-11"],
-        "Every operation has a category and belongs to one family";
+        "Every operation has a category and belongs to one family",
+        fix: "assign one category and its family to every operation";
     Must 1 "routing.permissions" => Learned(categories::permissions), ["REQ-EPT-06", "REQ-INT-12"],
-        "The permissions of an operation follow from its category";
+        "The permissions of an operation follow from its category",
+        fix: "derive the permissions from the category";
     Must 1 "routing.reserved" => Learned(categories::reserved), ["REQ-CLS-10", "REQ-CLS-11"],
-        "Reserved names have the category that the protocol defines";
+        "Reserved names have the category that the protocol defines",
+        fix: "rename your operation: the protocol reserves the name";
     Should 1 "routing.verbs" => Learned(categories::verbs),
         ["REQ-CLS-07", "REQ-CLS-08", "REQ-CLS-13"],
-        "Operations have the category of their verb";
+        "Operations have the category of their verb",
+        fix: "choose the category by the operation's effect, and a matching verb";
     Must 1 "routing.wrong_endpoint" => Reads(endpoints::wrong_endpoint),
         ["REQ-EPT-03", "REQ-RQ-06"],
-        "A call through another family's tool is rejected, and the failure names the right tool";
+        "A call through another family's tool is rejected, and the failure names the right tool",
+        fix: "check the tool before the parameters, and name the right tool in the failure";
     Should 1 "routing.wrong_endpoint_code" => Reads(endpoints::wrong_endpoint_code), ["REQ-EPT-04"],
-        "A call through another family's tool fails with VALIDATION_ENDPOINT_MISMATCH and its details";
+        "A call through another family's tool fails with VALIDATION_ENDPOINT_MISMATCH and its details",
+        fix: "use this code with the names of the families in its details";
 ];
 
 async fn case_sensitive(run: &Run, cases: &Cases) {
@@ -57,12 +64,10 @@ async fn case_sensitive(run: &Run, cases: &Cases) {
             name.contains('-') && exchange.code().is_some_and(|code| !code.ends_with("_PARAM"));
         let is_unknown = exchange.code() == Some("NOT_FOUND_OPERATION") || is_malformed;
         cases.expect(is_unknown, || {
-            Finding::of(
-                &exchange,
-                &operation.name,
-                format!("NOT_FOUND_OPERATION, because `{name}` is not `{}`", operation.name),
-                "compare names of operations case-sensitively",
-            )
+            Finding::of(&exchange, &operation.name).expected(format!(
+                "NOT_FOUND_OPERATION, because `{name}` is not `{}`",
+                operation.name
+            ))
         });
     }))
     .await;

@@ -36,14 +36,7 @@ pub(super) fn collection_items(run: &Run, exchange: &Exchange, cases: &Cases) {
     }
     let is_there =
         ["items", "edges"].iter().any(|name| data.get(name).is_some_and(Value::is_array));
-    cases.expect(is_there, || {
-        Finding::of(
-            exchange,
-            exchange.operation(),
-            "a list in `data.items`",
-            "put the items of every list into `data.items`",
-        )
-    });
+    cases.expect(is_there, || Finding::of(exchange, exchange.operation()));
 }
 
 /// Returns `true` if an operation returns one item.
@@ -79,12 +72,12 @@ pub(super) fn single_wrapped(run: &Run, exchange: &Exchange, cases: &Cases) {
     // The fields of the item may also be in `data` itself, as in the normative example of §5.2.
     let is_hidden = NEUTRAL.iter().any(|name| data.get(*name).is_some_and(Value::is_object));
     cases.expect(!is_hidden || data.contains_key(thing), || {
-        Finding::of(
-            exchange,
-            exchange.operation(),
-            format!("the item under its own name, {{\"{thing}\": {{…}}}} in `data`, or its fields in `data`"),
-            format!("put the item into `data.{thing}`"),
-        )
+        Finding::of(exchange, exchange.operation())
+            .expected(format!(
+                "the item under its own name, {{\"{thing}\": {{…}}}} in `data`, or its fields in \
+                 `data`"
+            ))
+            .fix(format!("put the item into `data.{thing}`"))
     });
 }
 
@@ -164,14 +157,9 @@ pub(super) fn as_typed(run: &Run, exchange: &Exchange, cases: &Cases) {
         .any(|object| misfit(object, &fields, is_undocumented).is_none());
     cases.expect(fits, || {
         let why = nearest.and_then(|object| misfit(object, &fields, is_undocumented));
-        Finding::of(
-            exchange,
-            exchange.operation(),
-            format!(
-                "a result of the documented type {returned}; {}",
-                why.unwrap_or_else(|| "the result has none".to_owned())
-            ),
-            "generate the documented type from the returned one",
-        )
+        Finding::of(exchange, exchange.operation()).expected(format!(
+            "a result of the documented type {returned}; {}",
+            why.unwrap_or_else(|| "the result has none".to_owned())
+        ))
     });
 }

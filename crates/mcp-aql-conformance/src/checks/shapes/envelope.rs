@@ -19,12 +19,7 @@ fn of_failure(exchange: &Exchange) -> Option<&Value> {
 pub(super) fn union(_: &Run, exchange: &Exchange, cases: &Cases) {
     let Some(body) = exchange.body() else { return };
     cases.expect(body.get("success").is_some_and(Value::is_boolean), || {
-        Finding::of(
-            exchange,
-            subject(exchange),
-            "an object with `success`: true or false",
-            "return {\"success\": true, \"data\": …} or {\"success\": false, \"error\": …}",
-        )
+        Finding::of(exchange, subject(exchange))
     });
 }
 
@@ -39,14 +34,8 @@ pub(super) fn success(_: &Run, exchange: &Exchange, cases: &Cases) {
     ]);
     // The check `batch.form` judges the replies to batches.
     let Some(body) = of_success(exchange).filter(|_| !is_batch(exchange)) else { return };
-    SUCCESS.check(body, cases, |reported| {
-        Finding::of(
-            exchange,
-            subject(exchange),
-            reported,
-            "return `data`, which may be null, in a success, and put other members into `data` or `_meta`",
-        )
-    });
+    SUCCESS
+        .check(body, cases, |reported| Finding::of(exchange, subject(exchange)).expected(reported));
 }
 
 pub(super) fn failure(_: &Run, exchange: &Exchange, cases: &Cases) {
@@ -61,27 +50,23 @@ pub(super) fn failure(_: &Run, exchange: &Exchange, cases: &Cases) {
         may("removalVersion", Form::Any),
     ]);
     if let Some(body) = exchange.body().filter(|body| is_hidden_failure(body)) {
-        return cases.fail(Finding::of(
-            exchange,
-            subject(exchange),
-            "a failure, because `data` reports an error",
-            format!(
-                "return {{\"success\": false, \"error\": {{\"code\": …, \"message\": …}}}} when an operation \
-                 rejects its parameters or cannot do its work{}",
-                if body.pointer("/data/content").is_some() { " instead of a message in `content`" } else { "" },
-            ),
-        ));
+        return cases.fail(
+            Finding::of(exchange, subject(exchange))
+                .expected("a failure, because `data` reports an error")
+                .fix(format!(
+                    "return {{\"success\": false, \"error\": {{\"code\": …, \"message\": …}}}} \
+                     when an operation rejects its parameters or cannot do its work{}",
+                    if body.pointer("/data/content").is_some() {
+                        " instead of a message in `content`"
+                    } else {
+                        ""
+                    },
+                )),
+        );
     }
     let Some(body) = of_failure(exchange) else { return };
-    FAILURE.check(body, cases, |reported| {
-        Finding::of(
-            exchange,
-            subject(exchange),
-            reported,
-            "return {\"success\": false, \"error\": {\"code\": …, \"message\": …}}, and put other members into \
-             `error.details`",
-        )
-    });
+    FAILURE
+        .check(body, cases, |reported| Finding::of(exchange, subject(exchange)).expected(reported));
 }
 
 pub(super) fn meta(_: &Run, exchange: &Exchange, cases: &Cases) {
@@ -92,12 +77,8 @@ pub(super) fn meta(_: &Run, exchange: &Exchange, cases: &Cases) {
         return cases.not_applicable("no result has `_meta`, which is optional");
     };
     META.check(meta, cases, |reported| {
-        Finding::of(
-            exchange,
-            subject(exchange),
-            format!("`_meta` as an object: {reported}"),
-            "make `_meta.request_id` a string and `_meta.duration_ms` a number that is not negative",
-        )
+        Finding::of(exchange, subject(exchange))
+            .expected(format!("`_meta` as an object: {reported}"))
     });
 }
 
@@ -117,13 +98,8 @@ pub(super) fn warnings(_: &Run, exchange: &Exchange, cases: &Cases) {
         return cases.not_applicable(NO_WARNINGS);
     };
     WARNINGS.check(warnings, cases, |reported| {
-        Finding::of(
-            exchange,
-            subject(exchange),
-            format!("`warnings` as a list: {reported}"),
-            "return `code` and `message` in each warning, and optionally `details` and `severity`: \
-             low, medium or high",
-        )
+        Finding::of(exchange, subject(exchange))
+            .expected(format!("`warnings` as a list: {reported}"))
     });
 }
 
@@ -146,15 +122,10 @@ pub(super) fn warnings_order(_: &Run, exchange: &Exchange, cases: &Cases) {
         .enumerate()
         .any(|(index, warning)| warnings.iter().take(index).any(|earlier| earlier == warning));
     cases.expect(are_sorted && are_few && are_unique, || {
-        Finding::of(
-            exchange,
-            subject(exchange),
-            format!(
-                "at most {MAX_WARNINGS} warnings, each once, ordered high, medium, low; there are {}",
-                warnings.len()
-            ),
-            "sort warnings by `severity`, remove duplicates, and keep the first ten",
-        )
+        Finding::of(exchange, subject(exchange)).expected(format!(
+            "at most {MAX_WARNINGS} warnings, each once, ordered high, medium, low; there are {}",
+            warnings.len()
+        ))
     });
 }
 
@@ -176,13 +147,5 @@ pub(super) fn confirmation_mirror(_: &Run, exchange: &Exchange, cases: &Cases) {
     };
     let is_whole = MIRROR.fits(mirror);
     let agrees = is_same("token", "confirmation_token") && is_same("expires_at", "expires_at");
-    cases.expect(is_whole && agrees, || {
-        Finding::of(
-            exchange,
-            subject(exchange),
-            "`confirmation` with `token` and `expires_at` as in `error.details`, with only `message` and \
-             `reasons` as further members",
-            "copy `confirmation_token` and `expires_at` of the details, or omit `confirmation`",
-        )
-    });
+    cases.expect(is_whole && agrees, || Finding::of(exchange, subject(exchange)));
 }

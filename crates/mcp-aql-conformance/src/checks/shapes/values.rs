@@ -91,12 +91,8 @@ pub(super) fn dates(_: &Run, exchange: &Exchange, cases: &Cases) {
     });
     cases.expect(wrong.is_none(), || {
         let (name, value) = wrong.copied().unwrap_or(("", &Value::Null));
-        Finding::of(
-            exchange,
-            format!("{}: `{name}`", subject(exchange)),
-            format!("`{name}` such as 2031-05-06 or 2031-05-06T07:08:09Z, not {value}"),
-            "send dates and instants as ISO 8601 strings",
-        )
+        Finding::of(exchange, format!("{}: `{name}`", subject(exchange)))
+            .expected(format!("`{name}` such as 2031-05-06 or 2031-05-06T07:08:09Z, not {value}"))
     });
 }
 
@@ -111,12 +107,8 @@ pub(super) fn instants(_: &Run, exchange: &Exchange, cases: &Cases) {
     });
     cases.expect(elsewhere.is_none(), || {
         let (name, text) = elsewhere.unwrap_or_default();
-        Finding::of(
-            exchange,
-            format!("{}: `{name}`", subject(exchange)),
-            format!("`{name}` in UTC, with the suffix Z, not {text}"),
-            "convert instants to UTC before sending them",
-        )
+        Finding::of(exchange, format!("{}: `{name}`", subject(exchange)))
+            .expected(format!("`{name}` in UTC, with the suffix Z, not {text}"))
     });
 }
 
@@ -137,15 +129,9 @@ pub(super) fn big_numbers(_: &Run, exchange: &Exchange, cases: &Cases) {
     let Some(data) = of_success(exchange).and_then(|body| body.get("data")) else { return };
     let big = is_big(data);
     cases.expect(big.is_none(), || {
-        Finding::of(
-            exchange,
-            subject(exchange),
-            format!(
-                "numbers up to 9007199254740991, not {}",
-                big.map(ToString::to_string).unwrap_or_default()
-            ),
-            "send such numbers as strings, and document that in the type's description: many parsers round \
-             them",
-        )
+        Finding::of(exchange, subject(exchange)).expected(format!(
+            "numbers up to 9007199254740991, not {}",
+            big.map(ToString::to_string).unwrap_or_default()
+        ))
     });
 }

@@ -21,13 +21,7 @@ pub(super) fn introspect_named(run: &Run, cases: &Cases) {
         }
         let holds = names_it && tool.description.contains("query");
         cases.expect(holds, || {
-            Finding::shown(
-                format!("tool `{}`", tool.name),
-                tool.description.clone(),
-                "a description with a call of `introspect` and its parameter `query`",
-                "explain how to discover the operations: \
-                 { operation: \"introspect\", params: { query: \"operations\" } }",
-            )
+            Finding::shown(format!("tool `{}`", tool.name), tool.description.clone())
         });
     }
 }
@@ -127,9 +121,9 @@ fn unnamed_categories(run: &Run, tool: &Tool) -> Vec<Category> {
 }
 
 pub(super) fn description_parts(run: &Run, cases: &Cases) {
-    let fix = "list the operations as in the template of the protocol: `Supported operations: create_task, \
-                …` for the tool of a family, and a line for each category such as `- Create: create_task` for \
-                the one tool of the single mode";
+    let fix = "list the operations as in the template of the protocol: `Supported operations: \
+               create_task, …` for the tool of a family, and a line for each category such as `- \
+               Create: create_task` for the one tool of the single mode";
     if !knows_operations(run, cases) {
         return;
     }
@@ -137,15 +131,12 @@ pub(super) fn description_parts(run: &Run, cases: &Cases) {
         if run.adapter.mode == Mode::Single {
             let unnamed = unnamed_categories(run, tool);
             cases.expect(unnamed.is_empty(), || {
-                Finding::shown(
-                    format!("tool `{}`", tool.name),
-                    tool.description.clone(),
-                    format!(
+                Finding::shown(format!("tool `{}`", tool.name), tool.description.clone())
+                    .expected(format!(
                         "a description that mentions the operations of each category; missing: {}",
                         listed(&unnamed)
-                    ),
-                    fix,
-                )
+                    ))
+                    .fix(fix)
             });
             continue;
         }
@@ -154,12 +145,9 @@ pub(super) fn description_parts(run: &Run, cases: &Cases) {
             continue;
         }
         cases.expect(lists_operations(run, tool), || {
-            Finding::shown(
-                format!("tool `{}`", tool.name),
-                tool.description.clone(),
-                "a description that lists the operations of the tool by their names",
-                fix,
-            )
+            Finding::shown(format!("tool `{}`", tool.name), tool.description.clone())
+                .expected("a description that lists the operations of the tool by their names")
+                .fix(fix)
         });
     }
 }
@@ -173,12 +161,8 @@ pub(super) fn description_labels(run: &Run, cases: &Cases) {
         let holds = places.iter().all(Option::is_some) && places.is_sorted();
         let order = labels(run.adapter.mode).iter().filter_map(|forms| forms.first());
         cases.expect(holds, || {
-            Finding::shown(
-                format!("tool `{}`", tool.name),
-                tool.description.clone(),
-                format!("these labels in this order: {}", listed(order)),
-                "use the labels of the protocol's template",
-            )
+            Finding::shown(format!("tool `{}`", tool.name), tool.description.clone())
+                .expected(format!("these labels in this order: {}", listed(order)))
         });
     }
 }
@@ -227,16 +211,13 @@ pub(super) fn description_current(run: &Run, cases: &Cases) {
         let others: Vec<_> =
             named.difference(&own).filter(|name| is_operation(run, name)).collect();
         cases.expect(missing.is_empty() && others.is_empty(), || {
-            Finding::shown(
-                format!("tool `{}`", tool.name),
-                tool.description.clone(),
+            Finding::shown(format!("tool `{}`", tool.name), tool.description.clone()).expected(
                 format!(
-                    "after \"Supported operations:\" the operations that introspection lists for this tool; \
-                     missing: {}; not of this tool: {}",
+                    "after \"Supported operations:\" the operations that introspection lists for \
+                     this tool; missing: {}; not of this tool: {}",
                     listed(&missing),
                     listed(&others)
                 ),
-                "generate the description from the operations",
             )
         });
     }
@@ -261,12 +242,7 @@ pub(super) fn empty_families(run: &Run, cases: &Cases) {
     for tool in cases.some_or_not_applicable(empty, "every tool has operations") {
         let text = tool.description.to_lowercase();
         cases.expect(text.contains("none") || text.contains("no "), || {
-            Finding::shown(
-                format!("tool `{}`", tool.name),
-                tool.description.clone(),
-                "a description that says that the tool has no operations",
-                "write `Supported operations: none.`, so that models do not try to call the tool",
-            )
+            Finding::shown(format!("tool `{}`", tool.name), tool.description.clone())
         });
     }
 }

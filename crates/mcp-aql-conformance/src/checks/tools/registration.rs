@@ -17,17 +17,11 @@ pub(super) fn endpoint(run: &Run, cases: &Cases) {
     let gap = run.adapter.gaps.iter().find(|gap| gap.part == Part::Tools);
     let names = || run.adapter.tools.iter().take(MAX_NAMES).map(|tool| tool.name.as_str());
     cases.expect(gap.is_none(), || {
-        Finding::shown(
-            "tools/list",
-            names().collect::<Vec<_>>(),
-            format!(
-                "a tool named `mcp_aql`, or tools named `mcp_aql_FAMILY` such as `mcp_aql_read`, each with \
-                 an optional prefix; {}",
-                gap.map(|gap| gap.why.as_str()).unwrap_or_default()
-            ),
-            "register the endpoint tools; if the server is not meant to be an MCP-AQL adapter, only the \
-             checks of the wire apply to it",
-        )
+        Finding::shown("tools/list", names().collect::<Vec<_>>()).expected(format!(
+            "a tool named `mcp_aql`, or tools named `mcp_aql_FAMILY` such as `mcp_aql_read`, each \
+             with an optional prefix; {}",
+            gap.map(|gap| gap.why.as_str()).unwrap_or_default()
+        ))
     });
 }
 
@@ -41,15 +35,10 @@ pub(super) fn all_registered(run: &Run, cases: &Cases) {
         let is_there = run.adapter.endpoints.iter().any(|tool| tool.name == stated)
             || (run.adapter.serves_all && run.adapter.tools.iter().any(|tool| tool.name == stated));
         cases.expect(is_there, || {
-            Finding::shown(
-                &operation.name,
-                stated,
-                format!(
-                    "`mcpTool` with one of these names: {}",
-                    listed(run.adapter.endpoints.iter().map(|tool| &tool.name))
-                ),
-                "use the registered name of the tool, with its prefix",
-            )
+            Finding::shown(&operation.name, stated).expected(format!(
+                "`mcpTool` with one of these names: {}",
+                listed(run.adapter.endpoints.iter().map(|tool| &tool.name))
+            ))
         });
     }
 }
@@ -57,14 +46,7 @@ pub(super) fn all_registered(run: &Run, cases: &Cases) {
 pub(super) async fn own_only(run: &Run, cases: &Cases) {
     join_all(run.adapter.exercised().map(|operation| async move {
         if let Some((exchange, is_known)) = recognised(run, operation, cases).await {
-            cases.expect(is_known, || {
-                Finding::of(
-                    &exchange,
-                    &operation.name,
-                    "any reply other than a failure because this tool does not know the operation",
-                "list only operations that can be called: neither operations of other adapters nor disabled ones",
-                )
-            });
+            cases.expect(is_known, || Finding::of(&exchange, &operation.name));
         }
     }))
     .await;

@@ -31,9 +31,8 @@ pub(super) fn annotations(run: &Run, cases: &Cases) {
             Finding::shown(
                 format!("tool `{}`", tool.name),
                 tool.raw.get("annotations").cloned().unwrap_or_default(),
-                format!("readOnlyHint {reads}, destructiveHint {destroys}"),
-                "annotate the tool: clients decide by these hints when to ask people",
             )
+            .expected(format!("readOnlyHint {reads}, destructiveHint {destroys}"))
         });
     }
 }
@@ -83,13 +82,8 @@ pub(super) fn input_schema(run: &Run, cases: &Cases) {
             faults.push("`required` with `operation` alone");
         }
         cases.expect(faults.is_empty(), || {
-            Finding::shown(
-                format!("tool `{}`", tool.name),
-                schema.clone(),
-                faults.join(", "),
-                "use the protocol's schema for every endpoint tool; introspection documents the parameters of \
-                 operations",
-            )
+            Finding::shown(format!("tool `{}`", tool.name), schema.clone())
+                .expected(faults.join(", "))
         });
     }
 }
@@ -109,12 +103,11 @@ pub(super) fn operation_enum(run: &Run, cases: &Cases) {
             Finding::shown(
                 format!("tool `{}`", tool.name),
                 listed.iter().copied().collect::<Vec<_>>(),
-                format!(
-                    "the operations that introspection lists for this tool: {}",
-                    finding::listed(&own)
-                ),
-                "generate the enum from the operations, or omit it",
             )
+            .expected(format!(
+                "the operations that introspection lists for this tool: {}",
+                finding::listed(&own)
+            ))
         });
     }
 }

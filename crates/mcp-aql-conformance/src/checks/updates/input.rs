@@ -33,8 +33,6 @@ pub(super) fn input_documented(run: &Run, cases: &Cases) {
             Finding::shown(
                 &operation.name,
                 operation.details_as_sent().get("parameters").cloned().unwrap_or_default(),
-                "a required parameter `input` of type object, in addition to the identifier",
-                "accept all changed fields inside `input`, and document that in the details",
             )
         });
     }
@@ -47,14 +45,7 @@ pub(super) async fn input_required(run: &Run, cases: &Cases) {
             failure.code == "VALIDATION_MISSING_PARAM"
                 && failure.details.get("param_name").is_some_and(|name| name == "input")
         });
-        cases.expect(holds, || {
-            Finding::of(
-                &exchange,
-                &subject.update.name,
-                "a failure VALIDATION_MISSING_PARAM with `details.param_name` \"input\"",
-                "require `input` in every UPDATE operation",
-            )
-        });
+        cases.expect(holds, || Finding::of(&exchange, &subject.update.name));
     }
 }
 
@@ -68,14 +59,7 @@ pub(super) async fn input_type(run: &Run, cases: &Cases) {
             // Adapters may treat null like an absent parameter.
             let holds = code == Some("VALIDATION_INVALID_TYPE")
                 || (input.is_null() && code == Some("VALIDATION_MISSING_PARAM"));
-            cases.expect(holds, || {
-                Finding::of(
-                    &exchange,
-                    &subject.update.name,
-                    "a failure VALIDATION_INVALID_TYPE that names `input`, which must be an object",
-                    "check the type of `input` before its members",
-                )
-            });
+            cases.expect(holds, || Finding::of(&exchange, &subject.update.name));
         }
     }
 }
@@ -88,12 +72,13 @@ pub(super) async fn input_type(run: &Run, cases: &Cases) {
 pub(super) async fn flat_refused(run: &Run, cases: &Cases) {
     for subject in subjects(run, cases).await {
         if subject.update.parameter("input").is_none() {
-            cases.fail(Finding::shown(
-                &subject.update.name,
-                subject.update.details_as_sent().get("parameters").cloned().unwrap_or_default(),
-                "a parameter `input` with the changed fields",
-                "accept all changed fields inside `input`, and the identifier next to it",
-            ));
+            cases.fail(
+                Finding::shown(
+                    &subject.update.name,
+                    subject.update.details_as_sent().get("parameters").cloned().unwrap_or_default(),
+                )
+                .expected("a parameter `input` with the changed fields"),
+            );
             continue;
         }
         let Some((name, value, now)) = subject.change(run, cases).await else { continue };
@@ -109,12 +94,14 @@ pub(super) async fn flat_refused(run: &Run, cases: &Cases) {
                 after.get(name).unwrap_or(&Value::Null),
             );
             cases.expect(exchange.failure().is_some() && is_same, || {
-                Finding::of(
-                    &exchange,
-                    subject.field(name),
-                    format!("a failure and `{name}` unchanged, because it is outside `input`"),
-                    "change only fields inside `input`, and reject others as unknown parameters",
-                )
+                Finding::of(&exchange, subject.field(name))
+                    .expected(format!(
+                        "a failure and `{name}` unchanged, because it is outside `input`"
+                    ))
+                    .fix(
+                        "change only fields inside `input`, and reject others as unknown \
+                         parameters",
+                    )
             });
         }
     }
@@ -127,12 +114,8 @@ pub(super) async fn identifier_inside(run: &Run, cases: &Cases) {
         let input = json!({ name: value, id.as_str(): subject.thing.id });
         let Some(exchange) = subject.call(run, [("input", input)], cases).await else { continue };
         cases.expect(exchange.failure().is_some(), || {
-            Finding::of(
-                &exchange,
-                &subject.update.name,
-                format!("a failure VALIDATION_UNKNOWN_FIELD that names `{id}`"),
-                "reject the identifier inside `input`: it cannot be changed",
-            )
+            Finding::of(&exchange, &subject.update.name)
+                .expected(format!("a failure VALIDATION_UNKNOWN_FIELD that names `{id}`"))
         });
     }
 }
@@ -157,14 +140,9 @@ pub(super) async fn unknown_field(run: &Run, cases: &Cases) {
                     && failure.message.contains(UNKNOWN_FIELD)
             });
             cases.expect(holds, || {
-                Finding::of(
-                    &exchange,
-                    &subject.update.name,
-                    format!(
-                        "a failure VALIDATION_UNKNOWN_FIELD whose message names '{UNKNOWN_FIELD}'"
-                    ),
-                    "reject unknown fields at every depth instead of ignoring them",
-                )
+                Finding::of(&exchange, &subject.update.name).expected(format!(
+                    "a failure VALIDATION_UNKNOWN_FIELD whose message names '{UNKNOWN_FIELD}'"
+                ))
             });
         }
     }
@@ -204,18 +182,15 @@ pub(super) async fn values_checked(run: &Run, cases: &Cases) {
                 };
                 let code = exchange.code().unwrap_or_default();
                 cases.expect(code.starts_with("VALIDATION_"), || {
-                    Finding::of(
-                        &exchange,
-                        subject.field(field.name),
-                        format!("a failure {expected} that names `{}`", field.name),
-                        "validate values inside `input` by the type of the field",
-                    )
+                    Finding::of(&exchange, subject.field(field.name))
+                        .expected(format!("a failure {expected} that names `{}`", field.name))
                 });
             }
         }
         if !has_any {
             cases.skip_without(format!(
-                "a field of `{}` with a known type: document the fields in a type that `input` names",
+                "a field of `{}` with a known type: document the fields in a type that `input` \
+                 names",
                 subject.update.name
             ));
         }
@@ -248,12 +223,10 @@ pub(super) async fn nothing_on_failure(run: &Run, cases: &Cases) {
             let there = |object: &Value| object.get(name).cloned().unwrap_or_default();
             cases.expect(same(&there(&now), &there(&after)), || Finding {
                 received: after.clone(),
-                ..Finding::of(
-                    &exchange,
-                    subject.field(name),
-                    format!("`{name}` unchanged ({}), because the call was rejected", there(&now)),
-                    "validate the whole `input` before changing the first field",
-                )
+                ..Finding::of(&exchange, subject.field(name)).expected(format!(
+                    "`{name}` unchanged ({}), because the call was rejected",
+                    there(&now)
+                ))
             });
         }
     }

@@ -98,13 +98,8 @@ async fn are_stored(
         let changes = stated_changes(run, subject, fields, name);
         cases.expect(changes.allow(value, member(&after, name)), || Finding {
             received: after.clone(),
-            ..Finding::of(
-                &exchange,
-                subject.field(name),
-                format!("`{name}` with the new value {value} after the update"),
-                "store the values in `input` unchanged; if the adapter is meant to trim a string or to \
-                 change its case or its spaces, say so in the description of the field",
-            )
+            ..Finding::of(&exchange, subject.field(name))
+                .expected(format!("`{name}` with the new value {value} after the update"))
         });
     }
 }
@@ -139,12 +134,9 @@ pub(super) async fn preserves(run: &Run, cases: &Cases) {
                 .collect();
             cases.expect(lost.is_empty(), || Finding {
                 received: after.clone(),
-                ..Finding::of(
-                    &exchange,
-                    subject.field(field.name),
-                    format!("all other fields unchanged; the item before the update was {now}"),
-                    "change only the fields in `input`",
-                )
+                ..Finding::of(&exchange, subject.field(field.name)).expected(format!(
+                    "all other fields unchanged; the item before the update was {now}"
+                ))
             });
             now = after;
         }

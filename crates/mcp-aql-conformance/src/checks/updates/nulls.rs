@@ -80,16 +80,11 @@ async fn removes_field(
         .collect();
     cases.expect_success(&exchange, is_gone && lost.is_empty(), || Finding {
         received: json!([exchange.received(), after]),
-        ..Finding::of(
-            &exchange,
-            subject.field(field.name),
-            format!(
-                "an item without `{}` and with all its other fields, because null removes one optional field; \
-                 the item before was {before}",
-                field.name
-            ),
-            "distinguish null from omitted fields, and remove the field and no other",
-        )
+        ..Finding::of(&exchange, subject.field(field.name)).expected(format!(
+            "an item without `{}` and with all its other fields, because null removes one optional \
+             field; the item before was {before}",
+            field.name
+        ))
     });
     true
 }
@@ -116,12 +111,9 @@ async fn removes_inside(
     let there = member(&after, outer);
     cases.expect(there.is_object() && member(there, name).is_null(), || Finding {
         received: after.clone(),
-        ..Finding::of(
-            &exchange,
-            subject.field(&format!("{outer}.{name}")),
-            format!("`{outer}` without `{name}` and with its other fields"),
-            "remove fields that are null inside objects too, and keep the others",
-        )
+        ..Finding::of(&exchange, subject.field(&format!("{outer}.{name}")))
+            .expected(format!("`{outer}` without `{name}` and with its other fields"))
+            .fix("remove fields that are null inside objects too, and keep the others")
     });
     true
 }
@@ -146,12 +138,9 @@ async fn removes_entry(
     let there = member(&after, name);
     cases.expect(there.get("gone").is_none() && there.get("stays").is_some(), || Finding {
         received: after.clone(),
-        ..Finding::of(
-            &exchange,
-            subject.field(name),
-            format!("`{name}` without `gone` and with `stays`"),
-            "remove entries that are null, and keep the others",
-        )
+        ..Finding::of(&exchange, subject.field(name))
+            .expected(format!("`{name}` without `gone` and with `stays`"))
+            .fix("remove entries that are null, and keep the others")
     });
 }
 
@@ -172,12 +161,16 @@ async fn removes_key(run: &Run, subject: &Subject<'_>, name: &str, cases: &Cases
         let holds = there.pointer(path).is_none() && there.pointer(stays).is_some();
         cases.expect(holds, || Finding {
             received: after.clone(),
-            ..Finding::of(
-                &exchange,
-                subject.field(name),
-                format!("`{1}` without `{0}` and with its other members", path.trim_start_matches('/'), name),
-                "remove members that are null inside objects too, at every depth, instead of storing null",
-            )
+            ..Finding::of(&exchange, subject.field(name))
+                .expected(format!(
+                    "`{1}` without `{0}` and with its other members",
+                    path.trim_start_matches('/'),
+                    name
+                ))
+                .fix(
+                    "remove members that are null inside objects too, at every depth, instead of \
+                     storing null",
+                )
         });
     }
 }

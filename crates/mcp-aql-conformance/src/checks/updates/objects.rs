@@ -106,9 +106,9 @@ pub(super) async fn deep_merge(run: &Run, cases: &Cases) {
             let Some(merge) = merge else {
                 if is_object {
                     cases.skip_without(format!(
-                        "a {name} with an object of at least two fields in `{field}`: show such an object in \
-                         the example of `{create}` in introspection, or write it under [params.{create}] of \
-                         the configuration file",
+                        "a {name} with an object of at least two fields in `{field}`: show such an \
+                         object in the example of `{create}` in introspection, or write it under \
+                         [params.{create}] of the configuration file",
                         name = subject.thing.resource.name,
                         field = field.name,
                         create = subject.thing.resource.create,
@@ -132,15 +132,10 @@ async fn expect_merged(run: &Run, subject: &Subject<'_>, merge: Merge<'_>, cases
     let there = member(&after, merge.field);
     cases.expect(same(&merge.expected, there), || Finding {
         received: after.clone(),
-        ..Finding::of(
-            &exchange,
-            subject.field(merge.field),
-            format!(
-                "`{}` as {}, because members that are not named do not change",
-                merge.field, merge.expected
-            ),
-            "merge objects key by key, at every depth; replace other values",
-        )
+        ..Finding::of(&exchange, subject.field(merge.field)).expected(format!(
+            "`{}` as {}, because members that are not named do not change",
+            merge.field, merge.expected
+        ))
     });
 }
 
@@ -170,12 +165,8 @@ pub(super) async fn arrays_whole(run: &Run, cases: &Cases) {
             let Some((exchange, after)) = changed else { continue };
             cases.expect(same(&short, member(&after, field.name)), || Finding {
                 received: after.clone(),
-                ..Finding::of(
-                    &exchange,
-                    subject.field(field.name),
-                    format!("`{}` as {short}, instead of {long}", field.name),
-                    "replace the old list; do not append or merge its items",
-                )
+                ..Finding::of(&exchange, subject.field(field.name))
+                    .expected(format!("`{}` as {short}, instead of {long}", field.name))
             });
         }
     }

@@ -25,13 +25,9 @@ pub(super) async fn flat_explained(run: &Run, cases: &Cases) {
             let Some(exchange) = subject.call(run, params, cases).await else { continue };
             let Some(refusal) = Refusal::of(&exchange) else { continue };
             cases.expect(refusal.mentions("input"), || {
-                Finding::of(
-                    &exchange,
-                    subject.field(name),
-                    format!("`input` in the message or in the details, because `{name}` belongs inside it"),
-                    "say that changed fields belong inside `input`: models often send them next to the \
-                     identifier",
-                )
+                Finding::of(&exchange, subject.field(name)).expected(format!(
+                    "`input` in the message or in the details, because `{name}` belongs inside it"
+                ))
             });
         }
     }
@@ -58,12 +54,10 @@ async fn misspell(run: &Run, subject: &Subject<'_>, fields: &[Field<'_>], cases:
         let refusal = Refusal::of(&exchange).filter(|refusal| refusal.mentions(&wrong));
         let Some(refusal) = refusal else { continue };
         cases.expect(refusal.mentions(name), || {
-            Finding::of(
-                &exchange,
-                subject.field(name),
-                format!("`{name}` in the message or in the details, because `{wrong}` is a misspelling of it"),
-                "list the valid fields in the details, or suggest the most similar one in the message",
-            )
+            Finding::of(&exchange, subject.field(name)).expected(format!(
+                "`{name}` in the message or in the details, because `{wrong}` is a misspelling of \
+                 it"
+            ))
         });
     }
 }
@@ -86,14 +80,16 @@ pub(super) async fn field_explained(run: &Run, cases: &Cases) {
                     refusal.mentions(field.name) && words.is_none_or(|words| refusal.lists(words));
                 cases.expect(says, || {
                     let expected = match words {
-                        Some(words) => format!("`{}` and its allowed values: {}", field.name, Value::from(words)),
+                        Some(words) => format!(
+                            "`{}` and its allowed values: {}",
+                            field.name,
+                            Value::from(words)
+                        ),
                         None => format!("`{}` in the message or in the details", field.name),
                     };
-                    Finding::of(
-                        &exchange,
-                        subject.field(field.name),
-                        expected,
-                        "name the field inside `input` and the expected value, as for other parameters",
+                    Finding::of(&exchange, subject.field(field.name)).expected(expected).fix(
+                        "name the field inside `input` and the expected value, as for other \
+                         parameters",
                     )
                 });
             }
@@ -101,7 +97,8 @@ pub(super) async fn field_explained(run: &Run, cases: &Cases) {
         misspell(run, &subject, &fields, cases).await;
         if fields.is_empty() {
             cases.skip_without(format!(
-                "a field of `{}` with a known type: document the fields in a type that `input` names",
+                "a field of `{}` with a known type: document the fields in a type that `input` \
+                 names",
                 subject.update.name
             ));
         }

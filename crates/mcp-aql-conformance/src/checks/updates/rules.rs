@@ -60,12 +60,7 @@ pub(super) async fn read_only(run: &Run, cases: &Cases) {
     for (subject, exchange, sent, there) in trespass(run, cases).await {
         cases.expect(!same(&sent, &there), || Finding {
             received: there.clone(),
-            ..Finding::of(
-                &exchange,
-                subject,
-                "an unchanged field, because it is read-only",
-                "reject read-only fields inside `input`",
-            )
+            ..Finding::of(&exchange, subject)
         });
     }
 }
@@ -73,14 +68,7 @@ pub(super) async fn read_only(run: &Run, cases: &Cases) {
 pub(super) async fn read_only_refused(run: &Run, cases: &Cases) {
     for (subject, exchange, _, _) in trespass(run, cases).await {
         let code = exchange.code().unwrap_or_default();
-        cases.expect(code.starts_with("VALIDATION_"), || {
-            Finding::of(
-                &exchange,
-                subject,
-                "a failure VALIDATION_READ_ONLY_FIELD or VALIDATION_UNKNOWN_FIELD",
-                "reject read-only fields instead of ignoring them",
-            )
-        });
+        cases.expect(code.starts_with("VALIDATION_"), || Finding::of(&exchange, subject));
     }
 }
 
@@ -115,12 +103,7 @@ pub(super) async fn append_only(run: &Run, cases: &Cases) {
             let Some(after) = run.stored(&subject.thing, cases).await else { continue };
             let there = |object: &Value| object.get(&name).cloned().unwrap_or_default();
             cases.expect(exchange.failure().is_some() && there(&before) == there(&after), || {
-                Finding::of(
-                    &exchange,
-                    subject.field(&name),
-                    "a failure VALIDATION_APPEND_ONLY and an unchanged list, because it may only grow",
-                    "reject lists that lack stored entries",
-                )
+                Finding::of(&exchange, subject.field(&name))
             });
         }
     }
@@ -157,21 +140,15 @@ pub(super) async fn if_match(run: &Run, cases: &Cases) {
         let holds = refused.code() == Some("CONFLICT_VERSION_MISMATCH")
             && same(&there(&now), &there(&between));
         cases.expect(holds, || {
-            Finding::of(
-                &refused,
-                &subject.update.name,
-                format!("a failure CONFLICT_VERSION_MISMATCH and no change, because the version is {right}"),
-                "compare `if_match` with the stored version and write in one atomic step",
-            )
+            Finding::of(&refused, &subject.update.name).expected(format!(
+                "a failure CONFLICT_VERSION_MISMATCH and no change, because the version is {right}"
+            ))
         });
         let Some(taken) = subject.call(run, with(right.clone()), cases).await else { continue };
         cases.expect_success(&taken, true, || {
-            Finding::of(
-                &taken,
-                &subject.update.name,
-                "a success, because `if_match` is the version that was read",
-                "accept the version as returned in `_version` or `_etag`",
-            )
+            Finding::of(&taken, &subject.update.name)
+                .expected("a success, because `if_match` is the version that was read")
+                .fix("accept the version as returned in `_version` or `_etag`")
         });
     }
 }
@@ -184,15 +161,7 @@ pub(super) async fn if_match_null(run: &Run, cases: &Cases) {
         let Some(after) = run.stored(&subject.thing, cases).await else { continue };
         let there = |object: &Value| object.get(name).cloned().unwrap_or_default();
         let holds = exchange.failure().is_some() && same(&there(&now), &there(&after));
-        cases.expect(holds, || {
-            Finding::of(
-                &exchange,
-                &subject.update.name,
-                "a VALIDATION failure, and no change, because the caller sent no version",
-                "reject null, or treat it as a version that never matches: a caller who sends `if_match` wants \
-                 a condition",
-            )
-        });
+        cases.expect(holds, || Finding::of(&exchange, &subject.update.name));
     }
 }
 
@@ -231,12 +200,10 @@ pub(super) async fn version_shown(run: &Run, cases: &Cases) {
         let Some((name, value, now)) = subject.change(run, cases).await else { continue };
         let before = version(&now).map(|(_, version)| version.clone());
         if before.is_none() {
-            cases.fail(Finding::shown(
-                &subject.update.name,
-                now,
-                "`_version` or `_etag` in the item",
-                "return the version: clients need it for `if_match`",
-            ));
+            cases.fail(
+                Finding::shown(&subject.update.name, now)
+                    .expected("`_version` or `_etag` in the item"),
+            );
             continue;
         }
         let Some((exchange, after)) = subject.changed(run, only(name, value), cases).await else {
@@ -245,15 +212,12 @@ pub(super) async fn version_shown(run: &Run, cases: &Cases) {
         let is_another = version(&after).map(|(_, version)| version.clone()) != before;
         cases.expect(is_another, || Finding {
             received: after.clone(),
-            ..Finding::of(
-                &exchange,
-                &subject.update.name,
-                format!(
+            ..Finding::of(&exchange, &subject.update.name)
+                .expected(format!(
                     "a version other than {} after the update",
                     before.clone().unwrap_or_default()
-                ),
-                "change the version with every update",
-            )
+                ))
+                .fix("change the version with every update")
         });
     }
 }
