@@ -151,7 +151,7 @@ pub(crate) struct Cases {
     /// If `true`, the check observes all calls, including those rejected by a rate limit.
     observes_calls: bool,
     /// Expectation and suggestion of findings that state none of their own.
-    hints: Hints,
+    pub(crate) hints: Hints,
 }
 
 /// The collected results.

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::adapter::Operation;
 use crate::call::Exchange;
-use crate::cases::{Cases, Finding};
+use crate::cases::Cases;
 use crate::pages;
 use crate::run::Run;
 
@@ -74,22 +74,6 @@ pub(super) async fn refused_with(
 /// A failure without a readable code counts as a rejection, because another check reports the malformed error.
 pub(super) fn is_refused(exchange: &Exchange) -> bool {
     exchange.is_rejected() && exchange.code().is_none_or(|code| code.starts_with("VALIDATION_"))
-}
-
-/// Checks that an operation rejects `more` in addition to valid parameters. Returns `None` if the call could not be
-/// made.
-pub(super) async fn expect_refused(
-    run: &Run,
-    operation: &Operation,
-    more: impl IntoIterator<Item = (impl Into<String>, Value)>,
-    (subject, expected, fix): (impl Into<String>, impl Into<String>, &str),
-    cases: &Cases,
-) -> Option<()> {
-    let exchange = refused_with(run, operation, more, cases).await?;
-    cases.expect(is_refused(&exchange), || {
-        Finding::of(&exchange, subject).expected(expected).fix(fix)
-    });
-    Some(())
 }
 
 /// Reads all items of a list. Returns them with the parameters of the call.

@@ -14,7 +14,9 @@ use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = checks![
     Must 2 "danger.stated" => Reads(stated), ["REQ-DNG-04"],
-        "Introspection states the danger level of each operation";
+        "Introspection states the danger level of each operation",
+        fix: "state it in the reply to `introspect` with the query `danger`: {\"operations\": [{\"name\": …, \
+         \"level\": …}]}, or in the description";
     Must 2 "danger.values" => Reads(words), ["REQ-DNG-01"],
         "Danger levels are safe, reversible, destructive, dangerous or forbidden",
         fix: "answer every documented query";
@@ -60,17 +62,13 @@ async fn stated(run: &Run, cases: &Cases) {
     if !has_gates(run, &stated) {
         return cases.not_applicable("no danger level or confirmation is documented");
     }
-    const FIX: &str = "state it in the reply to `introspect` with the query `danger`: \
-                        {\"operations\": [{\"name\": …, \"level\": …}]}, or in the description";
     let Some(reply) = stated.reply.as_ref().filter(|_| is_answered(&stated, cases)) else {
         if stated.reply.is_none() {
             // Without the query `danger`, harmless operations need not state their level.
             let reported = run.adapter.operations.iter().any(|it| stated.is_reported(it));
             cases.expect(reported, || {
                 let expected = "the danger levels of the operations that require confirmation";
-                Finding::shown("introspect", run.adapter.protocol().clone())
-                    .expected(expected)
-                    .fix(FIX)
+                Finding::shown("introspect", run.adapter.protocol().clone()).expected(expected)
             });
         }
         return;
@@ -79,7 +77,6 @@ async fn stated(run: &Run, cases: &Cases) {
         cases.expect(stated.is_reported(operation), || {
             Finding::shown(&operation.name, reply.received())
                 .expected("the danger level of the operation")
-                .fix(FIX)
         });
     }
 }
@@ -110,10 +107,8 @@ async fn words(run: &Run, cases: &Cases) {
     ]);
     for entry in entries {
         let name = entry.get("name").and_then(Value::as_str).unwrap_or("introspect danger");
-        ENTRY.check(entry, cases, |expected| {
-            Finding::shown(name, entry.clone())
-                .expected(expected)
-                .fix("use the protocol's five levels in lower case")
+        ENTRY.check(entry, cases, || {
+            Finding::shown(name, entry.clone()).fix("use the protocol's five levels in lower case")
         });
     }
 }
@@ -261,7 +256,5 @@ async fn trust_stated(run: &Run, cases: &Cases) {
         must("trust", Form::Open(&[must("level", TRUST)])),
     ]);
     let data = exchange.data().cloned().unwrap_or_default();
-    INFO.check(&data, cases, |expected| {
-        Finding::of(&exchange, "introspect adapter_info").expected(expected)
-    });
+    INFO.check(&data, cases, || Finding::of(&exchange, "introspect adapter_info"));
 }

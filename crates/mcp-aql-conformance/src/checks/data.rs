@@ -166,7 +166,7 @@ pub(super) async fn calls(run: &Run, check: &str, cases: &Cases) {
                 && !exchange.succeeded()
                 && !form.fits(body)
             {
-                form.check(body, cases, |faults| finding(format!("{expected} ({faults})")));
+                form.check(body, cases, || finding(format!("{expected} ({{faults}})")));
             } else {
                 cases.expect(case.expect.holds(run, &exchange), || finding(expected));
             }

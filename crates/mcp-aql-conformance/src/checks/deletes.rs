@@ -16,9 +16,13 @@ pub(super) const CHECKS: &[Check] = checks![
         "A deleted item cannot be read",
         fix: "remove the item from the store when the operation succeeds";
     Should 2 "deletes.not_found" => Alone(not_found), ["REQ-MCP-11", "REQ-ERR-02"],
-        "Reading or changing a deleted item fails with NOT_FOUND_RESOURCE";
+        "Reading or changing a deleted item fails with NOT_FOUND_RESOURCE",
+        expected: "a failure NOT_FOUND_RESOURCE, because the item was deleted before",
+        fix: "report that the item does not exist: clients cannot tell otherwise whether the call had an effect";
     Should 2 "deletes.twice" => Alone(twice), ["REQ-MCP-11", "REQ-ERR-02"],
-        "Deleting an item twice fails with NOT_FOUND_RESOURCE";
+        "Deleting an item twice fails with NOT_FOUND_RESOURCE",
+        expected: "a failure NOT_FOUND_RESOURCE, because the item was deleted before",
+        fix: "report that the item does not exist: clients cannot tell otherwise whether the call had an effect";
     Must 1 "deletes.only_named" => Alone(only_named), ["REQ-CLS-02", "REQ-CNF-04"],
         "Deleting one item does not change the others",
         fix: "remove the named item only";
@@ -85,19 +89,19 @@ async fn gone_of(run: &Run, kind: &Resource, cases: &Cases) -> Option<()> {
     let looked = run.look(&thing, cases).await?;
     let there = looked.data().and_then(|data| kind.object(data));
     let is_gone = there.is_none_or(|there| kind.identity(there).as_ref() != Some(&thing.id));
-    cases.expect(is_gone, || Finding {
-        sent: Value::Array(vec![removed.sent(), looked.sent()]),
-        ..Finding::of(&looked, removed.operation())
+    cases.expect(is_gone, || {
+        Finding::of(&looked, removed.operation())
             .expected(format!("a failure, because the {} was deleted", kind.name))
+            .sent(Value::Array(vec![removed.sent(), looked.sent()]))
     });
     let list = kind.operation(&run.adapter, Role::List)?;
     let items = pages::all(run, list, Map::new(), cases).await?;
     let listed = items.iter().find(|item| kind.identity(item).as_ref() == Some(&thing.id));
-    cases.expect(listed.is_none(), || Finding {
-        sent: removed.sent(),
-        ..Finding::shown(removed.operation(), listed.cloned().unwrap_or_default())
+    cases.expect(listed.is_none(), || {
+        Finding::shown(removed.operation(), listed.cloned().unwrap_or_default())
             .expected(format!("a list `{}` without this item, because it was deleted", list.name))
             .fix("remove deleted items from lists")
+            .sent(removed.sent())
     });
     Some(())
 }
@@ -138,14 +142,8 @@ async fn twice(run: &Run, cases: &Cases) {
 }
 
 fn expect_not_found(exchange: &Exchange, cases: &Cases) {
-    cases.expect(exchange.code() == Some("NOT_FOUND_RESOURCE"), || {
-        Finding::of(exchange, exchange.operation())
-            .expected("a failure NOT_FOUND_RESOURCE, because the item was deleted before")
-            .fix(
-                "report that the item does not exist: clients cannot tell otherwise whether the \
-                 call had an effect",
-            )
-    });
+    let is_reported = exchange.code() == Some("NOT_FOUND_RESOURCE");
+    cases.expect(is_reported, || Finding::of(exchange, exchange.operation()));
 }
 
 async fn only_named(run: &Run, cases: &Cases) {
@@ -164,12 +162,13 @@ async fn only_named_of(run: &Run, kind: &Resource, cases: &Cases) -> Option<()> 
         kind.identity(after).as_ref() == Some(&other.id)
             && kind.settable(run).iter().all(|name| before.get(name) == after.get(name))
     });
-    cases.expect_success(&looked, is_there, || Finding {
-        sent: removed.sent(),
-        ..Finding::shown(removed.operation(), looked.received()).expected(format!(
-            "the {} of the {} `{}`, unchanged, because another one was deleted",
-            kind.name, kind.id, other.id
-        ))
+    cases.expect_success(&looked, is_there, || {
+        Finding::shown(removed.operation(), looked.received())
+            .expected(format!(
+                "the {} of the {} `{}`, unchanged, because another one was deleted",
+                kind.name, kind.id, other.id
+            ))
+            .sent(removed.sent())
     });
     Some(())
 }
@@ -236,10 +235,7 @@ async fn reads_change_nothing(run: &Run, cases: &Cases) {
             && before.iter().zip(after.iter()).all(|(before, after)| {
                 known.as_ref().is_none_or(|(kind, names)| is_unchanged(kind, names, before, after))
             });
-        cases.expect(is_same, || Finding {
-            sent: asked.iter().take(5).cloned().collect(),
-            ..Finding::shown(&list.name, serde_json::json!({ "before": before.len(), "after": after.len(), "items": after.iter().take(3).collect::<Vec<_>>() }))
-        });
+        cases.expect(is_same, || {Finding::shown(&list.name, serde_json::json!({ "before": before.len(), "after": after.len(), "items": after.iter().take(3).collect::<Vec<_>>() })).sent(asked.iter().take(5).cloned().collect())});
     }
 }
 

@@ -32,7 +32,7 @@ pub(super) const CHECKS: &[Check] = checks![
 /// One of the five limits of the protocol.
 /// If you add a limit, add its names to [`words`](Self::words) and its bounds to [`range`](Self::range).
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Limit {
+pub(super) enum Limit {
     Request,
     Response,
     Text,
@@ -41,7 +41,8 @@ enum Limit {
 }
 
 impl Limit {
-    const ALL: [Self; 5] = [Self::Request, Self::Response, Self::Text, Self::List, Self::Depth];
+    pub(super) const ALL: [Self; 5] =
+        [Self::Request, Self::Response, Self::Text, Self::List, Self::Depth];
 
     /// Returns `limit_type`, the member of `_protocol.limits`, and `unit`.
     const fn words(self) -> (&'static str, &'static str, &'static str) {
@@ -54,8 +55,13 @@ impl Limit {
         }
     }
 
+    /// Returns the member of `_protocol.limits`.
+    pub(super) const fn member(self) -> &'static str {
+        self.words().1
+    }
+
     /// Returns the minimum and the maximum that the protocol allows for this limit.
-    const fn range(self) -> (usize, usize) {
+    pub(super) const fn range(self) -> (usize, usize) {
         match self {
             Self::Request | Self::Text => (64 << 10, 10 << 20),
             Self::Response => (1 << 20, 100 << 20),
@@ -77,7 +83,7 @@ impl Limit {
     /// ```
     fn stated(self, run: &Run) -> Option<usize> {
         let limits = run.adapter.protocol().get("limits");
-        let stated = limits.and_then(|limits| limits.get(self.words().1)?.as_u64())?;
+        let stated = limits.and_then(|limits| limits.get(self.member())?.as_u64())?;
         let (least, most) = self.range();
         usize::try_from(stated).ok().filter(|stated| (least..=most).contains(stated))
     }
@@ -289,10 +295,10 @@ fn response_size(run: &Run, exchange: &Exchange, cases: &Cases) {
     let Reply::Result { raw, .. } = &exchange.reply else { return };
     let Some(text) = raw.pointer("/content/0/text").and_then(Value::as_str) else { return };
     let limit = Limit::Response.most(run);
-    cases.expect(text.len() <= limit, || Finding {
-        received: json!(format!("{} bytes", text.len())),
-        ..Finding::of(exchange, exchange.operation())
+    cases.expect(text.len() <= limit, || {
+        Finding::of(exchange, exchange.operation())
             .expected(format!("at most {limit} bytes, by `_protocol.limits` or the protocol"))
+            .received(json!(format!("{} bytes", text.len())))
     });
 }
 

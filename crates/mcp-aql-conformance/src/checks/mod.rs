@@ -1,8 +1,8 @@
 //! The table of all checks, one module per area. The id of a check is `area.rule`, and reports are grouped by area.
 //!
-//! To add a check, you write its function and an entry in the table `CHECKS` of its area. The phase in the entry
-//! depends on the calls of the function: you use `Reads` if they change nothing, `Changes` if they change items created
-//! by the check, and `Alone` only if other checks must not run at the same time.
+//! To add a check, you write an entry in the table `CHECKS` of its area, and its function or the calls and the rule of
+//! [`planned`]. The phase in the entry depends on the calls: you use `Reads` if they change nothing, `Changes` if they
+//! change items created by the check, and `Alone` only if other checks must not run at the same time.
 
 mod aggregates;
 mod batch;
@@ -23,6 +23,7 @@ mod limits;
 mod modes;
 mod pagination;
 mod parameters;
+mod planned;
 mod quotas;
 mod refusals;
 mod relationships;
@@ -128,11 +129,13 @@ pub(crate) enum Body {
 ///     fix: "register each tool once";
 /// ```
 ///
+/// Instead of a function, a check may have calls and a rule for their replies, see [`planned`].
+///
 /// `Calls` and `Messages` are the phases `Reads` and `Alone` for checks whose cases are data. Their function also gets
 /// the id of the check.
 macro_rules! checks {
     ($(
-        $keyword:ident $level:literal $id:literal => $phase:ident($function:path),
+        $keyword:ident $level:literal $id:literal => $phase:ident $how:tt,
             [$($requirement:literal),+], $title:literal
             $(, expected: $expected:literal)? $(, fix: $fix:expr)?;
     )+) => {
@@ -146,7 +149,7 @@ macro_rules! checks {
                 expected: $crate::checks::hint!($($expected)?),
                 fix: $crate::checks::hint!($($fix)?),
             },
-            body: $crate::checks::body!($phase $function, $id),
+            body: $crate::checks::body!($phase $how, $id),
         }),+]
     };
 }
@@ -165,22 +168,44 @@ use hint;
 
 /// Builds the body of a check. Async functions are wrapped to return a boxed future.
 macro_rules! body {
-    (Calls $function:path, $id:literal) => {
+    ($phase:ident { calls: $plan:expr, rule: $rule:expr $(,)? }, $id:literal) => {
+        $crate::checks::Body::$phase(|run, cases| {
+            let plan: $crate::checks::planned::CallPlan = $plan;
+            Box::pin(async move {
+                let calls = plan(run, cases);
+                $crate::checks::planned::judge(run, calls, $rule, cases).await;
+            })
+        })
+    };
+    (Learned { values: $values:expr, form: $form:expr $(,)? }, $id:literal) => {
+        $crate::checks::Body::Learned(|run, cases| {
+            $crate::checks::planned::check_forms(run, $values, &$form, cases);
+        })
+    };
+    ($phase:ident { async calls: $plan:expr, rule: $rule:expr $(,)? }, $id:literal) => {
+        $crate::checks::Body::$phase(|run, cases| {
+            Box::pin(async move {
+                let calls = $plan(run, cases).await;
+                $crate::checks::planned::judge(run, calls, $rule, cases).await;
+            })
+        })
+    };
+    (Calls ($function:path), $id:literal) => {
         $crate::checks::Body::Reads(|run, cases| Box::pin($function(run, $id, cases)))
     };
-    (Messages $function:path, $id:literal) => {
+    (Messages ($function:path), $id:literal) => {
         $crate::checks::Body::Alone(|run, cases| Box::pin($function(run, $id, cases)))
     };
-    (Reads $function:path, $id:literal) => {
+    (Reads ($function:path), $id:literal) => {
         $crate::checks::Body::Reads(|run, cases| Box::pin($function(run, cases)))
     };
-    (Changes $function:path, $id:literal) => {
+    (Changes ($function:path), $id:literal) => {
         $crate::checks::Body::Changes(|run, cases| Box::pin($function(run, cases)))
     };
-    (Alone $function:path, $id:literal) => {
+    (Alone ($function:path), $id:literal) => {
         $crate::checks::Body::Alone(|run, cases| Box::pin($function(run, cases)))
     };
-    ($phase:ident $function:path, $id:literal) => {
+    ($phase:ident ($function:path), $id:literal) => {
         $crate::checks::Body::$phase($function)
     };
 }

@@ -65,9 +65,7 @@ async fn status_form(run: &Run, cases: &Cases) {
     let query = json!({ "query": "quota_status" });
     let Some(exchange) = run.introspect(query, cases).await else { return };
     let data = exchange.data().cloned().unwrap_or_default();
-    let has_form = STATUS.check(&data, cases, |expected| {
-        Finding::of(&exchange, "introspect quota_status").expected(expected)
-    });
+    let has_form = STATUS.check(&data, cases, || Finding::of(&exchange, "introspect quota_status"));
     if !has_form {
         return;
     }
@@ -123,9 +121,9 @@ fn exceeded_form(run: &Run, exchange: &Exchange, cases: &Cases) {
             ));
         }
     };
-    form.check(failure.details, cases, |expected| {
+    form.check(failure.details, cases, || {
         Finding::of(exchange, exchange.operation())
-            .expected(format!("`error.details` of {}: {expected}", failure.code))
+            .expected(format!("`error.details` of {}: {{faults}}", failure.code))
             .fix("state the limit and the seconds until a retry can succeed")
     });
 }

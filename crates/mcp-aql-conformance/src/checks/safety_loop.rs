@@ -26,6 +26,7 @@ pub(super) const CHECKS: &[Check] = checks![
     Must 2 "safety_loop.directive_form" => Every(directive_form),
         ["REQ-AUT-01", "REQ-AUT-02", "REQ-AUT-03", "REQ-AUT-12", "REQ-AUT-13"],
         "The reply to each step has a directive in the protocol's form",
+        expected: "a directive in `data` of this form: {faults}",
         fix: "return for each step whether the agent may continue, and why";
     Must 2 "safety_loop.wrong_code" => Alone(wrong_code), ["REQ-OOB-06", "REQ-AUT-15"],
         "Unknown codes are rejected",
@@ -221,10 +222,7 @@ fn directive_form(run: &Run, exchange: &Exchange, cases: &Cases) {
     }
     let Some(data) = exchange.data() else { return };
     let directive = directive(data).cloned().unwrap_or_default();
-    DIRECTIVE.check(&directive, cases, |expected| {
-        Finding::of(exchange, "record_execution_step")
-            .expected(format!("a directive in `data` of this form: {expected}"))
-    });
+    DIRECTIVE.check(&directive, cases, || Finding::of(exchange, "record_execution_step"));
 }
 
 /// Submits unknown codes. The calls are few and late, because adapters block frequent attempts.

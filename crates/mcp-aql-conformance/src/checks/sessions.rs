@@ -248,9 +248,8 @@ async fn no_progress_across(run: &Run, cases: &Cases) {
         cases.skip(Skip::CutShort(lost.to_string()));
     } else {
         let astray = progress(&second);
-        cases.expect(astray.is_empty(), || Finding {
-            received: json!(astray),
-            ..Finding::of(&exchange, &operation.name)
+        cases.expect(astray.is_empty(), || {
+            Finding::of(&exchange, &operation.name).received(json!(astray))
         });
     }
     run.give_back(first);

@@ -10,11 +10,17 @@ use crate::wire::Samples;
 
 pub(super) const CHECKS: &[Check] = checks![
     Must 1 "wire.only_messages" => Seen(only_messages), ["REQ-MCP-09"],
-        "The adapter sends only JSON-RPC messages";
+        "The adapter sends only JSON-RPC messages",
+        expected: "only JSON-RPC messages in UTF-8",
+        fix: "write logs to standard error, not to standard output";
     Must 1 "wire.json_rpc_form" => Seen(json_rpc_form), ["REQ-MCP-12"],
-        "Every message is JSON-RPC 2.0, and a response has either a result or an error";
+        "Every message is JSON-RPC 2.0, and a response has either a result or an error",
+        expected: "`jsonrpc` \"2.0\" in every message, and either `result` or `error` in a response",
+        fix: "create messages with an MCP library, or follow JSON-RPC 2.0";
     Must 1 "wire.unexpected_response" => Seen(unexpected_response), ["REQ-RSP-01"],
-        "Every response belongs to a pending request";
+        "Every response belongs to a pending request",
+        expected: "one response to each request, with the unchanged id of the request",
+        fix: "respond to each request once with its unchanged id, and do not respond to notifications";
     Must 1 "wire.answers" => Every(answers), ["REQ-RSP-01", "REQ-RQ-08"],
         "Every call gets a reply within the time limit",
         fix: "reply to every request; if the operation may take that long, increase the run's `request_seconds`";
@@ -60,21 +66,11 @@ const RECOVERABLE: [&str; 9] = [
 ];
 
 fn only_messages(run: &Run, cases: &Cases) {
-    none_of(
-        run.seen().invalid,
-        "only JSON-RPC messages in UTF-8",
-        "write logs to standard error, not to standard output",
-        cases,
-    );
+    none_of(run.seen().invalid, cases);
 }
 
 fn json_rpc_form(run: &Run, cases: &Cases) {
-    none_of(
-        run.seen().nonconforming,
-        "`jsonrpc` \"2.0\" in every message, and either `result` or `error` in a response",
-        "create messages with an MCP library, or follow JSON-RPC 2.0",
-        cases,
-    );
+    none_of(run.seen().nonconforming, cases);
 }
 
 /// Reports the second of two responses to one request, for example:
@@ -84,19 +80,12 @@ fn json_rpc_form(run: &Run, cases: &Cases) {
 /// { "jsonrpc": "2.0", "id": 7, "result": { "content": [] } }
 /// ```
 fn unexpected_response(run: &Run, cases: &Cases) {
-    none_of(
-        run.seen().unexpected,
-        "one response to each request, with the unchanged id of the request",
-        "respond to each request once with its unchanged id, and do not respond to notifications",
-        cases,
-    );
+    none_of(run.seen().unexpected, cases);
 }
 
 /// Expects that these statistics contain no message.
-fn none_of(samples: Samples, expected: &str, fix: &str, cases: &Cases) {
-    cases.expect(samples.count == 0, || {
-        Finding::shown("messages of the adapter", samples.first).expected(expected).fix(fix)
-    });
+fn none_of(samples: Samples, cases: &Cases) {
+    cases.expect(samples.count == 0, || Finding::shown("messages of the adapter", samples.first));
 }
 
 fn answers(run: &Run, exchange: &Exchange, cases: &Cases) {
@@ -153,9 +142,8 @@ fn one_text_item(_: &Run, exchange: &Exchange, cases: &Cases) {
             && items.iter().all(|item| item.get("type").is_some_and(|kind| kind == "text"))
     });
     let holds_object = body.as_ref().is_some_and(Value::is_object);
-    cases.expect(is_text && holds_object, || Finding {
-        received: raw.clone(),
-        ..Finding::of(exchange, shapes::subject(exchange))
+    cases.expect(is_text && holds_object, || {
+        Finding::of(exchange, shapes::subject(exchange)).received(raw.clone())
     });
 }
 
@@ -187,9 +175,9 @@ fn is_error(_: &Run, exchange: &Exchange, cases: &Cases) {
         None | Some(Value::Null) => Some(false),
         Some(flag) => flag.as_bool(),
     };
-    cases.expect(is == Some(should), || Finding {
-        received: raw.clone(),
-        ..Finding::of(exchange, shapes::subject(exchange))
+    cases.expect(is == Some(should), || {
+        Finding::of(exchange, shapes::subject(exchange))
             .expected(format!("`isError` {should} for {}", exchange.code().unwrap_or("a success")))
+            .received(raw.clone())
     });
 }

@@ -127,6 +127,18 @@ impl Finding {
         }
     }
 
+    /// Sets the sent request, or several.
+    #[must_use]
+    pub(crate) fn sent(self, sent: Value) -> Self {
+        Self { sent, ..self }
+    }
+
+    /// Sets the received value.
+    #[must_use]
+    pub(crate) fn received(self, received: Value) -> Self {
+        Self { received, ..self }
+    }
+
     /// Sets the suggestion.
     #[must_use]
     pub(crate) fn fix(self, fix: impl Into<String>) -> Self {

@@ -26,6 +26,9 @@ pub(crate) use self::introspection::{
 /// Maximum number of deviations listed in a message.
 const MAX_FAULTS: usize = 5;
 
+/// Placeholder for the description of the deviations in an expectation.
+const FAULTS: &str = "{faults}";
+
 /// The form of a JSON value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Form {
@@ -163,11 +166,13 @@ impl Form {
     }
 
     /// Counts a passed case if the value has this form. Otherwise adds one finding for each cause of deviations.
+    ///
+    /// The expectation is the description of the deviations, or contains it in place of `{faults}`.
     pub(crate) fn check(
         &self,
         value: &Value,
         cases: &Cases,
-        finding: impl Fn(String) -> Finding,
+        finding: impl Fn() -> Finding,
     ) -> bool {
         let faults = self.faults(value);
         if faults.is_empty() {
@@ -177,7 +182,13 @@ impl Form {
         cases.fail_for_causes(shared::by_cause(faults).into_iter().map(|(cause, faults)| {
             let differences = faults.iter().take(MAX_FAULTS).map(|fault| fault.difference(value));
             let description = describe_faults(&faults);
-            let mut finding = finding(description.clone());
+            let mut finding = finding();
+            let expected = match (finding.expected.as_str(), cases.hints.expected) {
+                ("", "") => FAULTS,
+                ("", hint) => hint,
+                (own, _) => own,
+            };
+            finding.expected = expected.replace(FAULTS, &description);
             finding = finding.with_differences(value, differences.collect(), &description);
             let Some(cause) = cause else { return finding };
             finding.fix = cause.fix().unwrap_or(finding.fix);
@@ -365,6 +376,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::cases::Hints;
 
     const BED: Form = Form::Object(&[
         must("bed_id", Form::Word),
@@ -389,6 +401,23 @@ mod tests {
         );
         assert_eq!(super::describe_faults(&BED.faults(&json!([]))), "the value must be an object");
         assert!(!BED.fits(&json!({ "bed_id": " ", "rows": [] })));
+    }
+
+    #[test]
+    fn expectations_contain_the_deviations() {
+        let faults = "`/bed_id` is missing; expected a string that is not empty";
+        for (of_check, of_finding, expected) in [
+            ("", "", faults.to_owned()),
+            ("a bed: {faults}", "", format!("a bed: {faults}")),
+            ("a bed: {faults}", "no bed: {faults}", format!("no bed: {faults}")),
+        ] {
+            let hints = Hints { expected: of_check, fix: "return a bed" };
+            let cases = Cases::default().hinting(hints);
+            BED.check(&json!({}), &cases, || Finding::shown("bed", json!({})).expected(of_finding));
+            let findings = cases.results().findings;
+            assert_eq!((findings[0].expected.as_str(), findings.len()), (expected.as_str(), 1));
+            assert_eq!(findings[0].fix, "return a bed");
+        }
     }
 
     #[test]

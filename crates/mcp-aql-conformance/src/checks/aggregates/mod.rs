@@ -34,19 +34,22 @@ pub(super) const CHECKS: &[Check] = checks![
     Should 2 "aggregates.filtered" => Reads(sums::filtered), ["REQ-AGG-06"],
         "Summaries cover the items that the filter selects",
         fix: "apply the filter before the summary";
-    Should 2 "aggregates.items_omitted" => Reads(results::items_omitted), ["REQ-AGG-05"],
+    Should 2 "aggregates.items_omitted" => Reads { calls: results::alone, rule: results::omits_items }, ["REQ-AGG-05"],
         "A summary omits the items unless `include_items` is true",
         expected: "`aggregations` without `items`, not even an empty list",
         fix: "omit the items unless `include_items` is true";
-    Should 2 "aggregates.include_items" => Reads(results::include_items), ["REQ-AGG-05"],
+    Should 2 "aggregates.include_items" => Reads { calls: results::with_items, rule: results::has_items }, ["REQ-AGG-05"],
         "`include_items` adds the items to the summary",
         expected: "`items` in addition to `aggregations`",
         fix: "return both if `include_items` is true";
-    Should 2 "aggregates.labels_kept" => Reads(results::labels_kept), ["REQ-AGG-07"],
+    Should 2 "aggregates.labels_kept" => Reads { calls: results::with_fields, rule: results::has_label }, ["REQ-AGG-07"],
         "`fields` does not rename or drop labels",
+        expected: "`data.aggregations.conformance`",
         fix: "apply `fields` to items only, not to labels";
-    Should 2 "aggregates.unsupported" => Reads(results::unsupported), ["REQ-AGG-08"],
-        "Unsupported functions and fields are rejected";
+    Should 2 "aggregates.unsupported" => Reads { calls: results::unsupported, rule: results::is_rejected }, ["REQ-AGG-08"],
+        "Unsupported functions and fields are rejected",
+        expected: "a VALIDATION failure that names `conformance_probe`",
+        fix: "accept only the functions and fields of `aggregation_support`";
 ];
 
 fn support(operation: &Operation) -> &Value {

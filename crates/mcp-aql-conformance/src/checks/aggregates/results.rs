@@ -1,14 +1,13 @@
 //! Checks of the form of results with summaries, and of the errors for unsupported summaries.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::{LABEL, about, aggregate, lacks_summary, listed, summary, support};
-use crate::adapter::Operation;
-use crate::call::Exchange;
+use super::{aggregate, lacks_summary, listed, summary, support};
 use crate::cases::{Cases, Finding};
-use crate::checks::calls::{having, is_refused, refused_with, valid};
+use crate::checks::calls::having;
+use crate::checks::planned::{CallReply, PlannedCall, invalid_calls, rejected, valid_calls};
 use crate::pages;
-use crate::run::{Run, do_all};
+use crate::run::Run;
 
 pub(super) fn stated(run: &Run, cases: &Cases) {
     for operation in having(run, "aggregate", cases) {
@@ -22,103 +21,92 @@ pub(super) fn stated(run: &Run, cases: &Cases) {
     }
 }
 
-/// Requests a count together with another parameter and passes the reply to `look`.
-async fn beside(
-    run: &Run,
+/// Plans calls for a count together with another parameter. `about` is part of the subject of findings.
+fn counts<'r>(
+    run: &'r Run,
     cases: &Cases,
-    parameter: &str,
+    (parameter, about): (&str, &str),
     more: Value,
-    look: impl Fn(&Operation, &Exchange),
-) {
-    let (more, look) = (&more, &look);
+) -> Vec<PlannedCall<'r>> {
     let operations = having(run, "aggregate", cases).into_iter();
     let operations = cases.some_or_not_applicable(
         operations.filter(|operation| operation.parameter(parameter).is_some()),
         format!("no operation documents `aggregate` and `{parameter}`"),
     );
-    let jobs = operations.into_iter().map(|operation| async move {
-        let Some(mut params) = valid(run, operation, cases) else { return };
-        params.insert("aggregate".to_owned(), aggregate(json!({ "count": true })));
-        params.extend(more.as_object().cloned().unwrap_or_else(Map::new));
-        let Some(exchange) = run.call(operation, params, cases).await else { return };
-        if exchange.data().is_none() {
-            return cases.skip_without(format!(
-                "`{}` does not return a summary: {}",
-                operation.name,
-                exchange.summary()
-            ));
-        }
-        if lacks_summary(&exchange) {
-            return block(cases);
-        }
-        look(operation, &exchange);
+    let mut change = json!({ "aggregate": aggregate(json!({ "count": true })) });
+    if let (Value::Object(change), Value::Object(more)) = (&mut change, more) {
+        change.extend(more);
+    }
+    valid_calls(run, operations, about, &[change], cases)
+}
+
+pub(super) fn alone<'r>(run: &'r Run, cases: &Cases) -> Vec<PlannedCall<'r>> {
+    counts(run, cases, ("aggregate", "aggregate"), json!({}))
+}
+
+pub(super) fn with_items<'r>(run: &'r Run, cases: &Cases) -> Vec<PlannedCall<'r>> {
+    let more = json!({ "include_items": true });
+    counts(run, cases, ("include_items", "include_items"), more)
+}
+
+pub(super) fn with_fields<'r>(run: &'r Run, cases: &Cases) -> Vec<PlannedCall<'r>> {
+    counts(run, cases, ("fields", "aggregate with fields"), json!({ "fields": "minimal" }))
+}
+
+/// Returns the data with a summary. Skips or blocks the case if there is none.
+fn summarized<'a>(it: &CallReply<'a>) -> Option<&'a Value> {
+    let Some(data) = it.data() else {
+        let (name, summary) = (&it.call.operation.name, it.reply.summary());
+        it.cases.skip_without(format!("`{name}` does not return a summary: {summary}"));
+        return None;
+    };
+    has_summary(it)?;
+    Some(data)
+}
+
+/// Returns `None` and blocks the case if the operation ignores `aggregate` or expects another form.
+fn has_summary(it: &CallReply<'_>) -> Option<()> {
+    if lacks_summary(it.reply) {
+        it.cases.block("aggregates.count", "a success has no `aggregations`");
+        return None;
+    }
+    Some(())
+}
+
+pub(super) fn omits_items(it: &CallReply<'_>) -> Option<bool> {
+    let data = summarized(it)?;
+    // The documented default mode of the operation decides whether a reply has items.
+    let mode = support(it.call.operation).get("default_mode");
+    let is_judged = mode.is_none_or(|mode| mode != "include_items");
+    is_judged.then(|| ["items", "edges"].iter().all(|name| data.get(name).is_none()))
+}
+
+pub(super) fn has_items(it: &CallReply<'_>) -> Option<bool> {
+    let data = summarized(it)?;
+    Some(pages::items(data).is_some() && summary(it.reply).is_some())
+}
+
+pub(super) fn has_label(it: &CallReply<'_>) -> Option<bool> {
+    summarized(it)?;
+    Some(summary(it.reply).is_some_and(Value::is_u64))
+}
+
+pub(super) fn unsupported<'r>(run: &'r Run, cases: &Cases) -> Vec<PlannedCall<'r>> {
+    let expressions = [
+        json!({ "conformance_probe": true }),
+        json!({ "sum": "conformance_probe" }),
+        json!({ "group_by": "conformance_probe", "count": true }),
+    ];
+    let operations = having(run, "aggregate", cases);
+    let calls = expressions.into_iter().flat_map(|expression| {
+        let about = expression.to_string();
+        let change = json!({ "aggregate": aggregate(expression) });
+        invalid_calls(run, operations.clone(), &about, &[change], cases)
     });
-    do_all(jobs).await;
+    calls.collect()
 }
 
-/// Blocks a case of an operation that ignores `aggregate` or expects another form.
-fn block(cases: &Cases) {
-    cases.block("aggregates.count", "a success has no `aggregations`");
-}
-
-pub(super) async fn items_omitted(run: &Run, cases: &Cases) {
-    beside(run, cases, "aggregate", json!({}), |operation, exchange| {
-        // The documented default mode of the operation decides whether a reply has items.
-        if support(operation).get("default_mode").is_some_and(|mode| mode == "include_items") {
-            return;
-        }
-        let has_items =
-            |data: &Value| ["items", "edges"].iter().any(|name| data.get(name).is_some());
-        cases.expect(!exchange.data().is_some_and(has_items), || {
-            Finding::of(exchange, about(operation, "aggregate"))
-        });
-    })
-    .await;
-}
-
-pub(super) async fn include_items(run: &Run, cases: &Cases) {
-    beside(run, cases, "include_items", json!({ "include_items": true }), |operation, exchange| {
-        let has_items = exchange.data().and_then(pages::items).is_some();
-        cases.expect(has_items && summary(exchange).is_some(), || {
-            Finding::of(exchange, about(operation, "include_items"))
-        });
-    })
-    .await;
-}
-
-pub(super) async fn labels_kept(run: &Run, cases: &Cases) {
-    beside(run, cases, "fields", json!({ "fields": "minimal" }), |operation, exchange| {
-        cases.expect(summary(exchange).is_some_and(Value::is_u64), || {
-            Finding::of(exchange, about(operation, "aggregate with fields"))
-                .expected(format!("`data.aggregations.{LABEL}`"))
-        });
-    })
-    .await;
-}
-
-pub(super) async fn unsupported(run: &Run, cases: &Cases) {
-    let jobs = having(run, "aggregate", cases).into_iter().flat_map(|operation| {
-        [
-            json!({ "conformance_probe": true }),
-            json!({ "sum": "conformance_probe" }),
-            json!({ "group_by": "conformance_probe", "count": true }),
-        ]
-        .map(|expression| async move {
-            let more = [("aggregate", aggregate(expression.clone()))];
-            let finding = (
-                about(operation, &expression.to_string()),
-                "a VALIDATION failure that names `conformance_probe`",
-                "accept only the functions and fields of `aggregation_support`",
-            );
-            let Some(exchange) = refused_with(run, operation, more, cases).await else { return };
-            if lacks_summary(&exchange) {
-                return block(cases);
-            }
-            let (subject, expected, fix) = finding;
-            cases.expect(is_refused(&exchange), || {
-                Finding::of(&exchange, subject).expected(expected).fix(fix)
-            });
-        })
-    });
-    do_all(jobs).await;
+pub(super) fn is_rejected(it: &CallReply<'_>) -> Option<bool> {
+    has_summary(it)?;
+    rejected(it)
 }

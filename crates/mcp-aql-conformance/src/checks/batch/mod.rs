@@ -29,6 +29,8 @@ pub(super) const CHECKS: &[Check] = checks![
         fix: "run the items in order and return their results in that order";
     Must 2 "batch.inner_form" => Reads(replies::inner_form), ["REQ-BAT-04"],
         "Every item has its own complete result",
+        expected: "`index`, `operation`, and a `result` with `success` and `data` or `error`, without `warnings`, \
+         `_meta` or `confirmation` ({faults})",
         fix: "put the plain result of each operation into `result`, and its warnings into the batch's";
     Must 2 "batch.failure_inside" => Reads(replies::failure_inside), ["REQ-BAT-02", "REQ-BAT-05"],
         "A failed item is counted and does not stop the other items",

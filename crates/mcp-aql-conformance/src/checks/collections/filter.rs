@@ -2,26 +2,24 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{is_field, refused_each};
+use super::is_field;
 use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::checks::calls::{all_items, having, is_refused, refused_with};
+use crate::checks::planned::{PlannedCall, invalid_calls};
 use crate::pages;
 use crate::run::{Run, do_all};
 use crate::shape::Shape;
 
-/// Calls each operation with a filter whose key no item has:
+/// Plans calls with a filter whose key no item has:
 ///
 /// ```json
 /// { "filter": { "conformance_probe": 1 } }
 /// ```
-pub(super) async fn filter_unknown(run: &Run, cases: &Cases) {
-    let reported = (
-        "a VALIDATION failure that names the key `conformance_probe`",
-        "reject unknown keys of a filter: ignoring them returns wrong items",
-    );
-    refused_each(run, cases, "filter", &[json!({ "conformance_probe": 1 })], reported).await;
+pub(super) fn unknown_key<'r>(run: &'r Run, cases: &Cases) -> Vec<PlannedCall<'r>> {
+    let filter = json!({ "filter": { "conformance_probe": 1 } });
+    invalid_calls(run, having(run, "filter", cases), "filter", &[filter], cases)
 }
 
 /// Returns the filter keys documented by introspection.

@@ -6,16 +6,19 @@ mod operators;
 mod search;
 mod sort;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{Check, checks};
+use crate::adapter::Operation;
 use crate::cases::Cases;
-use crate::checks::calls::{expect_refused, having, refused_with};
-use crate::run::{Run, do_all};
+use crate::checks::planned::{CallReply, PlannedCall, invalid_calls, rejected};
+use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = checks![
-    Should 2 "collections.filter_unknown" => Reads(filter::filter_unknown), ["REQ-COL-04"],
-        "A filter with an unknown key is rejected";
+    Should 2 "collections.filter_unknown" => Reads { calls: filter::unknown_key, rule: rejected }, ["REQ-COL-04"],
+        "A filter with an unknown key is rejected",
+        expected: "a VALIDATION failure that names the key `conformance_probe`",
+        fix: "reject unknown keys of a filter: ignoring them returns wrong items";
     Must 2 "collections.filter_applied" => Reads(filter::filter_applied),
         ["REQ-COL-04", "REQ-COL-10", "REQ-INT-20"],
         "A filter selects the matching items and no others",
@@ -28,8 +31,10 @@ pub(super) const CHECKS: &[Check] = checks![
         "A page states the field and the order by which its items were sorted",
         fix: "state the applied order next to the items, such as `\"applied\": { \"sort\": { \"field\": \"title\", \
          \"order\": \"asc\" } }`";
-    Should 2 "collections.sort_unknown" => Reads(sort::sort_unknown), ["REQ-COL-05"],
-        "Sorting by an unknown field, or in an unknown order, is rejected";
+    Should 2 "collections.sort_unknown" => Reads { calls: sort::unknown_orders, rule: rejected }, ["REQ-COL-05"],
+        "Sorting by an unknown field, or in an unknown order, is rejected",
+        expected: "a VALIDATION failure that names the unknown field or order",
+        fix: "reject unknown fields, and orders other than asc and desc";
     Must 2 "collections.sort_applied" => Reads(sort::sort_applied), ["REQ-COL-05", "REQ-COL-10", "REQ-INT-20"],
         "Sorting orders items in both directions",
         fix: "sort before paging, in both orders";
@@ -53,63 +58,46 @@ pub(super) const CHECKS: &[Check] = checks![
         "A structured `query` has a type that introspection shows, and a description",
         expected: "the name of a type that `introspect types` shows, and a description of its grammar",
         fix: "declare a type for the query, and describe what it can express";
-    Should 2 "collections.styles_mixed" => Reads(styles_mixed), ["REQ-COL-07"],
-        "Paging by cursor and by number in one request is rejected";
+    Should 2 "collections.styles_mixed" => Reads { calls: mixed_styles, rule: is_one_rejected }, ["REQ-COL-07"],
+        "Paging by cursor and by number in one request is rejected",
+        expected: "a VALIDATION failure: `first` and `{numbered}` exclude each other",
+        fix: "accept one way of paging per request, and reject both together";
 ];
-
-async fn refused_each(
-    run: &Run,
-    cases: &Cases,
-    parameter: &'static str,
-    values: &[Value],
-    (expected, fix): (&'static str, &'static str),
-) {
-    let operations = having(run, parameter, cases);
-    let jobs = operations.into_iter().flat_map(|operation| {
-        values.iter().map(move |value| async move {
-            let more = [(parameter, value.clone())];
-            let finding = (format!("{}: {parameter}", operation.name), expected, fix);
-            expect_refused(run, operation, more, finding, cases).await;
-        })
-    });
-    do_all(jobs).await;
-}
 
 /// Returns `true` if a name may belong to a plain field, usable in filters and as a sort field.
 fn is_field(name: &str) -> bool {
     crate::forms::is_snake_case(name)
 }
 
-async fn styles_mixed(run: &Run, cases: &Cases) {
+/// Plans calls for a page by cursor and by number.
+fn mixed_styles<'r>(run: &'r Run, cases: &Cases) -> Vec<PlannedCall<'r>> {
     const NUMBERED: [&str; 4] = ["limit", "offset", "page", "page_size"];
+    let numbered = |operation: &Operation| {
+        NUMBERED.into_iter().find(|name| operation.parameter(name).is_some())
+    };
     let paged = run.adapter.reads().filter(|operation| {
-        let has = |name: &&str| operation.parameter(name).is_some();
-        operation.parameter("first").is_some() || NUMBERED.iter().any(has)
+        operation.parameter("first").is_some() || numbered(operation).is_some()
     });
     let paged = cases.some_or_not_applicable(paged, "no operation documents pages");
-    let jobs = paged.into_iter().map(|operation| async move {
-        let documented = NUMBERED.iter().find(|name| operation.parameter(name).is_some());
-        let numbered = documented.copied().unwrap_or("page");
-        let more = [("first", json!(1)), (numbered, json!(1))];
-        if operation.parameter("first").is_none() {
-            // If the operation has no cursors, `first` is an unknown parameter.
-            let Some(exchange) = refused_with(run, operation, more.clone(), cases).await else {
-                return;
-            };
-            if exchange.succeeded() {
-                let why = format!("`{}` does not document `first` and ignores it", operation.name);
-                cases.block("parameters.undocumented", why);
-            } else {
-                cases.pass();
-            }
-            return;
-        }
-        let finding = (
-            &operation.name,
-            format!("a VALIDATION failure: `first` and `{numbered}` exclude each other"),
-            "accept one way of paging per request, and reject both together",
-        );
-        expect_refused(run, operation, more, finding, cases).await;
+    let calls = paged.into_iter().flat_map(|operation| {
+        let numbered = numbered(operation).unwrap_or("page");
+        let both = json!({ "first": 1, numbered: 1 });
+        let calls = invalid_calls(run, vec![operation], "", &[both], cases).into_iter();
+        calls.map(move |call| call.word("numbered", numbered))
     });
-    do_all(jobs).await;
+    calls.collect()
+}
+
+fn is_one_rejected(it: &CallReply<'_>) -> Option<bool> {
+    let name = &it.call.operation.name;
+    if it.call.operation.parameter("first").is_some() {
+        return rejected(it);
+    }
+    // If the operation has no cursors, `first` is an unknown parameter.
+    if it.reply.succeeded() {
+        let why = format!("`{name}` does not document `first` and ignores it");
+        it.cases.block("parameters.undocumented", why);
+        return None;
+    }
+    Some(true)
 }

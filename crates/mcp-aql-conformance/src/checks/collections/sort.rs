@@ -4,31 +4,28 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Value, json};
 
-use super::{is_field, refused_each};
+use super::is_field;
 use crate::adapter::Operation;
 use crate::cases::{Cases, Finding};
-use crate::checks::calls::{all_items, expect_refused, having, is_refused, refused_with};
+use crate::checks::calls::{all_items, having, is_refused, refused_with};
+use crate::checks::planned::{PlannedCall, invalid_calls};
 use crate::pages;
 use crate::run::{Run, do_all};
 
 /// Maximum number of sort fields to try.
 const MAX_SORT_FIELDS: usize = 8;
 
-pub(super) async fn sort_unknown(run: &Run, cases: &Cases) {
-    let reported = (
-        "a VALIDATION failure that names the unknown field or order",
-        "reject unknown fields, and orders other than asc and desc",
-    );
-    refused_each(run, cases, "sort", &[json!({ "field": "conformance_probe" })], reported).await;
-    // The second case combines a known field with an unknown order.
-    let jobs = having(run, "sort", cases).into_iter().map(|operation| async move {
-        let field = operation.examples_of("sort").find_map(|sort| sort.get("field").cloned());
-        let Some(field) = field else { return };
-        let more = [("sort", json!({ "field": field, "order": "sideways" }))];
-        let finding = (format!("{}: sort", operation.name), reported.0, reported.1);
-        expect_refused(run, operation, more, finding, cases).await;
+/// Plans calls that sort by an unknown field, and by a known field in an unknown order.
+pub(super) fn unknown_orders<'r>(run: &'r Run, cases: &Cases) -> Vec<PlannedCall<'r>> {
+    let calls = having(run, "sort", cases).into_iter().flat_map(|operation| {
+        let known = operation.examples_of("sort").find_map(|sort| sort.get("field"));
+        let wrong_order = known.map(|field| json!({ "field": field, "order": "sideways" }));
+        let sorts = [Some(json!({ "field": "conformance_probe" })), wrong_order];
+        let sorts: Vec<_> =
+            sorts.into_iter().flatten().map(|sort| json!({ "sort": sort })).collect();
+        invalid_calls(run, vec![operation], "sort", &sorts, cases)
     });
-    do_all(jobs).await;
+    calls.collect()
 }
 
 pub(super) async fn sort_applied(run: &Run, cases: &Cases) {

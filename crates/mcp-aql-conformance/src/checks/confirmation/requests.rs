@@ -32,8 +32,8 @@ pub(super) async fn issued(run: &Run, cases: &Cases) {
     ]);
     let details =
         asked.exchange.failure().map(|failure| failure.details.clone()).unwrap_or_default();
-    DETAILS.check(&details, cases, |expected| {
-        asked.finding(&asked.exchange).expected(format!("`error.details` of this form: {expected}"))
+    DETAILS.check(&details, cases, || {
+        asked.finding(&asked.exchange).expected("`error.details` of this form: {faults}")
     });
     cases.expect(
         details.get("operation").is_none_or(|named| *named == asked.operation.name.as_str()),
@@ -84,9 +84,8 @@ pub(super) async fn fresh(run: &Run, cases: &Cases) {
         let alike = one.bytes().zip(other.bytes()).filter(|(one, other)| one == other).count();
         alike * 2 < one.len().max(1)
     });
-    cases.expect(distinct && is_long && is_apart, || Finding {
-        received: json!(tokens),
-        ..asked.finding(&asked.exchange)
+    cases.expect(distinct && is_long && is_apart, || {
+        asked.finding(&asked.exchange).received(json!(tokens))
     });
 }
 

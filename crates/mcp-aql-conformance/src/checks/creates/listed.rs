@@ -46,15 +46,15 @@ async fn listed_of(run: &Run, kind: &Resource, list: &Operation, cases: &Cases) 
     let created = [&first.id, &second.id];
     let missing: Vec<_> =
         before.iter().chain(created).filter(|id| !after.contains(id)).cloned().collect();
-    cases.expect(missing.is_empty(), || Finding {
-        sent: Value::Array(vec![first.made.sent(), second.made.sent()]),
-        ..Finding::shown(&list.name, serde_json::json!({ "before": before, "after": after }))
+    cases.expect(missing.is_empty(), || {
+        Finding::shown(&list.name, serde_json::json!({ "before": before, "after": after }))
             .expected(format!(
                 "after two calls of `{}`, all items that were listed before, and the two new ones; \
                  missing: {}",
                 first.made.operation(),
                 Value::Array(missing.clone())
             ))
+            .sent(Value::Array(vec![first.made.sent(), second.made.sent()]))
     });
     is_listed_whole(run, &first, list, &items, cases).await;
 }

@@ -51,9 +51,9 @@ async fn compare(run: &Run, create: &Operation, thing: &CreatedItem<'_>, cases: 
             continue;
         }
         let subject = format!("{}, parameter `{name}`", create.name);
-        let finding = |expected: String| Finding {
-            sent: Value::Array(vec![thing.made.sent(), looked.sent()]),
-            ..Finding::of(&looked, subject).expected(expected).fix(FIX)
+        let finding = |expected: String| {
+            let sent = Value::Array(vec![thing.made.sent(), looked.sent()]);
+            Finding::of(&looked, subject).expected(expected).sent(sent)
         };
         let field = returned.iter().find(|field| field.name == name);
         let parameter = create.parameter(name);
@@ -95,10 +95,6 @@ async fn has_field(run: &Run, thing: &CreatedItem<'_>, name: &str, cases: &Cases
     let items = pages::all(run, list, Map::new(), cases).await;
     items.is_some_and(|items| items.iter().any(|item| item.get(name).is_some()))
 }
-
-const FIX: &str = "store the submitted value, and return it under the name of the parameter; if \
-                   the adapter is meant to trim a string, to change its case or its spaces, or to \
-                   store a list as a set, say so in the description of the parameter";
 
 /// Returns `true` if a parameter holds data of the item. Other parameters, such as flags, control the call.
 fn is_data(parameter: Option<&Parameter>) -> bool {
@@ -187,12 +183,10 @@ pub(in crate::checks) fn agrees(
     let differing = settable.iter().find(differs);
     cases.expect(differing.is_none(), || {
         let name = differing.map(String::as_str).unwrap_or_default();
-        Finding::of(answer, format!("{}: `{name}`", answer.operation()))
-            .expected(format!(
-                "`{name}` as it is read afterwards: {}",
-                stored.get(name).unwrap_or(&Value::Null)
-            ))
-            .fix("return the item as it is stored after the change")
+        Finding::of(answer, format!("{}: `{name}`", answer.operation())).expected(format!(
+            "`{name}` as it is read afterwards: {}",
+            stored.get(name).unwrap_or(&Value::Null)
+        ))
     });
 }
 
@@ -242,10 +236,10 @@ pub(super) async fn defaults_shown(run: &Run, cases: &Cases) {
                 }
                 continue;
             };
-            cases.expect(same(default, there), || Finding {
-                sent: thing.made.sent(),
-                ..Finding::shown(format!("{}, parameter `{name}`", create.name), object.clone())
+            cases.expect(same(default, there), || {
+                Finding::shown(format!("{}, parameter `{name}`", create.name), object.clone())
                     .expected(format!("`{name}` with its documented default: {default}"))
+                    .sent(thing.made.sent())
             });
         }
     }

@@ -38,21 +38,6 @@ type InvalidText = (&'static [u8], &'static str);
 
 /// Marks the position of the invalid bytes in a request. They replace this string.
 const PLACE: &str = "conformance-probe";
-const EXPECTED: &str =
-    "a failure VALIDATION_INVALID_ENCODING, or a JSON-RPC error if the transport cannot decode it";
-
-const UTF8_FIX: &str = "read the messages as bytes and reject those that are not valid UTF-8: \
-                        replacing invalid bytes changes the data of the client. The MCP SDK for \
-                        Python decodes standard input with errors=\"replace\", and the one for \
-                        TypeScript with toString(\"utf8\"). Both replace the bytes before the code \
-                        of an adapter sees them, so read the lines of `sys.stdin.buffer` or \
-                        `process.stdin` yourself, and pass the valid ones to the SDK";
-
-const SURROGATE_FIX: &str = "reject an escape such as \\ud800 without its other half: the string \
-                             cannot be encoded as UTF-8. The JSON parsers of JavaScript and of \
-                             Python's `json` accept such an escape, so look for code units from \
-                             U+D800 to U+DFFF in all parsed strings";
-
 /// Time to wait for the reply to an invalid request after the next request was answered.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -71,18 +56,18 @@ const SURROGATES: [InvalidText; 3] = [
 ];
 
 pub(super) async fn invalid_utf8(run: &Run, cases: &Cases) {
-    send_all_invalid(run, &NO_UTF8, UTF8_FIX, cases).await;
+    send_all_invalid(run, &NO_UTF8, cases).await;
 }
 
 pub(super) async fn lone_surrogate(run: &Run, cases: &Cases) {
-    send_all_invalid(run, &SURROGATES, SURROGATE_FIX, cases).await;
+    send_all_invalid(run, &SURROGATES, cases).await;
 }
 
 /// Sends invalid requests on a spare connection, because the adapter may close it.
-async fn send_all_invalid(run: &Run, all: &[InvalidText], fix: &str, cases: &Cases) {
+async fn send_all_invalid(run: &Run, all: &[InvalidText], cases: &Cases) {
     let Some(connection) = run.spare(cases).await else { return };
     for broken in all {
-        send_invalid(run, &connection, (broken, fix), cases).await;
+        send_invalid(run, &connection, broken, cases).await;
     }
     run.give_back(connection);
 }
@@ -91,7 +76,7 @@ async fn send_all_invalid(run: &Run, all: &[InvalidText], fix: &str, cases: &Cas
 async fn send_invalid(
     run: &Run,
     connection: &Connection,
-    ((bytes, what), fix): (&InvalidText, &str),
+    (bytes, what): &InvalidText,
     cases: &Cases,
 ) {
     let call = json!({
@@ -115,9 +100,8 @@ async fn send_invalid(
     let exchange = Exchange { tool: run.adapter.introspect.clone(), arguments: call, reply };
     let is_refused = matches!(exchange.reply, Reply::Protocol { .. })
         || exchange.code() == Some("VALIDATION_INVALID_ENCODING");
-    cases.expect(is_refused, || Finding {
-        sent: json!(sent(bytes, what)),
-        ..Finding::of(&exchange, "introspect: `name`").expected(EXPECTED).fix(fix)
+    cases.expect(is_refused, || {
+        Finding::of(&exchange, "introspect: `name`").sent(json!(sent(bytes, what)))
     });
 }
 
@@ -191,11 +175,8 @@ fn ended(lost: &NoResponse, bytes: &[u8], what: &str, cases: &Cases) {
     if !matches!(lost, NoResponse::Closed(_)) {
         return cases.skip(Skip::CutShort(lost.to_string()));
     }
-    cases.fail(Finding {
-        sent: json!(sent(bytes, what)),
-        ..Finding::shown("introspect: `name`", lost.to_string()).expected(EXPECTED).fix(
-            "reject the message and continue: one message with an invalid encoding must not \
-             terminate the adapter",
-        )
-    });
+    let fix = "reject the message and continue: one message with an invalid encoding must not \
+               terminate the adapter";
+    let finding = Finding::shown("introspect: `name`", lost.to_string()).fix(fix);
+    cases.fail(finding.sent(json!(sent(bytes, what))));
 }

@@ -18,9 +18,18 @@ pub(super) const CHECKS: &[Check] = checks![
         expected: "a failure VALIDATION_INVALID_ENCODING",
         fix: "check all strings of a request for U+0000 before any other processing: C strings end at U+0000";
     Must 1 "encoding.invalid_utf8" => Alone(invalid::invalid_utf8), ["REQ-ENC-01"],
-        "Invalid UTF-8 is rejected";
+        "Invalid UTF-8 is rejected",
+        expected: "a failure VALIDATION_INVALID_ENCODING, or a JSON-RPC error if the transport cannot decode it",
+        fix: "read the messages as bytes and reject those that are not valid UTF-8: replacing invalid bytes changes \
+         the data of the client. The MCP SDK for Python decodes standard input with errors=\"replace\", and the one \
+         for TypeScript with toString(\"utf8\"). Both replace the bytes before the code of an adapter sees them, so \
+         read the lines of `sys.stdin.buffer` or `process.stdin` yourself, and pass the valid ones to the SDK";
     Must 1 "encoding.lone_surrogate" => Alone(invalid::lone_surrogate), ["REQ-ENC-01"],
-        "A lone surrogate is rejected";
+        "A lone surrogate is rejected",
+        expected: "a failure VALIDATION_INVALID_ENCODING, or a JSON-RPC error if the transport cannot decode it",
+        fix: "reject an escape such as \\ud800 without its other half: the string cannot be encoded as UTF-8. The \
+         JSON parsers of JavaScript and of Python's `json` accept such an escape, so look for code units from U+D800 \
+         to U+DFFF in all parsed strings";
     Must 1 "encoding.unicode" => Reads(scripts::unicode), ["REQ-ENC-01"],
         "Text of every script is accepted";
     Must 2 "encoding.round_trip" => Changes(scripts::round_trip), ["REQ-ENC-01", "REQ-CNF-13"],

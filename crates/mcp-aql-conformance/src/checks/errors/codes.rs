@@ -11,9 +11,7 @@ use crate::run::Run;
 
 pub(super) fn form(_: &Run, exchange: &Exchange, cases: &Cases) {
     for (_, error) in errors(exchange) {
-        ERROR.check(error, cases, |reported| {
-            Finding::of(exchange, subject(exchange)).expected(format!("`error`: {reported}"))
-        });
+        ERROR.check(error, cases, || Finding::of(exchange, subject(exchange)));
     }
 }
 
@@ -202,9 +200,9 @@ pub(super) fn details(_: &Run, exchange: &Exchange, cases: &Cases) {
         let code = text(error, "code");
         let form = DETAILS.iter().find(|(known, _)| *known == code).map(|(_, form)| form);
         let Some(form) = form else { continue };
-        form.check(error.get("details").unwrap_or(&Value::Null), cases, |reported| {
+        form.check(error.get("details").unwrap_or(&Value::Null), cases, || {
             Finding::of(exchange, format!("{}: {code}", subject(exchange)))
-                .expected(format!("`error.details` of {code}: {reported}"))
+                .expected(format!("`error.details` of {code}: {{faults}}"))
         });
     }
 }

@@ -3,7 +3,6 @@
 mod codes;
 mod exposure;
 mod messages;
-mod missing_items;
 
 use serde_json::Value;
 
@@ -14,6 +13,7 @@ use crate::call::Exchange;
 pub(super) const CHECKS: &[Check] = checks![
     Must 1 "errors.form" => Every(codes::form), ["REQ-RSP-04", "REQ-ERR-01"],
         "`error` has `code`, `message` and optional `details` only",
+        expected: "`error`: {faults}",
         fix: "give `error` a `code` in capitals and a `message`, and move other members into the object \
          `error.details`";
     Must 1 "errors.registry" => Every(codes::registry), ["REQ-ERR-01", "REQ-ERR-02"],
@@ -43,14 +43,14 @@ pub(super) const CHECKS: &[Check] = checks![
          word: the protocol's own runner rejects these",
         fix: "rephrase the message, or move the words into the details: that runner mistakes `format x`, `that x` \
          and `at x` for lines of a stack trace";
-    Should 1 "errors.not_found" => Reads(missing_items::not_found),
+    Should 1 "errors.not_found" => Reads { calls: exposure::missing_items, rule: exposure::is_not_found },
         ["REQ-ERR-02", "REQ-ERR-08", "REQ-ERR-07"],
         "Reading a missing item fails with NOT_FOUND_RESOURCE",
         expected: "a failure NOT_FOUND_RESOURCE with `resource_type` and `resource_id` in its details, because the \
          item does not exist",
         fix: "return NOT_FOUND_RESOURCE with `resource_type` and `resource_id` in its details: an empty success \
          hides that the item does not exist";
-    Should 1 "errors.echo" => Reads(exposure::echo), ["REQ-ERR-05", "REQ-INT-13"],
+    Should 1 "errors.echo" => Reads { calls: exposure::secrets, rule: exposure::is_kept }, ["REQ-ERR-05", "REQ-INT-13"],
         "Messages do not repeat the values of sensitive parameters",
         expected: "a reply without the submitted value",
         fix: "do not put the values of sensitive parameters into messages or details: clients store and log replies";

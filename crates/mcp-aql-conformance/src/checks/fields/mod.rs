@@ -14,6 +14,7 @@ use crate::adapter::{Operation, Type};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::checks::calls::{having, valid};
+use crate::checks::planned::rejected;
 use crate::pages;
 use crate::run::Run;
 use crate::shape::Shape;
@@ -34,8 +35,10 @@ pub(super) const CHECKS: &[Check] = checks![
     Must 2 "fields.nested" => Reads(paths::nested), ["REQ-FLD-03", "REQ-FLD-04"],
         "A path selects a nested field inside its enclosing objects",
         fix: "follow dotted paths into objects, and keep the enclosing objects in the result";
-    Should 2 "fields.unknown" => Reads(selection::unknown), ["REQ-FLD-09"],
-        "A field that the type does not have is rejected";
+    Should 2 "fields.unknown" => Reads { calls: selection::unknown, rule: rejected }, ["REQ-FLD-09"],
+        "A field that the type does not have is rejected",
+        expected: "a VALIDATION failure that names `conformance_probe`",
+        fix: "reject fields that the type does not have";
     Must 2 "fields.path_stops" => Reads(paths::path_stops), ["REQ-FLD-07", "REQ-FLD-08"],
         "A path into a value without fields returns nothing of that value",
         fix: "treat a path into a value without fields as a missing field";

@@ -7,7 +7,8 @@ use serde_json::json;
 use super::{about, choose, full, is_path, names, things};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
-use crate::checks::calls::{expect_refused, having};
+use crate::checks::calls::having;
+use crate::checks::planned::{PlannedCall, invalid_calls};
 use crate::finding::listed;
 use crate::pages;
 use crate::run::{Run, do_all};
@@ -63,18 +64,11 @@ pub(super) async fn subset(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
-pub(super) async fn unknown(run: &Run, cases: &Cases) {
-    let jobs = having(run, "fields", cases).into_iter().flat_map(|operation| {
-        [json!(["conformance_probe"]), json!("conformance_probe")].map(|fields| async move {
-            let finding = (
-                about(operation),
-                "a VALIDATION failure that names `conformance_probe`",
-                "reject fields that the type does not have",
-            );
-            expect_refused(run, operation, [("fields", fields)], finding, cases).await;
-        })
-    });
-    do_all(jobs).await;
+/// Plans calls that select a field that no type has.
+pub(super) fn unknown<'r>(run: &'r Run, cases: &Cases) -> Vec<PlannedCall<'r>> {
+    let fields = [json!(["conformance_probe"]), json!("conformance_probe")];
+    let fields = fields.map(|fields| json!({ "fields": fields }));
+    invalid_calls(run, having(run, "fields", cases), "fields", &fields, cases)
 }
 
 pub(super) async fn page_untouched(run: &Run, cases: &Cases) {

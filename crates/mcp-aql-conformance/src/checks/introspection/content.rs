@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use super::forms::replies;
 use crate::adapter::gaps::states_protocol;
 use crate::adapter::{Operation, Parameter};
 use crate::cases::{Cases, Finding};
+use crate::checks::limits::Limit;
 use crate::run::Run;
 use crate::shape::Shape;
 
@@ -22,15 +24,6 @@ const STANDARD_PARAMETERS: [&str; 6] = [
     "OperationSuccess",
     "OperationFailure",
     "EndpointPermissions",
-];
-
-/// The limits of the protocol, each with its minimum and maximum.
-const LIMITS: [(&str, u64, u64); 5] = [
-    ("max_request_size", 64 << 10, 10 << 20),
-    ("max_response_size", 1 << 20, 100 << 20),
-    ("max_string_length", 64 << 10, 10 << 20),
-    ("max_array_elements", 100, 100_000),
-    ("max_nesting_depth", 8, 64),
 ];
 
 /// The concurrency categories.
@@ -271,7 +264,7 @@ pub(super) fn limits_stated(run: &Run, cases: &Cases) {
     if !states_protocol(&run.adapter, cases) {
         return;
     }
-    for (name, ..) in LIMITS {
+    for name in Limit::ALL.map(Limit::member) {
         let limits = run.adapter.protocol().get("limits").unwrap_or(&Value::Null);
         cases.expect(limits.get(name).is_some(), || {
             Finding::shown(format!("_protocol.limits.{name}"), limits.clone())
@@ -282,11 +275,12 @@ pub(super) fn limits_stated(run: &Run, cases: &Cases) {
 
 pub(super) fn limits_in_range(run: &Run, cases: &Cases) {
     let limits = run.adapter.protocol().get("limits").unwrap_or(&Value::Null);
-    let limits = LIMITS
-        .into_iter()
-        .filter_map(|(name, least, most)| Some((name, least, most, limits.get(name)?)));
-    for (name, least, most, value) in cases.some_or_not_applicable(limits, "no limits are stated") {
-        let is_in_range = value.as_u64().is_some_and(|value| (least..=most).contains(&value));
+    let limits =
+        Limit::ALL.into_iter().filter_map(|limit| Some((limit, limits.get(limit.member())?)));
+    for (limit, value) in cases.some_or_not_applicable(limits, "no limits are stated") {
+        let (name, (least, most)) = (limit.member(), limit.range());
+        let number = value.as_u64().and_then(|value| usize::try_from(value).ok());
+        let is_in_range = number.is_some_and(|value| (least..=most).contains(&value));
         cases.expect(is_in_range, || {
             Finding::shown(format!("_protocol.limits.{name}"), value.clone())
                 .expected(format!("a number from {least} to {most}"))
@@ -317,15 +311,8 @@ pub(super) fn concurrency_value(run: &Run, cases: &Cases) {
 }
 
 pub(super) fn strict_mode_hidden(run: &Run, cases: &Cases) {
-    let adapter = &run.adapter;
-    let operations = adapter.operations.iter().map(|of| (of.name.as_str(), &of.reply));
-    let types = adapter.types.iter().map(|of| (of.name.as_str(), &of.reply));
-    let lists =
-        [("operations", &adapter.operations_reply), ("types", &adapter.types_reply)].into_iter();
-    for (name, reply) in lists.chain(operations).chain(types) {
-        cases.expect(!shows_strict_mode(reply), || {
-            Finding::shown(format!("introspect {name}"), reply.clone())
-        });
+    for (subject, reply) in replies(run, cases) {
+        cases.expect(!shows_strict_mode(reply), || Finding::shown(subject, reply.clone()));
     }
 }
 

@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
-use crate::adapter::Operation;
 use crate::adapter::gaps::states_protocol;
 use crate::cases::{Cases, Finding};
+use crate::checks::planned::ShownValues;
 use crate::finding::listed;
 use crate::forms::{self, Form, is_snake_case};
 use crate::run::Run;
@@ -37,17 +37,17 @@ fn details(run: &Run) -> impl Iterator<Item = (&str, &str, &Value)> {
 pub(super) fn list_form(run: &Run, cases: &Cases) {
     let listed = list(&run.adapter.operations_reply, "operations");
     let is_list = run.adapter.unread().is_none();
-    cases.expect(is_list && !listed.is_empty(), || Finding {
-        sent: json!({
-            "tool": run.adapter.introspect,
-            "arguments": { "operation": "introspect", "params": { "query": "operations" } },
-        }),
-        ..Finding::shown("introspect operations", run.adapter.operations_reply.clone())
+    cases.expect(is_list && !listed.is_empty(), || {
+        Finding::shown("introspect operations", run.adapter.operations_reply.clone())
             .expected("a success with at least one entry in `data.operations`")
+            .sent(json!({
+                "tool": run.adapter.introspect,
+                "arguments": { "operation": "introspect", "params": { "query": "operations" } },
+            }))
     });
     for (index, value) in listed.iter().enumerate() {
-        forms::LISTED_OPERATION.check(value, cases, |reported| {
-            Finding::shown(entry(index, value), value.clone()).expected(reported).fix(
+        forms::LISTED_OPERATION.check(value, cases, || {
+            Finding::shown(entry(index, value), value.clone()).fix(
                 "give each entry of `data.operations` exactly `name`, `semantic_category`, \
                  `endpoint` and `description`; everything else belongs in the details",
             )
@@ -70,27 +70,20 @@ pub(super) fn unique_names(run: &Run, cases: &Cases) {
     }
 }
 
-pub(super) fn success_form(run: &Run, cases: &Cases) {
-    const SUCCESS: Form = Form::Object(&[
-        forms::must("success", Form::Just(true)),
-        forms::must("data", Form::Open(&[])),
-    ]);
-    let lists = [
-        ("operations", "list", &run.adapter.operations_reply),
-        ("types", "list", &run.adapter.types_reply),
-    ];
-    for (name, _, reply) in lists.into_iter().chain(details(run)) {
-        SUCCESS.check(reply, cases, |reported| {
-            Finding::shown(format!("introspect {name}"), reply.clone()).expected(reported)
-        });
-    }
+pub(super) const SUCCESS: Form =
+    Form::Object(&[forms::must("success", Form::Just(true)), forms::must("data", Form::Open(&[]))]);
+
+/// Returns all replies to `introspect`.
+pub(super) fn replies<'r>(run: &'r Run, _: &Cases) -> ShownValues<'r> {
+    let lists =
+        [("operations", &run.adapter.operations_reply), ("types", &run.adapter.types_reply)];
+    let details = details(run).map(|(name, _, reply)| (name, reply));
+    let replies = lists.into_iter().chain(details);
+    replies.map(|(name, reply)| (format!("introspect {name}"), reply)).collect()
 }
 
-pub(super) fn protocol_form(run: &Run, cases: &Cases) {
-    let protocol = run.adapter.protocol();
-    forms::PROTOCOL.check(protocol, cases, |reported| {
-        Finding::shown("_protocol", protocol.clone()).expected(reported)
-    });
+pub(super) fn protocol<'r>(run: &'r Run, _: &Cases) -> ShownValues<'r> {
+    vec![("_protocol".to_owned(), run.adapter.protocol())]
 }
 
 pub(super) fn protocol_words(run: &Run, cases: &Cases) {
@@ -154,10 +147,8 @@ static DETAILS_FIX: LazyLock<String> = LazyLock::new(|| {
 pub(super) fn details_form(run: &Run, cases: &Cases) {
     for operation in &run.adapter.operations {
         let details = operation.details_as_sent();
-        forms::OPERATION.check(details, cases, |reported| {
-            Finding::shown(&operation.name, details.clone())
-                .expected(reported)
-                .fix(DETAILS_FIX.as_str())
+        forms::OPERATION.check(details, cases, || {
+            Finding::shown(&operation.name, details.clone()).fix(DETAILS_FIX.as_str())
         });
     }
 }
@@ -190,51 +181,23 @@ pub(super) fn list_agrees_with_details(run: &Run, cases: &Cases) {
     }
 }
 
-pub(super) fn parameter_form(run: &Run, cases: &Cases) {
-    for operation in &run.adapter.operations {
+/// Returns the definition of each parameter.
+pub(super) fn parameters<'r>(run: &'r Run, _: &Cases) -> ShownValues<'r> {
+    let parameters = run.adapter.operations.iter().flat_map(|operation| {
         let parameters = operation.details_as_sent().get("parameters").and_then(Value::as_array);
-        for (index, value) in parameters.into_iter().flatten().enumerate() {
-            forms::PARAMETER.check(value, cases, |reported| {
-                Finding::shown(
-                    format!("{}: {}", operation.name, entry(index, value)),
-                    value.clone(),
-                )
-                .expected(reported)
-            });
-        }
-    }
+        let parameters = parameters.into_iter().flatten().enumerate();
+        parameters.map(|(at, it)| (format!("{}: {}", operation.name, entry(at, it)), it))
+    });
+    parameters.collect()
 }
 
-pub(super) fn computed_fields_form(run: &Run, cases: &Cases) {
-    feature(run, cases, "computed_fields", forms::COMPUTED_FIELDS);
-}
-
-pub(super) fn aggregation_form(run: &Run, cases: &Cases) {
-    feature(run, cases, "aggregation_support", forms::AGGREGATION_SUPPORT);
-}
-
-pub(super) fn relationship_form(run: &Run, cases: &Cases) {
-    feature(run, cases, "relationship_capabilities", forms::RELATIONSHIP_CAPABILITIES);
-}
-
-pub(super) fn lifecycle_form(run: &Run, cases: &Cases) {
-    feature(run, cases, "lifecycle", forms::LIFECYCLE);
-}
-
-/// Checks the form of a member that only some operations have.
-fn feature(run: &Run, cases: &Cases, member: &str, form: Form) {
-    let with = |operation: &&Operation| operation.details().get(member).is_some();
-    for operation in run.adapter.operations.iter().filter(with) {
-        let value = operation.details().get(member).unwrap_or(&Value::Null);
-        form.check(value, cases, |reported| {
-            Finding::shown(format!("{}: {member}", operation.name), value.clone())
-                .expected(reported)
-                .fix(format!("use only the members that the protocol defines for `{member}`"))
-        });
-    }
-    if !run.adapter.operations.iter().any(|operation| with(&operation)) {
-        cases.not_applicable(format!("no operation has `{member}`"));
-    }
+/// Returns a member that only some operations have.
+pub(super) fn members<'r>(run: &'r Run, cases: &Cases, member: &str) -> ShownValues<'r> {
+    let members = run.adapter.operations.iter().filter_map(|operation| {
+        let value = operation.details().get(member)?;
+        Some((format!("{}: {member}", operation.name), value))
+    });
+    cases.some_or_not_applicable(members, format!("no operation has `{member}`"))
 }
 
 pub(super) fn types_form(run: &Run, cases: &Cases) {
@@ -243,8 +206,8 @@ pub(super) fn types_form(run: &Run, cases: &Cases) {
         Finding::shown("introspect types", reply.clone()).expected("a list in `data.types`")
     });
     for (index, value) in list(reply, "types").iter().enumerate() {
-        forms::TYPE_INFO.check(value, cases, |reported| {
-            Finding::shown(entry(index, value), value.clone()).expected(reported).fix(
+        forms::TYPE_INFO.check(value, cases, || {
+            Finding::shown(entry(index, value), value.clone()).fix(
                 "give each entry of `data.types` `name`, `kind` and optional `description`; \
                  values, fields and members belong in the details",
             )
@@ -257,18 +220,13 @@ pub(super) fn type_details_form(run: &Run, cases: &Cases) {
         let details = of.details_as_sent();
         let kind = details.get("kind").and_then(Value::as_str).unwrap_or_default();
         let agrees = ["name", "kind"].iter().all(|it| of.listed.get(it) == details.get(it));
-        let fix = "return `name` and `kind` of a type as listed, with `values` for an enum, \
-                   `fields` for an object, `members` for a union and nothing else for a scalar";
         match forms::type_details(kind) {
             Some(form) if agrees => {
-                form.check(details, cases, |reported| {
-                    Finding::shown(&of.name, details.clone()).expected(reported).fix(fix)
-                });
+                form.check(details, cases, || Finding::shown(&of.name, details.clone()));
             }
             _ => cases.fail(
                 Finding::shown(&of.name, details.clone())
-                    .expected("the name and the kind as in the list of types")
-                    .fix(fix),
+                    .expected("the name and the kind as in the list of types"),
             ),
         }
     }

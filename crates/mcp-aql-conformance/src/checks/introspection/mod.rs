@@ -7,6 +7,9 @@ mod signatures;
 mod unlisted;
 
 use super::{Check, checks, data};
+use crate::forms::{
+    AGGREGATION_SUPPORT, COMPUTED_FIELDS, LIFECYCLE, PARAMETER, PROTOCOL, RELATIONSHIP_CAPABILITIES,
+};
 
 pub(super) const CHECKS: &[Check] = checks![
     Must 1 "introspection.list_form" => Learned(forms::list_form), ["REQ-INT-01", "REQ-INT-02", "REQ-INT-03"],
@@ -21,10 +24,10 @@ pub(super) const CHECKS: &[Check] = checks![
         "No operation, type or parameter is listed twice",
         expected: "unique names",
         fix: "use unique names";
-    Must 1 "introspection.success_form" => Learned(forms::success_form), ["REQ-INT-28"],
+    Must 1 "introspection.success_form" => Learned { values: forms::replies, form: forms::SUCCESS }, ["REQ-INT-28"],
         "A success of `introspect` has `success` and `data` only",
         fix: "return {\"success\": true, \"data\": {…}} from `introspect`, without `warnings` and `_meta`";
-    Must 1 "introspection.protocol_form" => Learned(forms::protocol_form),
+    Must 1 "introspection.protocol_form" => Learned { values: forms::protocol, form: PROTOCOL },
         ["REQ-INT-04", "REQ-INT-05", "REQ-INT-07"],
         "The list of operations has `_protocol`, with a protocol version and members of the right types",
         fix: "put `_protocol` next to `operations`, with the implemented `version` of the protocol, such as \
@@ -46,27 +49,33 @@ pub(super) const CHECKS: &[Check] = checks![
         ["REQ-INT-09", "REQ-INT-20"],
         "The list of operations agrees with the details",
         fix: "generate the list and the details from one definition of the operation";
-    Must 1 "introspection.parameter_form" => Learned(forms::parameter_form), ["REQ-INT-13"],
+    Must 1 "introspection.parameter_form" => Learned { values: forms::parameters, form: PARAMETER }, ["REQ-INT-13"],
         "A parameter has `name`, `type` and `required`, and no unknown members",
         fix: "describe a parameter with `name`, `type`, `required` and the optional members of the protocol; move \
          anything else into `description`";
-    Must 1 "introspection.computed_fields_form" => Learned(forms::computed_fields_form),
+    Must 1 "introspection.computed_fields_form" => Learned { values: |run, cases| forms::members(run, cases, "computed_fields"), form: COMPUTED_FIELDS },
         ["REQ-INT-10", "REQ-CMP-02", "REQ-CMP-04"],
-        "`computed_fields` of an operation has its form";
-    Must 1 "introspection.aggregation_form" => Learned(forms::aggregation_form),
+        "`computed_fields` of an operation has its form",
+        fix: "use only the members that the protocol defines for `computed_fields`";
+    Must 1 "introspection.aggregation_form" => Learned { values: |run, cases| forms::members(run, cases, "aggregation_support"), form: AGGREGATION_SUPPORT },
         ["REQ-INT-10", "REQ-AGG-09"],
-        "`aggregation_support` of an operation has its form";
-    Must 1 "introspection.relationship_form" => Learned(forms::relationship_form),
+        "`aggregation_support` of an operation has its form",
+        fix: "use only the members that the protocol defines for `aggregation_support`";
+    Must 1 "introspection.relationship_form" => Learned { values: |run, cases| forms::members(run, cases, "relationship_capabilities"), form: RELATIONSHIP_CAPABILITIES },
         ["REQ-INT-10", "REQ-REL-07"],
-        "`relationship_capabilities` of an operation has its form";
-    Must 1 "introspection.lifecycle_form" => Learned(forms::lifecycle_form),
+        "`relationship_capabilities` of an operation has its form",
+        fix: "use only the members that the protocol defines for `relationship_capabilities`";
+    Must 1 "introspection.lifecycle_form" => Learned { values: |run, cases| forms::members(run, cases, "lifecycle"), form: LIFECYCLE },
         ["REQ-INT-10", "REQ-LIF-09"],
-        "`lifecycle` of an operation has its form";
+        "`lifecycle` of an operation has its form",
+        fix: "use only the members that the protocol defines for `lifecycle`";
     Must 1 "introspection.types_form" => Learned(forms::types_form), ["REQ-INT-16", "REQ-INT-17"],
         "The list of types has name, kind and optional description of each type",
         fix: "return {\"success\": true, \"data\": {\"types\": […]}} from `introspect` with query=types";
     Must 1 "introspection.type_details_form" => Learned(forms::type_details_form), ["REQ-INT-18"],
-        "The details of a type have exactly the members of its kind";
+        "The details of a type have exactly the members of its kind",
+        fix: "return `name` and `kind` of a type as listed, with `values` for an enum, `fields` for an object, \
+         `members` for a union and nothing else for a scalar";
     Must 1 "introspection.snake_case" => Learned(forms::snake_case),
         ["REQ-CLS-06", "REQ-RQ-04", "REQ-CNF-10"],
         "Operations and parameters have names in snake_case",

@@ -25,6 +25,8 @@ const MAX_STATE_QUERIES: usize = 400;
 /// An operation that starts executions, with the operations on these.
 #[derive(Clone, Copy)]
 pub(super) struct Starter<'a> {
+    run: &'a Run,
+    cases: &'a Cases,
     pub(super) operation: &'a Operation,
     pub(super) steering: Steering<'a>,
 }
@@ -67,19 +69,19 @@ pub(super) fn supports(operation: &Operation, what: &str) -> bool {
 }
 
 /// Returns the operations that document a lifecycle.
-pub(super) fn starters<'r>(run: &'r Run, cases: &Cases) -> Vec<Starter<'r>> {
+pub(super) fn starters<'r>(run: &'r Run, cases: &'r Cases) -> Vec<Starter<'r>> {
     let steering = steering(run);
     let with_lifecycle = run.adapter.operations.iter().filter(|operation| {
         operation.category == Some(Category::Execute) && lifecycle(operation).is_some()
     });
     cases.some_or_not_applicable(
-        with_lifecycle.map(|operation| Starter { operation, steering }),
+        with_lifecycle.map(|operation| Starter { run, cases, operation, steering }),
         "no EXECUTE operation documents a lifecycle",
     )
 }
 
 /// Returns the operations that document a lifecycle with this feature.
-pub(super) fn supporting<'r>(run: &'r Run, feature: &str, cases: &Cases) -> Vec<Starter<'r>> {
+pub(super) fn supporting<'r>(run: &'r Run, feature: &str, cases: &'r Cases) -> Vec<Starter<'r>> {
     let starters = starters(run, cases).into_iter();
     cases.some_or_not_applicable(
         starters.filter(|starter| supports(starter.operation, feature)),
@@ -100,7 +102,8 @@ pub(super) struct Execution<'a> {
 
 impl<'a> Starter<'a> {
     /// Starts an execution.
-    pub(super) async fn begin(self, run: &Run, cases: &Cases) -> Option<Execution<'a>> {
+    pub(super) async fn begin(self) -> Option<Execution<'a>> {
+        let Self { run, cases, .. } = self;
         run.permits(self.operation, cases)?;
         let params = run.to_run(self.operation, cases).await?;
         let mut begun = run.act(self.operation, params.clone(), cases).await?;
@@ -128,28 +131,24 @@ impl<'a> Starter<'a> {
 }
 
 impl Execution<'_> {
-    pub(super) async fn call(
-        &self,
-        run: &Run,
-        operation: &Operation,
-        cases: &Cases,
-    ) -> Option<Exchange> {
+    pub(super) async fn call(&self, operation: &Operation) -> Option<Exchange> {
         let params = Map::from_iter([("execution_id".to_owned(), self.id.clone().into())]);
-        run.call(operation, params, cases).await
+        self.starter.run.call(operation, params, self.starter.cases).await
     }
 
-    pub(super) async fn look(&self, run: &Run, cases: &Cases) -> Option<Exchange> {
+    pub(super) async fn look(&self) -> Option<Exchange> {
         let Some(read) = self.starter.steering.read else {
-            cases.skip_without("a READ operation with a parameter `execution_id`");
+            let what = "a READ operation with a parameter `execution_id`";
+            self.starter.cases.skip_without(what);
             return None;
         };
-        self.call(run, read, cases).await
+        self.call(read).await
     }
 
     /// Queries the state until it is final or time runs out. Returns all replies.
-    pub(super) async fn follow(&self, run: &Run, cases: &Cases) -> Option<Vec<Exchange>> {
+    pub(super) async fn follow(&self) -> Option<Vec<Exchange>> {
         let mut seen = vec![self.begun.clone()];
-        let until = Instant::now() + run.settings.limits.request;
+        let until = Instant::now() + self.starter.run.settings.limits.request;
         for _ in 0..MAX_STATE_QUERIES {
             let is_over = seen.last().and_then(|last| member(last, "status")).is_none_or(is_final);
             if is_over || Instant::now() >= until {
@@ -158,18 +157,19 @@ impl Execution<'_> {
             if seen.len() > 1 {
                 tokio::time::sleep(STATE_QUERY_INTERVAL).await;
             }
-            seen.push(self.look(run, cases).await?);
+            seen.push(self.look().await?);
         }
         Some(seen)
     }
 
     /// Queries the state until it is final. Returns the last reply, or skips the case if time runs out.
-    pub(super) async fn end(&self, run: &Run, cases: &Cases) -> Option<Exchange> {
-        let last = self.follow(run, cases).await?.pop()?;
+    pub(super) async fn end(&self) -> Option<Exchange> {
+        let last = self.follow().await?.pop()?;
         if member(&last, "status").is_some_and(is_final) {
             return Some(last);
         }
-        cases.skip_without(format!("an execution of `{}` that ends", self.starter.operation.name));
+        let name = &self.starter.operation.name;
+        self.starter.cases.skip_without(format!("an execution of `{name}` that ends"));
         None
     }
 }

@@ -65,9 +65,7 @@ pub(super) fn stated(run: &Run, exchange: &Exchange, cases: &Cases) {
 
 pub(super) fn state_form(run: &Run, exchange: &Exchange, cases: &Cases) {
     let Some(state) = state(run, exchange, cases) else { return };
-    STATE.check(state, cases, |expected| {
-        Finding::of(exchange, exchange.operation()).expected(expected)
-    });
+    STATE.check(state, cases, || Finding::of(exchange, exchange.operation()));
 }
 
 pub(super) fn progress_form(run: &Run, exchange: &Exchange, cases: &Cases) {
@@ -97,8 +95,5 @@ pub(super) fn error_form(run: &Run, exchange: &Exchange, cases: &Cases) {
         return;
     }
     let error = state.get("error").cloned().unwrap_or_default();
-    ERROR.check(&error, cases, |expected| {
-        Finding::of(exchange, exchange.operation())
-            .expected(format!("`error` with `code` and `message`: {expected}"))
-    });
+    ERROR.check(&error, cases, || Finding::of(exchange, exchange.operation()));
 }

@@ -25,6 +25,7 @@ pub(super) const CHECKS: &[Check] = checks![
         fix: "report the progress of an execution in one of these forms";
     Should 2 "lifecycle.error_form" => Every(forms::error_form), ["REQ-LIF-05"],
         "A failed execution has an `error` in the form of other failures",
+        expected: "`error` with `code` and `message`: {faults}",
         fix: "report the cause in the form of other failures";
     Should 2 "lifecycle.core_states" => Learned(forms::core_states), ["REQ-LIF-01"],
         "Documented states include those of the protocol",
@@ -67,7 +68,7 @@ pub(super) const CHECKS: &[Check] = checks![
 pub(super) async fn begin_any(run: &Run) {
     let unheard = Cases::default();
     for starter in starters(run, &unheard) {
-        if starter.begin(run, &unheard).await.is_some() {
+        if starter.begin().await.is_some() {
             return;
         }
     }

@@ -43,12 +43,13 @@ pub(super) async fn progress(run: &Run, cases: &Cases) {
             [one, other] => number(one) <= number(other),
             _ => true,
         });
-        cases.expect(grows && notifications.iter().all(is_progress), || Finding {
-            received: json!(notifications),
-            ..Finding::of(&exchange, &starter.operation.name).expected(format!(
-                "`notifications/progress` with the token \"{TOKEN}\", increasing `progress`, \
+        cases.expect(grows && notifications.iter().all(is_progress), || {
+            Finding::of(&exchange, &starter.operation.name)
+                .expected(format!(
+                    "`notifications/progress` with the token \"{TOKEN}\", increasing `progress`, \
                  `total` and `message`"
-            ))
+                ))
+                .received(json!(notifications))
         });
     }
 }

@@ -21,8 +21,8 @@ pub(super) async fn states(run: &Run, cases: &Cases) {
             .flatten()
             .filter_map(Value::as_str)
             .collect();
-        let Some(execution) = starter.begin(run, cases).await else { continue };
-        for seen in execution.follow(run, cases).await.unwrap_or_default() {
+        let Some(execution) = starter.begin().await else { continue };
+        for seen in execution.follow().await.unwrap_or_default() {
             let Some(status) = member(&seen, "status") else { continue };
             // The states of the protocol need not be documented.
             cases.expect(documented.contains(&status) || CORE.contains(&status), || {
@@ -34,8 +34,8 @@ pub(super) async fn states(run: &Run, cases: &Cases) {
 
 pub(super) async fn readable(run: &Run, cases: &Cases) {
     for starter in starters(run, cases) {
-        let Some(execution) = starter.begin(run, cases).await else { continue };
-        let Some(looked) = execution.look(run, cases).await else { continue };
+        let Some(execution) = starter.begin().await else { continue };
+        let Some(looked) = execution.look().await else { continue };
         let name = &starter.operation.name;
         let is_it = member(&looked, "execution_id") == Some(execution.id.as_str())
             && member(&looked, "operation").is_none_or(|reported| reported == name);
@@ -55,7 +55,7 @@ pub(super) async fn listed(run: &Run, cases: &Cases) {
         return cases.not_applicable("no READ operation lists executions");
     };
     for starter in starters {
-        let Some(execution) = starter.begin(run, cases).await else { continue };
+        let Some(execution) = starter.begin().await else { continue };
         let Some(all) = run.call(list, Map::new(), cases).await else { continue };
         let items = all.data().and_then(pages::items).unwrap_or_default();
         let is_it = |item: &&Value| item.get("execution_id").is_some_and(|id| *id == execution.id);
@@ -84,7 +84,7 @@ pub(super) async fn transitions(run: &Run, cases: &Cases) {
     for starter in starters(run, cases) {
         let mut is_tested = Some(false);
         for _ in 0..MAX_EXECUTIONS {
-            is_tested = transitions_of(starter, run, cases).await;
+            is_tested = transitions_of(starter, cases).await;
             if is_tested != Some(false) {
                 break;
             }
@@ -99,11 +99,11 @@ pub(super) async fn transitions(run: &Run, cases: &Cases) {
 }
 
 /// Checks the states of one execution. Returns `false` if there was only one, and `None` if the case was skipped.
-async fn transitions_of(starter: Starter<'_>, run: &Run, cases: &Cases) -> Option<bool> {
-    let execution = starter.begin(run, cases).await?;
-    let mut seen = execution.follow(run, cases).await?;
+async fn transitions_of(starter: Starter<'_>, cases: &Cases) -> Option<bool> {
+    let execution = starter.begin().await?;
+    let mut seen = execution.follow().await?;
     // One more query detects executions that leave a final state.
-    seen.extend(execution.look(run, cases).await);
+    seen.extend(execution.look().await);
     let states: Vec<_> = seen.iter().filter_map(|seen| member(seen, "status")).collect();
     let is_retried = supports(starter.operation, "supports_retry");
     let fault = states.windows(2).position(|pair| match pair {
@@ -114,35 +114,34 @@ async fn transitions_of(starter: Starter<'_>, run: &Run, cases: &Cases) -> Optio
         return Some(false);
     }
     let reported = fault.and_then(|at| seen.get(at + 1)).or(seen.last());
-    cases.expect(fault.is_none(), || Finding {
-        received: json!(states),
-        sent: reported.map(Exchange::sent).unwrap_or_default(),
-        ..Finding::of(&execution.begun, &starter.operation.name)
+    cases.expect(fault.is_none(), || {
+        Finding::of(&execution.begun, &starter.operation.name)
+            .received(json!(states))
+            .sent(reported.map(Exchange::sent).unwrap_or_default())
     });
     Some(true)
 }
 
 pub(super) async fn terminal(run: &Run, cases: &Cases) {
     for starter in starters(run, cases) {
-        let Some(execution) = starter.begin(run, cases).await else { continue };
-        let Some(end) = execution.end(run, cases).await else { continue };
+        let Some(execution) = starter.begin().await else { continue };
+        let Some(end) = execution.end().await else { continue };
         let tried = match starter.steering.cancel {
-            Some(cancel) => execution.call(run, cancel, cases).await,
+            Some(cancel) => execution.call(cancel).await,
             None => None,
         };
-        let Some(after) = execution.look(run, cases).await else { continue };
+        let Some(after) = execution.look().await else { continue };
         let status = |exchange: &Exchange| member(exchange, "status").map(str::to_owned);
         // Canceling a finished execution may return its final state or fail.
         let is_reported =
             tried.as_ref().is_none_or(|tried| !tried.succeeded() || status(tried) == status(&end));
-        cases.expect(status(&after) == status(&end) && is_reported, || Finding {
-            received: json!([tried.as_ref().map(Exchange::received), after.received()]),
-            ..Finding::of(tried.as_ref().unwrap_or(&after), &starter.operation.name).expected(
-                format!(
+        cases.expect(status(&after) == status(&end) && is_reported, || {
+            Finding::of(tried.as_ref().unwrap_or(&after), &starter.operation.name)
+                .expected(format!(
                     "still {}, because the execution was finished",
                     status(&end).unwrap_or_default()
-                ),
-            )
+                ))
+                .received(json!([tried.as_ref().map(Exchange::received), after.received()]))
         });
     }
 }

@@ -17,9 +17,9 @@ pub(super) async fn cancel(run: &Run, cases: &Cases) {
             ));
             continue;
         };
-        let Some(execution) = starter.begin(run, cases).await else { continue };
-        let Some(cancelled) = execution.call(run, cancel, cases).await else { continue };
-        let Some(end) = execution.follow(run, cases).await.and_then(|mut seen| seen.pop()) else {
+        let Some(execution) = starter.begin().await else { continue };
+        let Some(cancelled) = execution.call(cancel).await else { continue };
+        let Some(end) = execution.follow().await.and_then(|mut seen| seen.pop()) else {
             continue;
         };
         let status = member(&end, "status").unwrap_or_default();
@@ -36,9 +36,9 @@ pub(super) async fn cancel(run: &Run, cases: &Cases) {
             continue;
         }
         let holds = status == "cancelled" || (was_over && is_final(status));
-        cases.expect(holds, || Finding {
-            received: json!([cancelled.received(), end.received()]),
-            ..Finding::of(&cancelled, &starter.operation.name)
+        cases.expect(holds, || {
+            Finding::of(&cancelled, &starter.operation.name)
+                .received(json!([cancelled.received(), end.received()]))
         });
     }
 }
@@ -58,11 +58,11 @@ pub(super) async fn claims(run: &Run, cases: &Cases) {
             });
         }
         begins_one(run, starter, cases).await;
-        reports(run, starter, cases).await;
+        reports(starter, cases).await;
         let Some(cancel) = steering.cancel else { continue };
-        let Some(execution) = starter.begin(run, cases).await else { continue };
-        let Some(tried) = execution.call(run, cancel, cases).await else { continue };
-        let Some(looked) = execution.look(run, cases).await else { continue };
+        let Some(execution) = starter.begin().await else { continue };
+        let Some(tried) = execution.call(cancel).await else { continue };
+        let Some(looked) = execution.look().await else { continue };
         // A finished execution does not show whether cancellation works.
         let is_running = member(&looked, "status").is_some_and(|status| !is_final(status));
         let was_cancelled =
@@ -70,9 +70,8 @@ pub(super) async fn claims(run: &Run, cases: &Cases) {
         let claimed = supports(operation, "supports_cancel");
         cases.expect(
             if claimed { !(tried.failure().is_some() && is_running) } else { !was_cancelled },
-            || Finding {
-                received: json!([tried.received(), looked.received()]),
-                ..Finding::of(&tried, format!("{}: lifecycle.supports_cancel", operation.name))
+            || {
+                Finding::of(&tried, format!("{}: lifecycle.supports_cancel", operation.name))
                     .expected(match claimed {
                         true => {
                             "a cancelled execution, because it was running and `lifecycle` claims \
@@ -80,18 +79,19 @@ pub(super) async fn claims(run: &Run, cases: &Cases) {
                         }
                         false => "a failure, because `lifecycle` denies support",
                     })
+                    .received(json!([tried.received(), looked.received()]))
             },
         );
     }
 }
 
 /// Checks that an operation without progress reporting reports no progress.
-async fn reports(run: &Run, starter: Starter<'_>, cases: &Cases) {
+async fn reports(starter: Starter<'_>, cases: &Cases) {
     if supports(starter.operation, "progress_reporting") {
         return;
     }
-    let Some(execution) = starter.begin(run, cases).await else { return };
-    let Some(seen) = execution.follow(run, cases).await else { return };
+    let Some(execution) = starter.begin().await else { return };
+    let Some(seen) = execution.follow().await else { return };
     let progress = |state: &&Exchange| {
         state
             .data()
@@ -135,11 +135,11 @@ pub(super) async fn retry(run: &Run, cases: &Cases) {
             ));
             continue;
         };
-        let Some(execution) = starter.begin(run, cases).await else { continue };
-        let Some(end) = execution.end(run, cases).await else { continue };
+        let Some(execution) = starter.begin().await else { continue };
+        let Some(end) = execution.end().await else { continue };
         let status = member(&end, "status").unwrap_or_default().to_owned();
-        let Some(again) = execution.call(run, retry, cases).await else { continue };
-        let Some(after) = execution.look(run, cases).await else { continue };
+        let Some(again) = execution.call(retry).await else { continue };
+        let Some(after) = execution.look().await else { continue };
         if status == "failed" {
             cases.expect_success(&again, true, || {
                 Finding::of(&again, &starter.operation.name)
@@ -148,14 +148,14 @@ pub(super) async fn retry(run: &Run, cases: &Cases) {
             continue;
         }
         let is_left = member(&after, "status") == Some(status.as_str());
-        cases.expect(!again.succeeded() && is_left, || Finding {
-            received: json!([again.received(), after.received()]),
-            ..Finding::of(&again, &starter.operation.name)
+        cases.expect(!again.succeeded() && is_left, || {
+            Finding::of(&again, &starter.operation.name)
                 .expected(format!(
                     "a failure and an execution that is still {status}, because only failed \
                      executions can be retried"
                 ))
                 .fix("retry failed executions only")
+                .received(json!([again.received(), after.received()]))
         });
     }
 }

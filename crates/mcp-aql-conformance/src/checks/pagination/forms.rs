@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::{SMALL_PAGE_SIZE, paged};
 use crate::adapter::Operation;
-use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
-use crate::checks::calls::{call_with, valid};
+use crate::checks::calls::call_with;
+use crate::checks::planned::{CallReply, PlannedCall, valid_calls};
 use crate::finding::listed;
 use crate::pages::{self, CURSORS};
 use crate::run::{Run, do_all};
@@ -14,39 +14,33 @@ use crate::run::{Run, do_all};
 /// The parameters of page-number pagination. A `limit` alone selects no page.
 const NUMBERED: [&str; 2] = ["offset", "page"];
 
-/// Reads the first page of this size of every operation with cursors. Passes the pages to `look`.
-async fn each_page(
-    run: &Run,
-    cases: &Cases,
-    size: usize,
-    look: impl Fn(&Operation, &Exchange, &Value),
-) {
-    let look = &look;
-    let jobs = paged(run, cases).into_iter().map(|operation| async move {
-        let more = [("first", json!(size))];
-        let Some(exchange) = call_with(run, operation, more, cases).await else { return };
-        match exchange.data() {
-            Some(data) => look(operation, &exchange, data),
-            None => cases.skip_without(format!("`{}` returns no page", operation.name)),
-        }
-    });
-    do_all(jobs).await;
+/// Plans calls for the first page of every operation with cursors.
+pub(super) fn first_pages<'r>(run: &'r Run, cases: &Cases) -> Vec<PlannedCall<'r>> {
+    let size = json!({ "first": SMALL_PAGE_SIZE });
+    valid_calls(run, paged(run, cases), "", &[size], cases)
 }
 
-pub(super) async fn documented(run: &Run, cases: &Cases) {
+/// Returns the page in a reply. Skips the case if there is none.
+fn page<'a>(it: &CallReply<'a>) -> Option<&'a Value> {
+    if it.data().is_none() {
+        it.cases.skip_without(format!("`{}` returns no page", it.call.operation.name));
+    }
+    it.data()
+}
+
+/// Plans valid calls of the READ operations that require no parameters.
+pub(super) fn plain_reads<'r>(run: &'r Run, cases: &Cases) -> Vec<PlannedCall<'r>> {
     let lists = run.adapter.reads().filter(|operation| operation.required().next().is_none());
     let lists = cases.some_or_not_applicable(lists, "no READ operation returns pages");
-    let jobs = lists.into_iter().map(|operation| async move {
-        let Some(params) = valid(run, operation, cases) else { return };
-        let Some(exchange) = run.call(operation, params, cases).await else { return };
-        let Some(data) = exchange.data() else { return };
-        let says_more = pages::has(data, "hasNextPage")
-            || data.pointer("/pagination/has_more") == Some(&Value::Bool(true));
-        let is_documented =
-            ["after", "offset", "page"].iter().any(|name| operation.parameter(name).is_some());
-        cases.expect(!says_more || is_documented, || Finding::of(&exchange, &operation.name));
-    });
-    do_all(jobs).await;
+    valid_calls(run, lists, "", &[json!({})], cases)
+}
+
+pub(super) fn is_documented(it: &CallReply<'_>) -> Option<bool> {
+    let data = it.data()?;
+    let says_more = pages::has(data, "hasNextPage")
+        || data.pointer("/pagination/has_more") == Some(&Value::Bool(true));
+    let mut names = ["after", "offset", "page"].iter();
+    Some(!says_more || names.any(|name| it.call.operation.parameter(name).is_some()))
 }
 
 pub(super) fn both_ways(run: &Run, cases: &Cases) {
@@ -64,38 +58,35 @@ pub(super) fn both_ways(run: &Run, cases: &Cases) {
     }
 }
 
-pub(super) async fn form(run: &Run, cases: &Cases) {
-    each_page(run, cases, SMALL_PAGE_SIZE, |operation, exchange, data| {
-        let info = pages::info(data);
-        let is_switch =
-            |name: &str| info.is_some_and(|info| info.get(name).is_some_and(Value::is_boolean));
-        let is_cursor =
-            |name: &str| info.is_some_and(|info| info.get(name).is_some_and(Value::is_string));
-        let has_items = pages::items(data).is_some_and(|items| !items.is_empty());
-        let holds = is_switch("hasNextPage")
-            && is_switch("hasPreviousPage")
-            && (!has_items || (is_cursor("startCursor") && is_cursor("endCursor")));
-        cases.expect(holds, || Finding::of(exchange, &operation.name));
-    })
-    .await;
+pub(super) fn has_info(it: &CallReply<'_>) -> Option<bool> {
+    let data = page(it)?;
+    let info = pages::info(data);
+    let is = |name: &str, holds: fn(&Value) -> bool| {
+        info.is_some_and(|info| info.get(name).is_some_and(holds))
+    };
+    let has_items = pages::items(data).is_some_and(|items| !items.is_empty());
+    let has_cursors = is("startCursor", Value::is_string) && is("endCursor", Value::is_string);
+    let has_switches =
+        ["hasNextPage", "hasPreviousPage"].iter().all(|it| is(it, Value::is_boolean));
+    Some(has_switches && (!has_items || has_cursors))
 }
 
-pub(super) async fn items_or_edges(run: &Run, cases: &Cases) {
-    each_page(run, cases, SMALL_PAGE_SIZE, |operation, exchange, data| {
-        let is_list = |name: &str| data.get(name).is_some_and(Value::is_array);
-        let edges = data.get("edges").and_then(Value::as_array).into_iter().flatten();
-        let has_form = edges.into_iter().all(|edge| {
-            edge.get("node").is_some() && edge.get("cursor").is_some_and(Value::is_string)
-        });
-        cases.expect((is_list("items") != is_list("edges")) && has_form, || {
-            Finding::of(exchange, &operation.name)
-        });
-    })
-    .await;
+pub(super) fn has_items_or_edges(it: &CallReply<'_>) -> Option<bool> {
+    let data = page(it)?;
+    let is_list = |name: &str| data.get(name).is_some_and(Value::is_array);
+    let mut edges = data.get("edges").and_then(Value::as_array).into_iter().flatten();
+    let has_form = edges
+        .all(|edge| edge.get("node").is_some() && edge.get("cursor").is_some_and(Value::is_string));
+    Some((is_list("items") != is_list("edges")) && has_form)
 }
 
 pub(super) async fn cursor_form(run: &Run, cases: &Cases) {
-    each_page(run, cases, 1, |operation, exchange, data| {
+    let jobs = paged(run, cases).into_iter().map(|operation| async move {
+        let more = [("first", json!(1))];
+        let Some(exchange) = call_with(run, operation, more, cases).await else { return };
+        let Some(data) = exchange.data() else {
+            return cases.skip_without(format!("`{}` returns no page", operation.name));
+        };
         if pages::cursor(data, "endCursor").is_none() {
             cases.skip_scarce(format!("`{}` returns no cursor", operation.name));
         }
@@ -103,49 +94,44 @@ pub(super) async fn cursor_form(run: &Run, cases: &Cases) {
             let Some(cursor) = pages::cursor(data, name) else { continue };
             let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~=".contains(&byte);
             cases.expect(!cursor.is_empty() && cursor.bytes().all(is_safe), || {
-                Finding::of(exchange, format!("{}: {name}", operation.name))
+                Finding::of(&exchange, format!("{}: {name}", operation.name))
             });
         }
-    })
-    .await;
-}
-
-pub(super) async fn numbered_form(run: &Run, cases: &Cases) {
-    let numbered = run
-        .adapter
-        .reads()
-        .filter(|operation| NUMBERED.iter().any(|name| operation.parameter(name).is_some()));
-    let numbered =
-        cases.some_or_not_applicable(numbered, "no READ operation documents `offset` or `page`");
-    let styles = [
-        ("page", json!({ "page": 1, "page_size": SMALL_PAGE_SIZE })),
-        ("limit", json!({ "limit": SMALL_PAGE_SIZE, "offset": 0 })),
-    ];
-    let mut calls = Vec::new();
-    for operation in numbered {
-        for (name, style) in &styles {
-            let leads_on = if *name == "limit" { "offset" } else { "page" };
-            if operation.parameter(leads_on).is_some() {
-                let mut style = style.as_object().cloned().unwrap_or_default();
-                style.retain(|name, _| operation.parameter(name).is_some());
-                calls.push((operation, style));
-            }
-        }
-    }
-    let jobs = calls.into_iter().map(|(operation, style)| async move {
-        let Some(exchange) = call_with(run, operation, style, cases).await else { return };
-        let Some(data) = exchange.data() else {
-            return cases.skip_without(format!("`{}` returns no page", operation.name));
-        };
-        let is_count =
-            |name: &str| data.pointer(&format!("/pagination/{name}")).is_some_and(Value::is_u64);
-        let is_there = |name: &str| data.pointer(&format!("/pagination/{name}")).is_some();
-        let optional = ["returned", "total_items", "total_pages"];
-        let holds = ((is_count("page") && is_count("page_size"))
-            || (is_count("limit") && is_count("offset")))
-            && optional.into_iter().all(|name| !is_there(name) || is_count(name))
-            && data.pointer("/pagination/has_more").is_none_or(Value::is_boolean);
-        cases.expect(holds, || Finding::of(&exchange, &operation.name));
     });
     do_all(jobs).await;
+}
+
+/// Plans calls for the first page of every operation with pages by number or by offset.
+pub(super) fn numbered_pages<'r>(run: &'r Run, cases: &Cases) -> Vec<PlannedCall<'r>> {
+    let has = |operation: &Operation, name: &str| operation.parameter(name).is_some();
+    let numbered = run.adapter.reads().filter(|it| NUMBERED.iter().any(|name| has(it, name)));
+    let numbered =
+        cases.some_or_not_applicable(numbered, "no READ operation documents `offset` or `page`");
+    let calls = numbered.into_iter().flat_map(|operation| {
+        let styles = [
+            ("page", json!({ "page": 1, "page_size": SMALL_PAGE_SIZE })),
+            ("offset", json!({ "limit": SMALL_PAGE_SIZE, "offset": 0 })),
+        ];
+        let styles = styles.into_iter().filter(|(name, _)| has(operation, name));
+        let mut styles: Vec<_> = styles.map(|(_, style)| style).collect();
+        for style in styles.iter_mut().filter_map(Value::as_object_mut) {
+            style.retain(|name, _| has(operation, name));
+        }
+        valid_calls(run, vec![operation], "", &styles, cases)
+    });
+    calls.collect()
+}
+
+pub(super) fn has_numbers(it: &CallReply<'_>) -> Option<bool> {
+    let data = page(it)?;
+    let member = |name: &str| data.pointer(&format!("/pagination/{name}"));
+    let is_count = |name: &str| member(name).is_some_and(Value::is_u64);
+    let has_place =
+        (is_count("page") && is_count("page_size")) || (is_count("limit") && is_count("offset"));
+    let mut optional = ["returned", "total_items", "total_pages"].iter();
+    Some(
+        has_place
+            && optional.all(|name| member(name).is_none_or(Value::is_u64))
+            && member("has_more").is_none_or(Value::is_boolean),
+    )
 }

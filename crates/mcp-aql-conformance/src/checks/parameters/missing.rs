@@ -2,80 +2,73 @@
 
 use serde_json::{Map, Value};
 
-use super::{all, is_harmless, is_unread_failure_about, refused, refuses, subject, with};
+use super::{
+    all, concerns_parameters, each_parameter, is_harmless, is_unread_failure_about, refuses, with,
+};
 use crate::adapter::{Operation, Parameter};
-use crate::call::Exchange;
+use crate::call::{Exchange, Failure};
 use crate::cases::{Cases, Finding};
-use crate::run::{Run, arguments, do_all};
+use crate::checks::planned::{CallReply, PlannedCall};
+use crate::run::Run;
 use crate::shape::Fault;
 use crate::values;
 
-/// Calls every operation several times, each time without one of its required parameters.
-async fn without_each(run: &Run, cases: &Cases, look: impl Fn(&Operation, &Parameter, &Exchange)) {
-    let look = &look;
-    let calls = all(run, cases).into_iter().flat_map(|(operation, params)| {
-        operation.required().map(move |parameter| {
-            let mut params = params.clone();
-            params.remove(&parameter.name);
-            (operation, parameter, params)
-        })
-    });
-    let jobs = calls.map(|(operation, parameter, params)| async move {
-        let sent = arguments(&operation.name, params);
-        if let Some(exchange) = refused(run, operation, sent, cases).await {
-            look(operation, parameter, &exchange);
-        }
-    });
-    do_all(jobs).await;
-    none_required(run, cases);
-}
-
-fn none_required(run: &Run, cases: &Cases) {
-    if run
-        .adapter
-        .operations
-        .iter()
-        .all(|operation| operation.name == "introspect" || operation.required().next().is_none())
-    {
+/// Plans a call for each required parameter of every operation.
+///
+/// `change` changes this parameter. It returns `false` if no call is needed.
+fn required_each<'r>(
+    run: &'r Run,
+    cases: &Cases,
+    change: impl Fn(&mut Map<String, Value>, &Parameter) -> bool,
+) -> Vec<PlannedCall<'r>> {
+    let requires = |it: &Operation| it.name != "introspect" && it.required().next().is_some();
+    if !run.adapter.operations.iter().any(requires) {
         cases.not_applicable("no operation requires a parameter");
     }
+    each_parameter(run, cases, |operation, parameter, params| {
+        let mut params = params.clone();
+        let is_changed = parameter.required && change(&mut params, parameter);
+        is_changed.then(|| PlannedCall::invalid(operation, params))
+    })
 }
 
-pub(super) async fn missing_required(run: &Run, cases: &Cases) {
-    without_each(run, cases, |operation, parameter, exchange| {
-        let name = &parameter.name;
-        let is_reported = is_unread_failure_about(exchange, name)
-            || exchange.failure().is_some_and(|failure| {
-                failure.code == "VALIDATION_MISSING_PARAM"
-                    && failure.message.contains(name.as_str())
-                    && failure.details.get("param_name").is_some_and(|reported| reported == name)
-            });
-        cases.expect(is_reported, || {
-            Finding::of(exchange, subject(operation, parameter)).expected(format!(
-                "VALIDATION_MISSING_PARAM with `{name}` in its message and in \
-                     `details.param_name`"
-            ))
-        });
+/// Plans calls without one of the required parameters each.
+pub(super) fn without_each<'r>(run: &'r Run, cases: &Cases) -> Vec<PlannedCall<'r>> {
+    required_each(run, cases, |params, parameter| {
+        params.remove(&parameter.name);
+        true
     })
-    .await;
 }
 
-pub(super) async fn missing_text(run: &Run, cases: &Cases) {
-    without_each(run, cases, |operation, parameter, exchange| {
-        // Another check reports other codes.
-        let Some(failure) = exchange.failure() else { return };
-        if failure.code != "VALIDATION_MISSING_PARAM" {
-            return;
-        }
-        let start = format!("Missing required parameter '{}'", parameter.name);
-        let is_reported =
-            failure.message.starts_with(&start) && failure.message.contains("Expected: ");
-        cases.expect(is_reported, || {
-            Finding::of(exchange, subject(operation, parameter))
-                .expected(format!("a message like \"{start}. Expected: {} (…)\"", parameter.kind))
-        });
+/// Plans calls with null for one of the required parameters each. A nullable parameter states this in its type.
+pub(super) fn null_each<'r>(run: &'r Run, cases: &Cases) -> Vec<PlannedCall<'r>> {
+    required_each(run, cases, |params, parameter| {
+        params.insert(parameter.name.clone(), Value::Null);
+        !parameter.kind.contains("null") && parameter.kind != "any"
     })
-    .await;
+}
+
+pub(super) fn is_reported(it: &CallReply<'_>) -> Option<bool> {
+    concerns_parameters(it)?;
+    let name = it.parameter();
+    let is_reported = it.failure().is_some_and(|failure| {
+        failure.code == "VALIDATION_MISSING_PARAM"
+            && failure.message.contains(name)
+            && failure.details.get("param_name").is_some_and(|reported| reported == name)
+    });
+    Some(is_reported || is_unread_failure_about(it.reply, name))
+}
+
+/// Returns the failure of a call without a required parameter. Another check reports other codes.
+fn missing_param<'a>(it: &CallReply<'a>) -> Option<Failure<'a>> {
+    concerns_parameters(it)?;
+    it.failure().filter(|failure| failure.code == "VALIDATION_MISSING_PARAM")
+}
+
+pub(super) fn has_type(it: &CallReply<'_>) -> Option<bool> {
+    let message = missing_param(it)?.message;
+    let start = format!("Missing required parameter '{}'", it.parameter());
+    Some(message.starts_with(&start) && message.contains("Expected: "))
 }
 
 /// Returns the start of a description: its first sentence up to the first punctuation, shortened to whole words within
@@ -95,25 +88,13 @@ fn beginning(description: &str) -> &str {
     end.and_then(|end| sentence.get(..end)).unwrap_or(sentence)
 }
 
-pub(super) async fn missing_description(run: &Run, cases: &Cases) {
-    without_each(run, cases, |operation, parameter, exchange| {
-        // The check `parameters.missing_required` reports other codes.
-        let Some(failure) = exchange.failure() else { return };
-        let description = parameter.member("description").and_then(Value::as_str);
-        let wanted = beginning(description.unwrap_or_default());
-        if failure.code != "VALIDATION_MISSING_PARAM" || wanted.is_empty() {
-            return;
-        }
-        let texts = format!("{} {}", failure.message, failure.details);
-        let is_kept = texts.to_lowercase().contains(&wanted.to_lowercase());
-        cases.expect(is_kept, || {
-            Finding::of(exchange, subject(operation, parameter)).expected(format!(
-                "a message like \"Missing required parameter '{}'. Expected: {} ({wanted} …)\"",
-                parameter.name, parameter.kind
-            ))
-        });
-    })
-    .await;
+pub(super) fn has_description(it: &CallReply<'_>) -> Option<bool> {
+    let failure = missing_param(it)?;
+    let description = it.call.parameter?.member("description").and_then(Value::as_str);
+    let wanted = beginning(description?);
+    it.word("description", wanted);
+    let texts = format!("{} {}", failure.message, failure.details).to_lowercase();
+    (!wanted.is_empty()).then(|| texts.contains(&wanted.to_lowercase()))
 }
 
 /// Returns the parameter that a failure reports as missing although introspection documents it as optional.
@@ -147,74 +128,51 @@ pub(super) fn required_agree(run: &Run, exchange: &Exchange, cases: &Cases) {
     });
 }
 
-pub(super) async fn null_required(run: &Run, cases: &Cases) {
-    let calls = all(run, cases).into_iter().flat_map(|(operation, params)| {
-        operation.required().map(move |parameter| {
-            let mut params = params.clone();
-            params.insert(parameter.name.clone(), Value::Null);
-            (operation, parameter, params)
-        })
-    });
-    let jobs = calls
-        // A nullable parameter states this in its type.
-        .filter(|(_, parameter, _)| !parameter.kind.contains("null") && parameter.kind != "any")
-        .map(|(operation, parameter, params)| async move {
-            let sent = arguments(&operation.name, params);
-            let Some(exchange) = refused(run, operation, sent, cases).await else { return };
-            let codes =
-                ["VALIDATION_MISSING_PARAM", "VALIDATION_INVALID_TYPE", "VALIDATION_INVALID_VALUE"];
-            cases.expect(refuses(&exchange, &codes, &parameter.name), || {
-                Finding::of(&exchange, subject(operation, parameter)).expected(format!(
-                    "VALIDATION_MISSING_PARAM or VALIDATION_INVALID_TYPE that names `{}`",
-                    parameter.name
-                ))
-            });
-        });
-    do_all(jobs).await;
-    none_required(run, cases);
+pub(super) fn is_null_rejected(it: &CallReply<'_>) -> Option<bool> {
+    concerns_parameters(it)?;
+    let codes = ["VALIDATION_MISSING_PARAM", "VALIDATION_INVALID_TYPE", "VALIDATION_INVALID_VALUE"];
+    Some(refuses(it.reply, &codes, it.parameter()))
 }
 
-pub(super) async fn null_optional(run: &Run, cases: &Cases) {
-    let calls = all(run, cases)
-        .into_iter()
-        .filter(|(operation, _)| is_harmless(operation))
-        .flat_map(|(operation, params)| {
-            let optional = operation.parameters.iter().filter(|parameter| !parameter.required);
-            optional.map(move |parameter| {
-                let params = with(&params, operation, &parameter.name, Value::Null);
-                (operation, parameter, params)
-            })
-        });
-    let jobs = calls.map(|(operation, parameter, params)| async move {
-        let Some(exchange) = run.call(operation, params, cases).await else { return };
-        let is_orderly = exchange.succeeded()
-            || exchange.code().is_some_and(|code| !code.starts_with("INTERNAL_"));
-        cases.expect(is_orderly, || Finding::of(&exchange, subject(operation, parameter)));
-    });
-    do_all(jobs).await;
-    if run.adapter.operations.iter().all(|operation| {
-        operation.name == "introspect"
-            || operation.parameters.iter().all(|parameter| parameter.required)
-    }) {
+/// Plans calls with null for one of the optional parameters each.
+pub(super) fn null_optional<'r>(run: &'r Run, cases: &Cases) -> Vec<PlannedCall<'r>> {
+    let has_any = |operation: &Operation| {
+        operation.name != "introspect" && operation.parameters.iter().any(|one| !one.required)
+    };
+    if !run.adapter.operations.iter().any(has_any) {
         cases.not_applicable("no operation has an optional parameter");
     }
+    each_parameter(run, cases, |operation, parameter, params| {
+        let params = with(params, operation, &parameter.name, Value::Null);
+        let is_called = !parameter.required && is_harmless(operation);
+        is_called.then(|| PlannedCall::new(operation, params))
+    })
 }
 
-pub(super) async fn order(run: &Run, cases: &Cases) {
-    let jobs = all(run, cases).into_iter().flat_map(|(operation, params)| {
-        mixtures(run, operation, &params).into_iter().map(move |(params, code, what)| async move {
-            let sent = arguments(&operation.name, params);
-            let Some(exchange) = refused(run, operation, sent, cases).await else { return };
-            if exchange.succeeded() {
-                // A call that does not fail shows no order.
-                return cases.block(reporter(code), "the invalid call was not rejected");
-            }
-            cases.expect(exchange.code() == Some(code), || {
-                Finding::of(&exchange, &operation.name).expected(format!("{code}: {what}"))
-            });
+pub(super) fn is_orderly(it: &CallReply<'_>) -> Option<bool> {
+    let code = it.code();
+    Some(it.reply.succeeded() || (!code.is_empty() && !code.starts_with("INTERNAL_")))
+}
+
+/// Plans calls with two mistakes each.
+pub(super) fn two_mistakes<'r>(run: &'r Run, cases: &Cases) -> Vec<PlannedCall<'r>> {
+    let calls = all(run, cases).into_iter().flat_map(|(operation, params)| {
+        mixtures(run, operation, &params).into_iter().map(move |(params, code, what)| {
+            PlannedCall::invalid(operation, params).word("code", code).word("mistakes", what)
         })
     });
-    do_all(jobs).await;
+    calls.collect()
+}
+
+pub(super) fn is_in_order(it: &CallReply<'_>) -> Option<bool> {
+    concerns_parameters(it)?;
+    let code = it.call.text("code");
+    if it.reply.succeeded() {
+        // A call that does not fail shows no order.
+        it.cases.block(reporter(code), "the invalid call was not rejected");
+        return None;
+    }
+    Some(it.code() == code)
 }
 
 /// Returns the check that reports calls that succeed instead of failing with this code.

@@ -2,11 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{all, is_harmless, refused, subject, with};
+use super::{all, concerns_parameters, is_harmless, refused, subject, with};
 use crate::adapter::Operation;
 use crate::adapter::STANDARD_PARAMETERS;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
+use crate::checks::planned::{CallReply, PlannedCall};
 use crate::run::{Run, arguments, do_all};
 use crate::shape::{Fault, Shape};
 
@@ -30,84 +31,69 @@ fn tells_unknown(exchange: &Exchange, names: &[&str]) -> bool {
     })
 }
 
-async fn unknown(run: &Run, cases: &Cases, is_nested: bool) {
-    let jobs = all(run, cases).into_iter().map(|(operation, params)| async move {
+/// Plans calls with a name that the operation does not have, in `params`.
+pub(super) fn nested<'r>(run: &'r Run, cases: &Cases) -> Vec<PlannedCall<'r>> {
+    let calls = all(run, cases).into_iter().map(|(operation, mut params)| {
         let name = run.absent_parameter(operation);
-        let mut params = params;
-        let sent = if is_nested {
-            params.insert(name.clone(), json!(1));
-            arguments(&operation.name, params)
-        } else {
-            json!({ "operation": operation.name, "params": params, name.as_str(): 1 })
-        };
-        let Some(exchange) = refused(run, operation, sent, cases).await else { return };
-        cases.expect(tells_unknown(&exchange, &[&name]), || {
-            Finding::of(&exchange, &operation.name)
-                .expected(format!(
-                    "VALIDATION_UNKNOWN_PARAM that names `{name}`, with `operation`, \
-                     `unknown_params` and `valid_params` in its details"
-                ))
-                .fix(
-                    "reject undocumented names, in `params` and next to `operation`, before the \
-                     operation runs",
-                )
-        });
+        params.insert(name.clone(), json!(1));
+        PlannedCall::invalid(operation, params).word("name", name)
     });
-    do_all(jobs).await;
+    calls.collect()
 }
 
-pub(super) async fn unknown_nested(run: &Run, cases: &Cases) {
-    unknown(run, cases, true).await;
+/// Plans calls with a name that the operation does not have, next to `operation`.
+pub(super) fn top_level<'r>(run: &'r Run, cases: &Cases) -> Vec<PlannedCall<'r>> {
+    let calls = all(run, cases).into_iter().map(|(operation, params)| {
+        let name = run.absent_parameter(operation);
+        let sent = json!({ "operation": operation.name, "params": params, name.as_str(): 1 });
+        PlannedCall::invalid(operation, params).sending(sent).word("name", name)
+    });
+    calls.collect()
 }
 
-pub(super) async fn unknown_top_level(run: &Run, cases: &Cases) {
-    unknown(run, cases, false).await;
+pub(super) const UNKNOWN_FIX: &str =
+    "reject undocumented names, in `params` and next to `operation`, before the operation runs";
+
+pub(super) fn is_named(it: &CallReply<'_>) -> Option<bool> {
+    concerns_parameters(it)?;
+    Some(tells_unknown(it.reply, &[it.call.text("name")]))
 }
 
-pub(super) async fn unknown_all_named(run: &Run, cases: &Cases) {
-    let jobs = all(run, cases).into_iter().map(|(operation, params)| async move {
+/// Plans calls with two names that the operation does not have.
+pub(super) fn two<'r>(run: &'r Run, cases: &Cases) -> Vec<PlannedCall<'r>> {
+    let calls = all(run, cases).into_iter().map(|(operation, mut params)| {
         let first = run.absent_parameter(operation);
         let second = format!("{first}_too");
-        let mut params = params;
         params.extend([(first.clone(), json!(1)), (second.clone(), json!(1))]);
-        let sent = arguments(&operation.name, params);
-        let Some(exchange) = refused(run, operation, sent, cases).await else { return };
-        if !cases.is_readable(&exchange) {
-            return;
-        }
-        // The check `parameters.unknown_nested` reports replies without any name.
-        if exchange.code() != Some("VALIDATION_UNKNOWN_PARAM") {
-            return;
-        }
-        cases.expect(tells_unknown(&exchange, &[&first, &second]), || {
-            Finding::of(&exchange, &operation.name).expected(format!(
-                "both `{first}` and `{second}`, in the message and in `unknown_params`"
-            ))
-        });
+        PlannedCall::invalid(operation, params).word("first", first).word("second", second)
     });
-    do_all(jobs).await;
+    calls.collect()
 }
 
-pub(super) async fn reserved_prefix(run: &Run, cases: &Cases) {
+pub(super) fn are_named(it: &CallReply<'_>) -> Option<bool> {
+    concerns_parameters(it)?;
+    it.readable()?;
+    // The check `parameters.unknown_nested` reports replies without any name.
+    (it.code() == "VALIDATION_UNKNOWN_PARAM")
+        .then(|| tells_unknown(it.reply, &[it.call.text("first"), it.call.text("second")]))
+}
+
+/// Plans calls with a name that begins with an underscore, next to `operation` and in `params`.
+pub(super) fn reserved<'r>(run: &'r Run, cases: &Cases) -> Vec<PlannedCall<'r>> {
+    const NAME: &str = "_conformance_probe";
     let harmless = all(run, cases).into_iter().filter(|(operation, _)| is_harmless(operation));
-    let jobs = harmless.map(|(operation, params)| async move {
-        let name = "_conformance_probe";
+    let calls = harmless.flat_map(|(operation, params)| {
+        let beside = json!({ "operation": operation.name, "params": params, NAME: "label" });
         let mut inside = params.clone();
-        inside.insert(name.to_owned(), json!("label"));
-        for sent in [
-            json!({ "operation": operation.name, "params": params, name: "label" }),
-            arguments(&operation.name, inside),
-        ] {
-            let Some(exchange) = run.call_as(operation, sent, cases).await else { return };
-            if !cases.is_readable(&exchange) {
-                return;
-            }
-            cases.expect(exchange.code() != Some("VALIDATION_UNKNOWN_PARAM"), || {
-                Finding::of(&exchange, &operation.name).expected(format!("`{name}` to be ignored"))
-            });
-        }
+        inside.insert(NAME.to_owned(), json!("label"));
+        [PlannedCall::new(operation, params).sending(beside), PlannedCall::new(operation, inside)]
     });
-    do_all(jobs).await;
+    calls.collect()
+}
+
+pub(super) fn is_ignored(it: &CallReply<'_>) -> Option<bool> {
+    it.readable()?;
+    Some(it.code() != "VALIDATION_UNKNOWN_PARAM")
 }
 
 /// Returns `true` if the operation ignores a name that no adapter documents.

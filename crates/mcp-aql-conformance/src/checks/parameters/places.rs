@@ -2,17 +2,18 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{all, is_unread_failure, refused, refuses, subject, unfit};
+use super::{all, concerns_parameters, is_unread_failure, refused, refuses, subject, unfit};
 use crate::adapter::{Operation, Parameter};
 use crate::cases::{Cases, Finding};
 use crate::checks::calls::valid;
+use crate::checks::planned::{CallReply, PlannedCall};
 use crate::run::{Run, arguments, do_all};
 use crate::shape::{Fault, Shape};
 use crate::values;
 
 /// Suggestion with both passages of the protocol, because adapters that reject names next to `operation` cite the
 /// second one.
-const RESOLUTION_FIX: &str = "look for a parameter in `params`, then next to `operation`, and \
+pub(super) const RESOLUTION_FIX: &str = "look for a parameter in `params`, then next to `operation`, and \
                               prefer the value in `params` if there are two. Section 4.2 says \
                               \"Parameters MAY appear at multiple levels. Resolution follows this \
                               precedence\": this is a permission for clients. Section 4.6.1 checks \
@@ -114,12 +115,10 @@ pub(super) async fn top_level(run: &Run, cases: &Cases) {
             return;
         }
         cases.expect(is_refused, || {
-            Finding::of(&exchange, subject(operation, parameter))
-                .expected(format!(
-                    "VALIDATION_INVALID_TYPE for the `{}` next to `operation`",
-                    parameter.name
-                ))
-                .fix(RESOLUTION_FIX)
+            Finding::of(&exchange, subject(operation, parameter)).expected(format!(
+                "VALIDATION_INVALID_TYPE for the `{}` next to `operation`",
+                parameter.name
+            ))
         });
     });
     do_all(jobs).await;
@@ -146,12 +145,10 @@ pub(super) async fn nested_wins(run: &Run, cases: &Cases) {
                 return;
             }
             cases.expect(is_refused, || {
-                Finding::of(&exchange, subject(operation, parameter))
-                    .expected(format!(
-                        "VALIDATION_INVALID_TYPE for the `{}` in `params`",
-                        parameter.name
-                    ))
-                    .fix(RESOLUTION_FIX)
+                Finding::of(&exchange, subject(operation, parameter)).expected(format!(
+                    "VALIDATION_INVALID_TYPE for the `{}` in `params`",
+                    parameter.name
+                ))
             });
         }
         if !operation.is_read() {
@@ -168,21 +165,23 @@ pub(super) async fn nested_wins(run: &Run, cases: &Cases) {
         cases.expect(exchange.code() != Some("VALIDATION_INVALID_TYPE"), || {
             Finding::of(&exchange, subject(operation, parameter))
                 .expected(format!("the `{}` next to `operation` to be ignored", parameter.name))
-                .fix(RESOLUTION_FIX)
         });
     });
     do_all(jobs).await;
 }
 
-pub(super) async fn params_not_object(run: &Run, cases: &Cases) {
-    let jobs = all(run, cases).into_iter().flat_map(|(operation, _)| {
-        [json!("conformance"), json!(7), json!([]), json!(true)].map(|params| async move {
+/// Plans calls whose `params` is not an object.
+pub(super) fn params_not_object<'r>(run: &'r Run, cases: &Cases) -> Vec<PlannedCall<'r>> {
+    let calls = all(run, cases).into_iter().flat_map(|(operation, _)| {
+        [json!("conformance"), json!(7), json!([]), json!(true)].map(|params| {
             let sent = json!({ "operation": operation.name, "params": params });
-            let Some(exchange) = refused(run, operation, sent, cases).await else { return };
-            let is_refused =
-                is_unread_failure(&exchange) || exchange.code() == Some("VALIDATION_INVALID_TYPE");
-            cases.expect(is_refused, || Finding::of(&exchange, &operation.name));
+            PlannedCall::invalid(operation, Map::new()).sending(sent)
         })
     });
-    do_all(jobs).await;
+    calls.collect()
+}
+
+pub(super) fn is_rejected(it: &CallReply<'_>) -> Option<bool> {
+    concerns_parameters(it)?;
+    Some(it.code() == "VALIDATION_INVALID_TYPE" || is_unread_failure(it.reply))
 }

@@ -2,14 +2,13 @@
 
 use serde_json::Value;
 
-use super::{all, is_named, is_unread_failure, refused, refuses, subject, with};
+use super::{concerns_parameters, each_parameter, is_named, is_unread_failure, refuses, with};
 use crate::adapter::{Operation, Parameter};
-use crate::call::Exchange;
-use crate::cases::{Cases, Finding};
+use crate::cases::Cases;
+use crate::checks::planned::{CallReply, PlannedCall};
 use crate::items::fields_of;
-use crate::run::{Run, arguments, do_all};
+use crate::run::Run;
 use crate::shape::{Fault, InvalidValue, Shape};
-use crate::values;
 
 /// Error codes for a value of the right type that violates a constraint. The protocol's list of codes has the first, an
 /// accompanying document has the second.
@@ -22,8 +21,8 @@ fn all_wrong(
     parameter: &Parameter,
     faults: &[Fault],
 ) -> Vec<InvalidValue> {
-    let mut wrong = values::wrong(run, operation, parameter);
-    if !values::is_aim(operation, parameter) {
+    let mut wrong = crate::values::wrong(run, operation, parameter);
+    if !crate::values::is_aim(operation, parameter) {
         wrong.extend(undocumented_words(run, operation, parameter));
     }
     // Adapters may accept operators in addition to plain values for the keys of a filter.
@@ -54,151 +53,87 @@ fn undocumented_words(
         .collect()
 }
 
-/// Sends every value with one of these defects for every parameter.
-async fn each(
-    run: &Run,
-    cases: &Cases,
-    faults: &[Fault],
-    look: impl Fn(&Operation, &Parameter, &InvalidValue, &Exchange),
-) {
-    let look = &look;
-    let mut calls = Vec::new();
-    let mut is_any = false;
+/// Plans a call for every value with one of these defects, of every parameter.
+pub(super) fn values<'r>(run: &'r Run, cases: &Cases, faults: &[Fault]) -> Vec<PlannedCall<'r>> {
     let has = |operation: &Operation| {
         let mut parameters = operation.parameters.iter();
         parameters.any(|parameter| !all_wrong(run, operation, parameter, faults).is_empty())
     };
-    for operation in &run.adapter.operations {
-        is_any |= operation.name != "introspect" && has(operation);
-    }
-    if !is_any {
+    if !run.adapter.operations.iter().any(|it| it.name != "introspect" && has(it)) {
         cases.not_applicable(match run.adapter.operation("introspect").is_some_and(has) {
             true => "only parameters of `introspect` are documented with such a constraint",
             false => "no parameter is documented with such a constraint",
         });
-        return;
+        return Vec::new();
     }
-    for (operation, params) in all(run, cases) {
-        for parameter in &operation.parameters {
-            for wrong in all_wrong(run, operation, parameter, faults) {
-                let params = with(&params, operation, &parameter.name, wrong.value.clone());
-                calls.push((operation, parameter, wrong, params));
-            }
-        }
-    }
-    let jobs = calls.into_iter().map(|(operation, parameter, wrong, params)| async move {
-        let sent = arguments(&operation.name, params);
-        if let Some(exchange) = refused(run, operation, sent, cases).await {
-            look(operation, parameter, &wrong, &exchange);
-        }
-    });
-    do_all(jobs).await;
-}
-
-pub(super) async fn wrong_type(run: &Run, cases: &Cases) {
-    each(run, cases, &[Fault::Type], |operation, parameter, _, exchange| {
-        // The adapter may check the content of a named type first.
-        let is_plain = parameter
-            .kind
-            .split(" or ")
-            .all(|kind| kind.starts_with(|letter: char| letter.is_ascii_lowercase()));
-        let codes: &[&str] = if is_plain { &["VALIDATION_INVALID_TYPE"] } else { &CONSTRAINT };
-        let is_refused = is_unread_failure(exchange)
-            || exchange.failure().is_some_and(|failure| {
-                codes.contains(&failure.code) && is_named(&failure, &parameter.name)
-            });
-        cases.expect(is_refused, || {
-            Finding::of(exchange, subject(operation, parameter)).expected(format!(
-                "VALIDATION_INVALID_TYPE with `{}` in `details.param_name`, because its type is \
-                 \"{}\"",
-                parameter.name, parameter.kind
-            ))
-        });
-    })
-    .await;
-}
-
-/// Checks that values with these defects are rejected.
-async fn constrained(run: &Run, cases: &Cases, faults: &[Fault], constraint: &str) {
-    each(run, cases, faults, |operation, parameter, wrong, exchange| {
-        let is_inside = faults.contains(&Fault::Member) || faults.contains(&Fault::Item);
-        let codes: &[&str] = if is_inside {
-            // The defect may be a missing or an unknown field.
-            &[CONSTRAINT[0], CONSTRAINT[1], "VALIDATION_MISSING_PARAM", "VALIDATION_UNKNOWN_FIELD"]
-        } else {
-            &CONSTRAINT
-        };
-        cases.expect(refuses(exchange, codes, &parameter.name), || {
+    each_parameter(run, cases, |operation, parameter, params| {
+        let wrong = all_wrong(run, operation, parameter, faults).into_iter();
+        let calls = wrong.map(|wrong| {
             let path = format!("{}{}", parameter.name, wrong.path);
             let inside = match wrong.path.as_str() {
                 "" => String::new(),
                 _ => format!(": `{path}` is missing or invalid"),
             };
-            Finding::of(exchange, format!("{}: {path}", operation.name))
-                .expected(format!(
-                    "VALIDATION_INVALID_VALUE that names `{}`, whose {constraint}{inside}",
-                    parameter.name
-                ))
-                .fix("enforce the documented constraints, or document the enforced ones")
+            let params = with(params, operation, &parameter.name, wrong.value);
+            PlannedCall::invalid(operation, params).word("path", path).word("inside", inside)
         });
+        calls.collect::<Vec<_>>()
     })
-    .await;
 }
 
-pub(super) async fn words(run: &Run, cases: &Cases) {
-    constrained(run, cases, &[Fault::Word], "`enum` does not have the value").await;
+/// Like [`values`], but the subject of findings names the part of the value with the defect.
+pub(super) fn parts<'r>(run: &'r Run, cases: &Cases, faults: &[Fault]) -> Vec<PlannedCall<'r>> {
+    let calls = values(run, cases, faults).into_iter();
+    let with_path = |call: PlannedCall<'r>| {
+        let path = call.text("path").to_owned();
+        call.about(&path)
+    };
+    calls.map(with_path).collect()
 }
 
-pub(super) async fn minimum(run: &Run, cases: &Cases) {
-    constrained(run, cases, &[Fault::Below], "`minimum` is above the value").await;
+pub(super) fn is_type_rejected(it: &CallReply<'_>) -> Option<bool> {
+    concerns_parameters(it)?;
+    // The adapter may check the content of a named type first.
+    let mut kinds = it.call.parameter?.kind.split(" or ");
+    let is_plain = kinds.all(|kind| kind.starts_with(|letter: char| letter.is_ascii_lowercase()));
+    let codes: &[&str] = if is_plain { &["VALIDATION_INVALID_TYPE"] } else { &CONSTRAINT };
+    let is_rejected = it
+        .failure()
+        .is_some_and(|failure| codes.contains(&failure.code) && is_named(&failure, it.parameter()));
+    Some(is_rejected || is_unread_failure(it.reply))
 }
 
-pub(super) async fn maximum(run: &Run, cases: &Cases) {
-    constrained(run, cases, &[Fault::Above], "`maximum` is below the value").await;
+pub(super) const CONSTRAINT_FIX: &str =
+    "enforce the documented constraints, or document the enforced ones";
+
+pub(super) fn is_rejected(it: &CallReply<'_>) -> Option<bool> {
+    concerns_parameters(it)?;
+    Some(refuses(it.reply, &CONSTRAINT, it.parameter()))
 }
 
-pub(super) async fn length(run: &Run, cases: &Cases) {
-    let faults = [Fault::Short, Fault::Long];
-    constrained(run, cases, &faults, "`minLength` or `maxLength` does not allow the string").await;
+/// The rule for items of lists and for fields of objects: one of them may also be missing or unknown.
+pub(super) fn is_part_rejected(it: &CallReply<'_>) -> Option<bool> {
+    concerns_parameters(it)?;
+    let codes = ["VALIDATION_MISSING_PARAM", "VALIDATION_UNKNOWN_FIELD"];
+    let is_of_part = refuses(it.reply, &codes, it.parameter());
+    Some(is_of_part || refuses(it.reply, &CONSTRAINT, it.parameter()))
 }
 
-pub(super) async fn pattern(run: &Run, cases: &Cases) {
-    constrained(run, cases, &[Fault::Pattern], "`pattern` does not match the string").await;
-}
+/// All defects of a value of the right type.
+pub(super) const DEFECTS: [Fault; 8] = [
+    Fault::Word,
+    Fault::Below,
+    Fault::Above,
+    Fault::Short,
+    Fault::Long,
+    Fault::Pattern,
+    Fault::Format,
+    Fault::Item,
+];
 
-pub(super) async fn format(run: &Run, cases: &Cases) {
-    constrained(run, cases, &[Fault::Format], "`format` does not match the string").await;
-}
-
-pub(super) async fn items(run: &Run, cases: &Cases) {
-    constrained(run, cases, &[Fault::Item], "`items` have another form").await;
-}
-
-pub(super) async fn members(run: &Run, cases: &Cases) {
-    constrained(run, cases, &[Fault::Member], "type has other fields").await;
-}
-
-pub(super) async fn details_names(run: &Run, cases: &Cases) {
-    let faults = [
-        Fault::Word,
-        Fault::Below,
-        Fault::Above,
-        Fault::Short,
-        Fault::Long,
-        Fault::Pattern,
-        Fault::Format,
-        Fault::Item,
-    ];
-    each(run, cases, &faults, |operation, parameter, _, exchange| {
-        // The checks above report accepted values.
-        let Some(failure) = exchange.failure() else { return };
-        if failure.code != "VALIDATION_INVALID_VALUE" {
-            return;
-        }
-        cases.expect(is_named(&failure, &parameter.name), || {
-            Finding::of(exchange, subject(operation, parameter))
-                .expected(format!("`details.param_name` to be `{}`", parameter.name))
-        });
-    })
-    .await;
+pub(super) fn is_detailed(it: &CallReply<'_>) -> Option<bool> {
+    concerns_parameters(it)?;
+    // Other checks report accepted values.
+    let failure = it.failure().filter(|failure| failure.code == "VALIDATION_INVALID_VALUE")?;
+    Some(is_named(&failure, it.parameter()))
 }

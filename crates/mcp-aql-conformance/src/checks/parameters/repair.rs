@@ -4,67 +4,45 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{all, refused, subject, with};
+use super::{concerns_parameters, each_parameter, with};
 use crate::adapter::{Operation, Parameter};
-use crate::call::Exchange;
-use crate::cases::{Cases, Finding};
+use crate::cases::{Cases, Hints};
 use crate::checks::calls::valid;
+use crate::checks::planned::{CallReply, PlannedCall};
 use crate::checks::refusals::{Refusal, misspelt, states_wrong_type};
-use crate::run::{Run, arguments, do_all};
+use crate::run::Run;
 use crate::shape::{Fault, Shape};
 use crate::values;
 
-/// A call with one mistake in one parameter.
-struct Mistake<'a> {
-    operation: &'a Operation,
-    parameter: &'a Parameter,
-    /// The misspelled name or the invalid value.
-    wrong: Value,
-    params: Map<String, Value>,
-}
-
-/// Sends calls with one mistake each and passes the rejections to `look`.
-async fn each(
-    run: &Run,
-    cases: &Cases,
-    mistakes: Vec<Mistake<'_>>,
-    look: impl Fn(&Mistake<'_>, &Exchange, &Refusal<'_>),
-) {
-    let look = &look;
-    let jobs = mistakes.into_iter().map(|mistake| async move {
-        let sent = arguments(&mistake.operation.name, mistake.params.clone());
-        let Some(exchange) = refused(run, mistake.operation, sent, cases).await else { return };
-        match Refusal::of(&exchange) {
-            Some(refusal) => look(&mistake, &exchange, &refusal),
-            // An accepted call needs no repair. Other checks report it if it must be rejected.
-            None => cases.pass(),
-        }
-    });
-    do_all(jobs).await;
-}
-
-/// Builds calls with one mistake each.
+/// Plans calls with one mistake each. `plan` returns the calls for one parameter.
 ///
-/// `make` returns the mistakes for one parameter: the wrong name or value, and the parameters of the call.
-fn mistakes<'a>(
-    run: &'a Run,
+/// Marks the check as not applicable for the reason `without` if `has` returns `false` for all parameters.
+fn mistakes<'r, I: IntoIterator<Item = PlannedCall<'r>>>(
+    run: &'r Run,
     cases: &Cases,
-    make: impl Fn(&'a Operation, &'a Parameter, &Map<String, Value>) -> Vec<(Value, Map<String, Value>)>,
-) -> Vec<Mistake<'a>> {
-    let mut mistakes = Vec::new();
-    for (operation, params) in all(run, cases) {
-        let parameters = operation.parameters.iter();
-        for parameter in parameters.filter(|one| !values::is_withheld(operation, one)) {
-            let made = make(operation, parameter, &params).into_iter();
-            mistakes.extend(made.map(|(wrong, params)| Mistake {
-                operation,
-                parameter,
-                wrong,
-                params,
-            }));
-        }
+    (has, without): (impl Fn(&'r Operation, &'r Parameter) -> bool, &str),
+    plan: impl Fn(&'r Operation, &'r Parameter, &Map<String, Value>) -> I,
+) -> Vec<PlannedCall<'r>> {
+    let mut parameters = run.adapter.parameters();
+    if !parameters.any(|(operation, it)| operation.name != "introspect" && has(operation, it)) {
+        cases.not_applicable(without);
+        return Vec::new();
     }
-    mistakes
+    each_parameter(run, cases, |operation, parameter, params| {
+        let is_sent = !values::is_withheld(operation, parameter);
+        is_sent.then(|| plan(operation, parameter, params)).into_iter().flatten()
+    })
+}
+
+/// Returns the rejection to judge. Counts a passed case if the call was accepted: such a call needs no repair, and other
+/// checks report it if it must be rejected.
+fn refusal<'a>(it: &CallReply<'a>) -> Option<Refusal<'a>> {
+    concerns_parameters(it)?;
+    let refusal = Refusal::of(it.reply);
+    if refusal.is_none() {
+        it.cases.pass();
+    }
+    refusal
 }
 
 /// Returns `true` if the description calls the parameter deprecated. A rejection may advise another one instead.
@@ -74,51 +52,38 @@ fn is_deprecated(parameter: &Parameter) -> bool {
     text.contains("deprecated") || text.contains("deprecation")
 }
 
-pub(super) async fn misspelt_name(run: &Run, cases: &Cases) {
-    let has_long_name = |operation: &Operation| {
-        operation.name != "introspect"
-            && operation.parameters.iter().any(|one| misspelt(&one.name).is_some())
-    };
-    if !run.adapter.operations.iter().any(has_long_name) {
-        return cases.not_applicable("no parameter has a name that is long enough to be misspelt");
-    }
-    let mistakes = mistakes(run, cases, |operation, parameter, params| {
+/// Plans calls with one misspelt parameter each.
+pub(super) fn misspelt_names<'r>(run: &'r Run, cases: &Cases) -> Vec<PlannedCall<'r>> {
+    let has = |_: &Operation, parameter: &Parameter| misspelt(&parameter.name).is_some();
+    let without = "no parameter has a name that is long enough to be misspelt";
+    mistakes(run, cases, (has, without), |operation, parameter, params| {
         // An adapter that corrects misspellings runs the operation, so the operation must be permitted.
         if let Some(why) = run.forbids(operation) {
             cases.skip(why);
-            return Vec::new();
+            return None;
         }
-        let wrong = misspelt(&parameter.name).filter(|wrong| operation.parameter(wrong).is_none());
+        let wrong =
+            misspelt(&parameter.name).filter(|wrong| operation.parameter(wrong).is_none())?;
         let given = params.get(&parameter.name).cloned();
         let value = given.or_else(|| values::of(run, operation, parameter, 0));
-        let (Some(wrong), Some(value)) = (wrong, value.filter(|_| !is_deprecated(parameter)))
-        else {
-            return Vec::new();
-        };
+        let value = value.filter(|_| !is_deprecated(parameter))?;
         let mut params = with(params, operation, &parameter.name, Value::Null);
         params.remove(&parameter.name);
         params.insert(wrong.clone(), value);
-        vec![(json!(wrong), params)]
-    });
-    each(run, cases, mistakes, |mistake, exchange, refusal| {
-        let (name, wrong) = (&mistake.parameter.name, mistake.wrong.as_str().unwrap_or_default());
-        let is_missing = refusal.failure.code == "VALIDATION_MISSING_PARAM";
-        let is_unknown = refusal.failure.code == "VALIDATION_UNKNOWN_PARAM";
-        if is_missing && refusal.mentions(name) {
-            return cases.pass();
-        }
-        // Another check reports missing parameters without a name. Other rejections concern the values.
-        if is_missing || !(is_unknown || refusal.mentions(wrong)) {
-            return;
-        }
-        cases.expect(refusal.mentions(name), || {
-            Finding::of(exchange, subject(mistake.operation, mistake.parameter)).expected(format!(
-                "`{name}` in the message or in the details, because `{wrong}` is a misspelling of \
-                 it"
-            ))
-        });
+        Some(PlannedCall::invalid(operation, params).word("wrong", wrong))
     })
-    .await;
+}
+
+pub(super) fn states_name(it: &CallReply<'_>) -> Option<bool> {
+    let refusal = refusal(it)?;
+    let states_name = refusal.mentions(it.parameter());
+    // Another check reports missing parameters without a name. Other rejections concern the values.
+    let is_judged = match refusal.failure.code {
+        "VALIDATION_MISSING_PARAM" => states_name,
+        "VALIDATION_UNKNOWN_PARAM" => true,
+        _ => refusal.mentions(it.call.text("wrong")),
+    };
+    is_judged.then_some(states_name)
 }
 
 /// Returns the allowed values of a parameter or of the items of a list, and an invalid value.
@@ -142,75 +107,51 @@ fn not_allowed<'a>(
     Some((words, wrong.find(|wrong| is_list_of_words(&wrong.value))?.value))
 }
 
-pub(super) async fn allowed_values(run: &Run, cases: &Cases) {
-    let has_words = |(operation, parameter): (&Operation, &Parameter)| {
-        operation.name != "introspect" && not_allowed(run, operation, parameter).is_some()
-    };
-    if !run.adapter.parameters().any(has_words) {
-        return cases.not_applicable("no parameter is documented with a closed set of values");
-    }
-    let mistakes = mistakes(run, cases, |operation, parameter, params| {
-        let wrong = not_allowed(run, operation, parameter).into_iter();
-        let call = |(_, wrong): (_, Value)| {
-            let params = with(params, operation, &parameter.name, wrong.clone());
-            (wrong, params)
-        };
-        wrong.map(call).collect()
-    });
-    each(run, cases, mistakes, |mistake, exchange, refusal| {
-        let (operation, parameter) = (mistake.operation, mistake.parameter);
-        let Some((words, _)) = not_allowed(run, operation, parameter) else { return };
-        // Another check reports rejections that do not name the parameter.
-        if !refusal.mentions(&parameter.name) || refusal.is_about_other(&parameter.name) {
-            return;
-        }
-        cases.expect(refusal.lists(words), || {
-            Finding::of(exchange, subject(operation, parameter)).expected(format!(
-                "the allowed values in the message or in the details: {}",
-                Value::from(words)
-            ))
-        });
+/// Plans calls with one value outside an `enum` each.
+pub(super) fn outside_enums<'r>(run: &'r Run, cases: &Cases) -> Vec<PlannedCall<'r>> {
+    let has = |operation: &_, parameter: &'r _| not_allowed(run, operation, parameter).is_some();
+    let without = "no parameter is documented with a closed set of values";
+    mistakes(run, cases, (has, without), |operation, parameter, params| {
+        let (words, wrong) = not_allowed(run, operation, parameter)?;
+        let params = with(params, operation, &parameter.name, wrong);
+        let words = Value::from(words).to_string();
+        Some(PlannedCall::invalid(operation, params).word("allowed", words))
     })
-    .await;
 }
 
-pub(super) async fn expected_type(run: &Run, cases: &Cases) {
-    let types = |operation: &Operation, parameter: &Parameter| {
+pub(super) fn lists_values(it: &CallReply<'_>) -> Option<bool> {
+    let (words, _) = not_allowed(it.run, it.call.operation, it.call.parameter?)?;
+    let refusal = refusal(it)?;
+    // Another check reports rejections that do not name the parameter.
+    let names_it = refusal.mentions(it.parameter()) && !refusal.is_about_other(it.parameter());
+    names_it.then(|| refusal.lists(words))
+}
+
+/// Plans calls with one value of a wrong type each.
+pub(super) fn wrong_types<'r>(run: &'r Run, cases: &Cases) -> Vec<PlannedCall<'r>> {
+    let wrong = |operation: &Operation, parameter: &Parameter| {
         let wrong = values::wrong(run, operation, parameter).into_iter();
         wrong.filter(|wrong| wrong.fault == Fault::Type).collect::<Vec<_>>()
     };
-    let has_type = |(operation, parameter): (&Operation, &Parameter)| {
-        operation.name != "introspect" && !types(operation, parameter).is_empty()
-    };
-    if !run.adapter.parameters().any(has_type) {
-        return cases.not_applicable("no parameter is documented with a type");
-    }
-    let mistakes = mistakes(run, cases, |operation, parameter, params| {
-        let wrong = types(operation, parameter).into_iter();
-        wrong
-            .map(|wrong| {
-                let params = with(params, operation, &parameter.name, wrong.value.clone());
-                (wrong.value, params)
-            })
-            .collect()
-    });
-    each(run, cases, mistakes, |mistake, exchange, refusal| {
-        let parameter = mistake.parameter;
-        let detail = |name: &str| refusal.failure.details.get(name).and_then(Value::as_str);
-        // Parts of a value such as `tags[0]` have types of their own. Another check reports missing details.
-        let Some(stated) = detail("expected_type") else { return };
-        if detail("param_name") != Some(&parameter.name) {
-            return;
-        }
-        let shape = Shape::of(&run.adapter, parameter);
-        cases.expect(!states_wrong_type(stated, |value| shape.takes_type_of(value)), || {
-            Finding::of(exchange, subject(mistake.operation, parameter)).expected(format!(
-                "an `expected_type` that the parameter accepts: {}",
-                parameter.kind
-            ))
+    let has = |operation: &_, parameter: &_| !wrong(operation, parameter).is_empty();
+    let without = "no parameter is documented with a type";
+    mistakes(run, cases, (has, without), |operation, parameter, params| {
+        let calls = wrong(operation, parameter).into_iter().map(|wrong| {
+            let params = with(params, operation, &parameter.name, wrong.value);
+            PlannedCall::invalid(operation, params)
         });
+        calls.collect::<Vec<_>>()
     })
-    .await;
+}
+
+pub(super) fn states_right_type(it: &CallReply<'_>) -> Option<bool> {
+    let refusal = refusal(it)?;
+    let detail = |name: &str| refusal.failure.details.get(name).and_then(Value::as_str);
+    // Parts of a value such as `tags[0]` have types of their own. Another check reports missing details.
+    let stated =
+        detail("expected_type").filter(|_| detail("param_name") == Some(it.parameter()))?;
+    let shape = Shape::of(&it.run.adapter, it.call.parameter?);
+    Some(!states_wrong_type(stated, |value| shape.takes_type_of(value)))
 }
 
 /// Returns a valid object or list for a parameter that does not accept strings.
@@ -221,64 +162,59 @@ fn structured(run: &Run, operation: &Operation, parameter: &Parameter) -> Option
     value.filter(|value| is_structured(value) && !shape.takes_type_of(&json!("text")))
 }
 
-pub(super) async fn json_text(run: &Run, cases: &Cases) {
-    let mistakes = mistakes(run, cases, |operation, parameter, params| {
+/// Plans calls with one object or list each as a string of JSON.
+pub(super) fn json_texts<'r>(run: &'r Run, cases: &Cases) -> Vec<PlannedCall<'r>> {
+    let calls = each_parameter(run, cases, |operation, parameter, params| {
         let value = structured(run, operation, parameter);
         // A string might select an item if the parameter is an identifier.
-        let value = value.filter(|_| !values::is_aim(operation, parameter));
-        let call = |value: Value| {
-            let text = json!(value.to_string());
-            (text.clone(), with(params, operation, &parameter.name, text))
-        };
-        value.map(call).into_iter().collect()
+        let is_sent =
+            !values::is_aim(operation, parameter) && !values::is_withheld(operation, parameter);
+        let text = json!(value.filter(|_| is_sent)?.to_string());
+        let params = with(params, operation, &parameter.name, text);
+        Some(PlannedCall::invalid(operation, params))
     });
-    each(run, cases, mistakes, |mistake, exchange, refusal| {
-        let parameter = mistake.parameter;
-        // Another check reports documented parameters rejected as unknown.
-        let is_unknown = refusal.failure.code == "VALIDATION_UNKNOWN_PARAM";
-        if is_unknown || refusal.is_about_other(&parameter.name) {
-            return;
-        }
-        let shape = Shape::of(&run.adapter, parameter);
-        let says = refusal.mentions(&parameter.name)
-            && (refusal.rejects_text()
-                || refusal.states_type(&parameter.kind, |value| shape.takes_type_of(value)));
-        cases.expect(says, || {
-            Finding::of(exchange, subject(mistake.operation, parameter)).expected(format!(
-                "a failure that names `{}` and the expected type {}",
-                parameter.name, parameter.kind
-            ))
-        });
-    })
-    .await;
-    params_as_text(run, cases).await;
+    if run.adapter.reads().next().is_none() {
+        cases.not_applicable("the adapter has no READ operation other than `introspect`");
+    }
+    calls.into_iter().chain(params_as_text(run, cases)).collect()
 }
 
-/// Sends all parameters of READ operations as one string of JSON. Other operations might run if they accept that.
+pub(super) fn states_json(it: &CallReply<'_>) -> Option<bool> {
+    let Some(parameter) = it.call.parameter else { return Some(states_params(it)) };
+    let refusal = refusal(it)?;
+    // Another check reports documented parameters rejected as unknown.
+    let is_unknown = refusal.failure.code == "VALIDATION_UNKNOWN_PARAM";
+    if is_unknown || refusal.is_about_other(&parameter.name) {
+        return None;
+    }
+    let shape = Shape::of(&it.run.adapter, parameter);
+    let states_type = || refusal.states_type(&parameter.kind, |value| shape.takes_type_of(value));
+    Some(refusal.mentions(&parameter.name) && (refusal.rejects_text() || states_type()))
+}
+
+/// Plans calls of READ operations with all parameters as one string of JSON. Other operations might run if they accept
+/// that.
 ///
 /// ```json
 /// { "operation": "get_bed", "params": "{\"bed_id\": \"7\"}" }
 /// ```
-async fn params_as_text(run: &Run, cases: &Cases) {
-    let jobs = run.adapter.reads().map(|operation| async move {
-        let Some(params) = valid(run, operation, cases) else { return };
-        let text = Value::Object(params).to_string();
+fn params_as_text<'r>(run: &'r Run, cases: &Cases) -> impl Iterator<Item = PlannedCall<'r>> {
+    const HINTS: Hints = Hints {
+        expected: "a failure that names `params` and the expected type object",
+        fix: "say that `params` is an object and not a string that contains one: models often send a string",
+    };
+    run.adapter.reads().filter_map(|operation| {
+        let params = valid(run, operation, cases)?;
+        let text = Value::Object(params.clone()).to_string();
         let sent = json!({ "operation": operation.name, "params": text });
-        let Some(exchange) = run.call_as(operation, sent, cases).await else { return };
-        let Some(refusal) = Refusal::of(&exchange) else { return cases.pass() };
-        let says = refusal.mentions("params")
-            && (refusal.rejects_text() || refusal.states_type("object", Value::is_object));
-        cases.expect(says, || {
-            Finding::of(&exchange, format!("{}: params", operation.name))
-                .expected("a failure that names `params` and the expected type object")
-                .fix(
-                    "say that `params` is an object and not a string that contains one: models \
-                     often send a string",
-                )
-        });
-    });
-    do_all(jobs).await;
-    if run.adapter.reads().next().is_none() {
-        cases.not_applicable("the adapter has no READ operation other than `introspect`");
-    }
+        let call = PlannedCall::new(operation, params).sending(sent);
+        Some(call.about("params").hinting(HINTS))
+    })
+}
+
+fn states_params(it: &CallReply<'_>) -> bool {
+    Refusal::of(it.reply).is_none_or(|refusal| {
+        let states_type = || refusal.states_type("object", Value::is_object);
+        refusal.mentions("params") && (refusal.rejects_text() || states_type())
+    })
 }

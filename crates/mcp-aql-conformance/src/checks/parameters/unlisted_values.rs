@@ -2,14 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::{all, is_harmless, subject, with};
+use super::{each_parameter, is_harmless, with};
 use crate::adapter::{Operation, Parameter, STANDARD_PARAMETERS};
-use crate::cases::{Cases, Finding};
+use crate::cases::Cases;
 use crate::checks::encoding::is_free;
+use crate::checks::planned::{CallReply, PlannedCall};
 use crate::checks::refusals::{Refusal, has_word};
 use crate::finding::listed;
 use crate::nouns::is_identifier;
-use crate::run::{Run, do_all};
+use crate::run::Run;
 use crate::shape::Shape;
 use crate::values;
 
@@ -118,40 +119,30 @@ fn is_described(
     names_operation || values.iter().all(|value| has_word(&lower, &value.to_lowercase()))
 }
 
-pub(super) async fn unlisted_values(run: &Run, cases: &Cases) {
-    let is_tested = |operation: &Operation, parameter: &Parameter| {
-        may_be_closed(run, parameter)
-            && probe(run, parameter).is_some()
+/// Plans calls with an unusual string for each parameter whose strings have no documented form.
+pub(super) fn unusual_strings<'r>(run: &'r Run, cases: &Cases) -> Vec<PlannedCall<'r>> {
+    let calls = each_parameter(run, cases, |operation, parameter, params| {
+        let is_tested = may_be_closed(run, parameter)
             && is_harmless(operation)
             && !values::is_withheld(operation, parameter)
-            && !run.is_named_whole(operation)
-    };
-    let mut calls = Vec::new();
-    for (operation, params) in all(run, cases) {
-        for parameter in operation.parameters.iter().filter(|one| is_tested(operation, one)) {
-            let Some(probe) = probe(run, parameter) else { continue };
-            calls.push((operation, parameter, with(&params, operation, &parameter.name, probe)));
-        }
-    }
+            && !run.is_named_whole(operation);
+        let probe = probe(run, parameter).filter(|_| is_tested)?;
+        Some(PlannedCall::new(operation, with(params, operation, &parameter.name, probe)))
+    });
     if calls.is_empty() {
         cases.not_applicable("no parameter is a string without a documented form");
     }
-    let jobs = calls.into_iter().map(|(operation, parameter, params)| async move {
-        let Some(exchange) = run.call(operation, params, cases).await else { return };
-        let refusal = Refusal::of(&exchange).filter(|refusal| {
-            refusal.mentions(&parameter.name) && !refusal.is_about_other(&parameter.name)
-        });
-        let values = refusal.and_then(|refusal| closed_set(run, &refusal)).unwrap_or_default();
-        let is_listed = values.is_empty() || is_described(run, operation, parameter, &values);
-        cases.expect(is_listed, || {
-            Finding::of(&exchange, subject(operation, parameter)).expected(format!(
-                "an `enum` of `{}` with the values that the failure lists: {}",
-                parameter.name,
-                listed(&values)
-            ))
-        });
+    calls
+}
+
+pub(super) fn is_documented(it: &CallReply<'_>) -> Option<bool> {
+    let parameter = it.call.parameter?;
+    let refusal = Refusal::of(it.reply).filter(|refusal| {
+        refusal.mentions(&parameter.name) && !refusal.is_about_other(&parameter.name)
     });
-    do_all(jobs).await;
+    let values = refusal.and_then(|refusal| closed_set(it.run, &refusal)).unwrap_or_default();
+    it.word("values", listed(&values));
+    Some(values.is_empty() || is_described(it.run, it.call.operation, parameter, &values))
 }
 
 #[cfg(test)]

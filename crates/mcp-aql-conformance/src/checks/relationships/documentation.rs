@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{MAX_RECORDS, OPERATION, ask, documented_support, furthest, operation, records, root};
+use super::{MAX_RECORDS, OPERATION, Traversal, documented_support, furthest, operation, records};
 use crate::cases::{Cases, Finding};
 use crate::run::Run;
 
@@ -44,7 +44,7 @@ pub(super) async fn capabilities(run: &Run, cases: &Cases) {
     });
     let types = reported.get("relationship_types").and_then(Value::as_array);
     let Some(types) = types else { return };
-    let Some((_, _, exchange)) = root(run, cases).await else { return };
+    let Some((_, exchange)) = Traversal::start(run, cases).await else { return };
     for record in records(&exchange) {
         cases.expect(record.get("type").is_some_and(|kind| types.contains(kind)), || {
             Finding::of(&exchange, OPERATION)
@@ -68,15 +68,14 @@ pub(super) async fn max_depth(run: &Run, cases: &Cases) {
             .expected(format!("`maximum` {most}, as `relationship_capabilities.max_depth` says"))
             .fix("state the maximum depth once, and derive the other statement from it")
     });
-    let Some((_, root, _)) = root(run, cases).await else { return };
-    let asked = ask(run, operation, (&root, "both"), json!({ "depth": most }), cases).await;
-    let Some(exchange) = asked else { return };
+    let Some((traversal, _)) = Traversal::start(run, cases).await else { return };
+    let Some(exchange) = traversal.follow("both", json!({ "depth": most })).await else { return };
     cases.expect_success(&exchange, true, || {
         Finding::of(&exchange, format!("{OPERATION}: depth {most}"))
             .expected("a success, because introspection states this maximum depth")
     });
     let more = json!({ "depth": most.saturating_add(1), "first": MAX_RECORDS });
-    let Some(exchange) = ask(run, operation, (&root, "both"), more, cases).await else { return };
+    let Some(exchange) = traversal.follow("both", more).await else { return };
     let is_within = records(&exchange).iter().all(|record| {
         record.get("depth").and_then(Value::as_u64).is_none_or(|depth| depth <= most)
     });
@@ -87,7 +86,8 @@ pub(super) async fn max_depth(run: &Run, cases: &Cases) {
 }
 
 pub(super) async fn narrowed(run: &Run, cases: &Cases) {
-    let Some((operation, root, _)) = root(run, cases).await else { return };
+    let Some((traversal, _)) = Traversal::start(run, cases).await else { return };
+    let operation = traversal.operation;
     let types = documented_support(operation).get("relationship_types").and_then(Value::as_array);
     let Some(types) = types.filter(|_| operation.parameter("relationship").is_some()) else {
         return cases.not_applicable("`query_relationships` does not document `relationship`");
@@ -96,8 +96,7 @@ pub(super) async fn narrowed(run: &Run, cases: &Cases) {
         let more = json!({
             "depth": furthest(operation), "first": MAX_RECORDS, "relationship": kind,
         });
-        let asked = ask(run, operation, (&root, "both"), more, cases).await;
-        let Some(exchange) = asked else { return };
+        let Some(exchange) = traversal.follow("both", more).await else { return };
         let is_narrow = records(&exchange).iter().all(|record| record.get("type") == Some(kind));
         cases.expect_success(&exchange, is_narrow, || {
             Finding::of(&exchange, format!("{OPERATION}: relationship {kind}")).expected(format!(

@@ -90,44 +90,61 @@ fn list<'a>(exchange: &'a Exchange, path: &str) -> Vec<&'a Value> {
     list.into_iter().flatten().collect()
 }
 
-async fn ask(
-    run: &Run,
-    operation: &Operation,
-    (root, direction): (&Value, &str),
-    more: Value,
-    cases: &Cases,
-) -> Option<Exchange> {
-    let mut params = Map::from_iter([
-        ("root".to_owned(), root.clone()),
-        ("direction".to_owned(), json!(direction)),
-    ]);
-    let mut more = more.as_object().cloned().unwrap_or_default();
-    // Operations reject undocumented parameters.
-    more.retain(|name, _| operation.parameter(name).is_some());
-    params.extend(more);
-    run.call(operation, params, cases).await
+/// An element with relationships, and the operation that follows them.
+struct Traversal<'r> {
+    run: &'r Run,
+    cases: &'r Cases,
+    operation: &'r Operation,
+    root: Value,
 }
 
-/// Returns an element with relationships, and all of them up to the maximum depth. Skips the case if no element has
-/// some.
-async fn root<'a>(run: &'a Run, cases: &Cases) -> Option<(&'a Operation, Value, Exchange)> {
-    let operation = operation(run, cases)?;
-    let parameter = operation.parameter("root")?;
-    let mut tried: Vec<Value> = Vec::new();
-    for turn in 0..MAX_ROOTS {
-        let Some(root) = values::of(run, operation, parameter, turn) else { continue };
-        if tried.contains(&root) {
-            continue;
+impl<'r> Traversal<'r> {
+    /// Finds an element with relationships. Returns all of them up to the maximum depth as well.
+    ///
+    /// Skips the case if no element has some.
+    async fn start(run: &'r Run, cases: &'r Cases) -> Option<(Self, Exchange)> {
+        let operation = operation(run, cases)?;
+        let parameter = operation.parameter("root")?;
+        let mut tried: Vec<Value> = Vec::new();
+        for turn in 0..MAX_ROOTS {
+            let Some(root) = values::of(run, operation, parameter, turn) else { continue };
+            if tried.contains(&root) {
+                continue;
+            }
+            let traversal = Self { run, cases, operation, root };
+            let more = json!({ "depth": furthest(operation), "first": MAX_RECORDS });
+            let exchange = traversal.follow("both", more).await?;
+            if !records(&exchange).is_empty() {
+                return Some((traversal, exchange));
+            }
+            tried.push(traversal.root);
         }
-        let more = json!({ "depth": furthest(operation), "first": MAX_RECORDS });
-        let exchange = ask(run, operation, (&root, "both"), more, cases).await?;
-        if !records(&exchange).is_empty() {
-            return Some((operation, root, exchange));
-        }
-        tried.push(root);
+        cases.skip_without(format!(
+            "an element with relationships: add `root` under [params.{OPERATION}]"
+        ));
+        None
     }
-    cases.skip_without(format!(
-        "an element with relationships: add `root` under [params.{OPERATION}]"
-    ));
-    None
+
+    /// Follows the relationships in this direction, with `more` parameters.
+    async fn follow(&self, direction: &str, more: Value) -> Option<Exchange> {
+        let mut params = Map::from_iter([
+            ("root".to_owned(), self.root.clone()),
+            ("direction".to_owned(), json!(direction)),
+        ]);
+        let mut more = more.as_object().cloned().unwrap_or_default();
+        // Operations reject undocumented parameters.
+        more.retain(|name, _| self.operation.parameter(name).is_some());
+        params.extend(more);
+        self.run.call(self.operation, params, self.cases).await
+    }
+
+    /// Returns `true` if the operation has this parameter. Otherwise marks the check as not applicable.
+    fn has(&self, parameter: &str) -> bool {
+        let has = self.operation.parameter(parameter).is_some();
+        if !has {
+            let why = format!("`query_relationships` does not document `{parameter}`");
+            self.cases.not_applicable(why);
+        }
+        has
+    }
 }

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{MAX_RECORDS, OPERATION, ask, furthest, list, records, root};
-use crate::adapter::Operation;
+use super::{MAX_RECORDS, OPERATION, Traversal, furthest, list, records};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::checks::calls::is_refused;
@@ -31,7 +30,7 @@ fn has_edge(record: &Value, nodes: &[&Value], edges: &[&Value]) -> bool {
 }
 
 pub(super) async fn form(run: &Run, cases: &Cases) {
-    let Some((_, _, exchange)) = root(run, cases).await else { return };
+    let Some((_, exchange)) = Traversal::start(run, cases).await else { return };
     let (nodes, edges) = (list(&exchange, "/graph/nodes"), list(&exchange, "/graph/edges"));
     let is_record = |record: &&Value| {
         ["/type", "/direction", "/target/element_type", "/target/element_name"]
@@ -69,24 +68,18 @@ pub(super) async fn form(run: &Run, cases: &Cases) {
 }
 
 /// Returns the records of one direction as comparable strings.
-async fn seen(
-    run: &Run,
-    operation: &Operation,
-    root: (&Value, &str),
-    cases: &Cases,
-) -> Option<(BTreeSet<String>, Exchange)> {
-    let exchange = ask(run, operation, root, json!({ "first": MAX_RECORDS }), cases).await?;
+async fn seen(traversal: &Traversal<'_>, direction: &str) -> Option<(BTreeSet<String>, Exchange)> {
+    let exchange = traversal.follow(direction, json!({ "first": MAX_RECORDS })).await?;
     let seen = records(&exchange).into_iter().map(Value::to_string).collect();
     Some((seen, exchange))
 }
 
 pub(super) async fn directions(run: &Run, cases: &Cases) {
-    let Some((operation, root, _)) = root(run, cases).await else { return };
-    let Some((both, of_both)) = seen(run, operation, (&root, "both"), cases).await else { return };
+    let Some((traversal, _)) = Traversal::start(run, cases).await else { return };
+    let Some((both, of_both)) = seen(&traversal, "both").await else { return };
     let mut union = BTreeSet::new();
     for direction in ["incoming", "outgoing"] {
-        let found = seen(run, operation, (&root, direction), cases).await;
-        let Some((found, exchange)) = found else { return };
+        let Some((found, exchange)) = seen(&traversal, direction).await else { return };
         let is_one_way = records(&exchange)
             .iter()
             .all(|record| record.get("direction").is_some_and(|reported| reported == direction));
@@ -104,15 +97,14 @@ pub(super) async fn directions(run: &Run, cases: &Cases) {
 }
 
 pub(super) async fn depth(run: &Run, cases: &Cases) {
-    let Some((operation, root, _)) = root(run, cases).await else { return };
-    if operation.parameter("depth").is_none() {
-        return cases.not_applicable("`query_relationships` does not document `depth`");
+    let Some((traversal, _)) = Traversal::start(run, cases).await else { return };
+    if !traversal.has("depth") {
+        return;
     }
     let mut before = 0;
-    for depth in 1..=furthest(operation).min(3) {
+    for depth in 1..=furthest(traversal.operation).min(3) {
         let more = json!({ "depth": depth, "first": MAX_RECORDS });
-        let asked = ask(run, operation, (&root, "both"), more, cases).await;
-        let Some(exchange) = asked else { return };
+        let Some(exchange) = traversal.follow("both", more).await else { return };
         let records = records(&exchange);
         let is_near = records.iter().all(|record| {
             record
@@ -128,16 +120,15 @@ pub(super) async fn depth(run: &Run, cases: &Cases) {
 }
 
 pub(super) async fn include(run: &Run, cases: &Cases) {
-    let Some((operation, root, _)) = root(run, cases).await else { return };
-    if operation.parameter("include").is_none() {
-        return cases.not_applicable("`query_relationships` does not document `include`");
+    let Some((traversal, _)) = Traversal::start(run, cases).await else { return };
+    if !traversal.has("include") {
+        return;
     }
     const SECTIONS: [&str; 3] = ["relationships", "graph.nodes", "graph.edges"];
     for section in SECTIONS {
         // The section `root` is always returned, and some forms of the graph require it.
         let more = json!({ "include": ["root", section] });
-        let asked = ask(run, operation, (&root, "both"), more, cases).await;
-        let Some(exchange) = asked else { return };
+        let Some(exchange) = traversal.follow("both", more).await else { return };
         let is_there = |section: &str| {
             let path = format!("/{}", section.replace('.', "/"));
             exchange.data().is_some_and(|data| data.pointer(&path).is_some())
@@ -151,7 +142,7 @@ pub(super) async fn include(run: &Run, cases: &Cases) {
 }
 
 pub(super) async fn cycle_end(run: &Run, cases: &Cases) {
-    let Some((_, _, exchange)) = root(run, cases).await else { return };
+    let Some((_, exchange)) = Traversal::start(run, cases).await else { return };
     let ids: Vec<_> = list(&exchange, "/graph/nodes")
         .into_iter()
         .filter_map(|node| node.get("id")?.as_str())
@@ -165,8 +156,8 @@ pub(super) async fn cycle_end(run: &Run, cases: &Cases) {
 }
 
 pub(super) async fn in_pages(run: &Run, cases: &Cases) {
-    let Some((operation, root, all)) = root(run, cases).await else { return };
-    if !pages::is_paged(operation) {
+    let Some((traversal, all)) = Traversal::start(run, cases).await else { return };
+    if !pages::is_paged(traversal.operation) {
         return cases.not_applicable("`query_relationships` does not document pages");
     }
     let whole: Vec<_> = records(&all).into_iter().cloned().collect();
@@ -176,12 +167,11 @@ pub(super) async fn in_pages(run: &Run, cases: &Cases) {
     let mut found = Vec::new();
     let mut after = None;
     loop {
-        let mut more = json!({ "depth": furthest(operation), "first": 1 });
+        let mut more = json!({ "depth": furthest(traversal.operation), "first": 1 });
         if let (Some(after), Some(more)) = (after.take(), more.as_object_mut()) {
             more.insert("after".to_owned(), after);
         }
-        let asked = ask(run, operation, (&root, "both"), more, cases).await;
-        let Some(exchange) = asked else { return };
+        let Some(exchange) = traversal.follow("both", more).await else { return };
         found.extend(records(&exchange).into_iter().cloned());
         let data = exchange.data();
         let has_more = data.is_some_and(|data| pages::has(data, "hasNextPage"));
@@ -200,13 +190,11 @@ pub(super) async fn in_pages(run: &Run, cases: &Cases) {
 }
 
 pub(super) async fn missing(run: &Run, cases: &Cases) {
-    let Some((operation, root, _)) = root(run, cases).await else { return };
-    let mut nobody = root;
-    if let Some(name) = nobody.get_mut("element_name") {
+    let Some((mut traversal, _)) = Traversal::start(run, cases).await else { return };
+    if let Some(name) = traversal.root.get_mut("element_name") {
         *name = json!("conformance-nobody");
     }
-    let asked = ask(run, operation, (&nobody, "both"), json!({}), cases).await;
-    let Some(exchange) = asked else { return };
+    let Some(exchange) = traversal.follow("both", json!({})).await else { return };
     let is_reported =
         exchange.code().is_some_and(|code| code.starts_with("NOT_FOUND_")) || is_refused(&exchange);
     let is_empty = exchange.succeeded() && records(&exchange).is_empty();

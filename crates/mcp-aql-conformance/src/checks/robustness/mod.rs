@@ -75,9 +75,8 @@ async fn request_ids(run: &Run, cases: &Cases) {
         let message =
             json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list", "params": {} }).to_string();
         let answer = connection.exchange(&id, message.clone().into_bytes(), patience).await;
-        cases.expect(matches!(answer, Answer::Result(_)), || Finding {
-            sent: json!(message),
-            ..Finding::shown(format!("id {id}"), reply_value(&answer))
+        cases.expect(matches!(answer, Answer::Result(_)), || {
+            Finding::shown(format!("id {id}"), reply_value(&answer)).sent(json!(message))
         });
     }
     probe.close();

@@ -52,11 +52,11 @@ impl<'a> Probe<'a> {
             pacer.answer(|| connection.request_within("tools/call", &call, patience)).await;
         let Some(answer) = self.cases.ok_or_skip(answer) else { return };
         let is_well = matches!(answer, Answer::Result(_));
-        self.cases.expect(is_well, || Finding {
-            sent: json!(shortened(sent)),
-            ..Finding::shown(shortened(sent), reply_value(&answer))
+        self.cases.expect(is_well, || {
+            Finding::shown(shortened(sent), reply_value(&answer))
                 .expected("a reply to the following call of `introspect`")
                 .fix(fix)
+                .sent(json!(shortened(sent)))
         });
         if !is_well {
             self.connection = None;
@@ -93,11 +93,11 @@ impl<'a> Probe<'a> {
         match self.known.filter(|_| !is_refused) {
             Some((by, why)) => self.cases.block(by, why),
             None => {
-                self.cases.expect(is_refused, || Finding {
-                    sent: json!(shortened(message)),
-                    ..Finding::shown(what, reply_value(answer))
+                self.cases.expect(is_refused, || {
+                    Finding::shown(what, reply_value(answer))
                         .expected("a failure or an error")
                         .fix(fix)
+                        .sent(json!(shortened(message)))
                 });
             }
         }

@@ -1,11 +1,10 @@
 //! Checks of calls through the tool of another family.
 
-use futures_util::future::join_all;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::adapter::{Operation, tool_parts};
-use crate::call::Exchange;
-use crate::cases::{Cases, Finding};
+use crate::cases::Cases;
+use crate::checks::planned::{CallReply, PlannedCall};
 use crate::run::Run;
 
 /// Returns the operations that belong to one tool.
@@ -19,85 +18,92 @@ fn routed(run: &Run) -> impl Iterator<Item = &Operation> {
         .filter(move |operation| operation.name != "introspect" && is_registered(&operation.tool))
 }
 
-/// Sends an operation to another tool with an unknown parameter.
+/// Plans a call of an operation through this tool with an unknown parameter.
 ///
 /// The call fails even if the adapter does not check the tool or checks the parameters first.
-async fn misrouted(
-    run: &Run,
-    operation: &Operation,
-    tool: &str,
-    cases: &Cases,
-) -> Option<Exchange> {
-    let params = json!({ run.absent_parameter(operation): true });
-    run.refused(tool, json!({ "operation": operation.name, "params": params }), cases).await
+fn call_through<'r>(run: &Run, operation: &'r Operation, tool: &'r str) -> PlannedCall<'r> {
+    let unknown = Map::from_iter([(run.absent_parameter(operation), true.into())]);
+    PlannedCall::invalid(operation, unknown).through(tool)
 }
 
-pub(super) async fn wrong_endpoint(run: &Run, cases: &Cases) {
+/// Plans calls of every operation through each other tool.
+pub(super) fn misrouted<'r>(run: &'r Run, cases: &Cases) -> Vec<PlannedCall<'r>> {
     if run.adapter.endpoints.len() < 2 {
-        return cases.not_applicable("the adapter has one tool");
+        cases.not_applicable("the adapter has one tool");
     }
-    let pairs = routed(run).flat_map(|operation| {
-        let others = run.adapter.endpoints.iter().filter(|tool| tool.name != operation.tool);
-        others.map(move |tool| (operation, tool))
+    let calls = routed(run).flat_map(|operation| {
+        let tools = run.adapter.endpoints.iter().map(|tool| tool.name.as_str());
+        let others = tools.filter(|tool| *tool != operation.tool);
+        others.map(move |tool| {
+            call_through(run, operation, tool).word("tool", operation.tool.as_str())
+        })
     });
-    join_all(pairs.map(|(operation, tool)| async move {
-        let Some(exchange) = misrouted(run, operation, &tool.name, cases).await else { return };
-        let names_it = exchange.failure().is_some_and(|failure| {
-            let expected = failure.details.get("expected_endpoint").and_then(Value::as_str);
-            words_of(failure.message).any(|word| word == operation.tool)
-                || expected.is_some_and(|it| it == operation.endpoint || it == operation.tool)
-        });
-        cases.expect(names_it, || {
-            Finding::of(&exchange, format!("{} through {}", operation.name, tool.name))
-                .expected(format!("a failure whose message names `{}`", operation.tool))
-        });
+    calls.collect()
+}
+
+pub(super) fn names_tool(it: &CallReply<'_>) -> Option<bool> {
+    let operation = it.call.operation;
+    Some(it.failure().is_some_and(|failure| {
+        let expected = failure.details.get("expected_endpoint").and_then(Value::as_str);
+        let mut words = failure.message.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        words.any(|word| word == operation.tool)
+            || expected.is_some_and(|it| it == operation.endpoint || it == operation.tool)
     }))
-    .await;
 }
 
-/// Returns the words of a message without punctuation.
-fn words_of(message: &str) -> impl Iterator<Item = &str> {
-    message.split(|c: char| !(c.is_alphanumeric() || c == '_'))
-}
-
-pub(super) async fn wrong_endpoint_code(run: &Run, cases: &Cases) {
-    if run.adapter.endpoints.len() < 2 {
-        return cases.not_applicable("the adapter has one tool");
-    }
-    join_all(routed(run).map(|operation| async move {
-        let other = run.adapter.endpoints.iter().find(|tool| tool.name != operation.tool);
-        let Some(other) = other else { return };
-        let Some(exchange) = misrouted(run, operation, &other.name, cases).await else { return };
-        let actual = tool_parts(&other.name).and_then(|(_, family)| family).unwrap_or_default();
+/// Plans a call of every operation through one other tool.
+pub(super) fn misrouted_once<'r>(run: &'r Run, cases: &Cases) -> Vec<PlannedCall<'r>> {
+    let mut calls = misrouted(run, cases);
+    calls.dedup_by_key(|call| call.operation.name.as_str());
+    let with_details = |call: PlannedCall<'r>| {
+        let actual = tool_parts(call.tool()).and_then(|(_, family)| family).unwrap_or_default();
         let details = json!({
-            "operation": operation.name,
-            "expected_endpoint": operation.endpoint,
+            "operation": call.operation.name,
+            "expected_endpoint": call.operation.endpoint,
             "actual_endpoint": actual,
         });
-        let holds = exchange.failure().is_some_and(|failure| {
-            let has = |name: &str| failure.details.get(name) == details.get(name);
-            failure.code == "VALIDATION_ENDPOINT_MISMATCH"
-                && has("operation")
-                && has("expected_endpoint")
-                && has("actual_endpoint")
-        });
-        cases.expect(holds, || {
-            Finding::of(&exchange, format!("{} through {}", operation.name, other.name))
-                .expected(format!("VALIDATION_ENDPOINT_MISMATCH with details {details}"))
-        });
-    }))
-    .await;
+        call.word("details", details.to_string())
+    };
+    calls.into_iter().map(with_details).collect()
 }
 
-/// Calls an operation through its own tool with an unknown parameter. Returns the exchange, and `true` if the tool
-/// knows the operation.
-pub(in crate::checks) async fn recognised(
-    run: &Run,
-    operation: &Operation,
-    cases: &Cases,
-) -> Option<(Exchange, bool)> {
-    let exchange = misrouted(run, operation, &operation.tool, cases).await?;
-    let is_known = exchange.body().is_some()
-        && !matches!(exchange.code(), Some("NOT_FOUND_OPERATION" | "VALIDATION_ENDPOINT_MISMATCH"));
-    Some((exchange, is_known))
+pub(super) fn has_details(it: &CallReply<'_>) -> Option<bool> {
+    let wanted: Map<String, Value> = serde_json::from_str(it.call.text("details")).ok()?;
+    Some(it.failure().is_some_and(|failure| {
+        failure.code == "VALIDATION_ENDPOINT_MISMATCH"
+            && wanted.iter().all(|(name, value)| failure.details.get(name) == Some(value))
+    }))
+}
+
+/// Plans calls of every operation through its own tool.
+pub(in crate::checks) fn routed_right<'r>(run: &'r Run, _: &Cases) -> Vec<PlannedCall<'r>> {
+    let calls = run.adapter.exercised();
+    calls.map(|operation| call_through(run, operation, &operation.tool).about("")).collect()
+}
+
+pub(in crate::checks) fn is_known(it: &CallReply<'_>) -> Option<bool> {
+    let is_unknown = matches!(it.code(), "NOT_FOUND_OPERATION" | "VALIDATION_ENDPOINT_MISMATCH");
+    Some(it.reply.body().is_some() && !is_unknown)
+}
+
+/// Plans calls with the names of operations in another spelling.
+pub(super) fn respelled<'r>(run: &'r Run, _: &Cases) -> Vec<PlannedCall<'r>> {
+    let calls = run.adapter.exercised().flat_map(|operation| {
+        let names = [operation.name.to_ascii_uppercase(), operation.name.replace('_', "-")];
+        let unused = names.into_iter().filter(|name| run.adapter.operation(name).is_none());
+        unused.map(move |name| {
+            let params = json!({ run.absent_parameter(operation): true });
+            let sent = json!({ "operation": name, "params": params });
+            PlannedCall::invalid(operation, Map::new()).sending(sent).word("name", name)
+        })
+    });
+    calls.collect()
+}
+
+pub(super) fn is_unknown(it: &CallReply<'_>) -> Option<bool> {
+    let code = it.code();
+    // A name with hyphens may be rejected for its form.
+    let is_malformed =
+        it.call.text("name").contains('-') && !code.is_empty() && !code.ends_with("_PARAM");
+    Some(code == "NOT_FOUND_OPERATION" || is_malformed)
 }

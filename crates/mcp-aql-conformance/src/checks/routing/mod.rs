@@ -3,14 +3,8 @@
 mod categories;
 mod endpoints;
 
-use futures_util::future::join_all;
-use serde_json::json;
-
-pub(super) use self::endpoints::recognised;
-use super::{Check, checks};
-use crate::cases::{Cases, Finding};
-use crate::checks::data;
-use crate::run::Run;
+pub(super) use self::endpoints::{is_known, routed_right};
+use super::{Check, checks, data};
 
 pub(super) const CHECKS: &[Check] = checks![
     Must 1 "routing.unknown_operation" => Calls(data::calls),
@@ -22,8 +16,9 @@ pub(super) const CHECKS: &[Check] = checks![
         "An `operation` that is not a string is rejected";
     Must 1 "routing.malformed_names" => Calls(data::calls), ["REQ-RQ-02", "REQ-EPT-16"],
         "Malformed names of operations are rejected, even if they resemble an operation";
-    Must 1 "routing.case_sensitive" => Reads(case_sensitive), ["REQ-RQ-02"],
+    Must 1 "routing.case_sensitive" => Reads { calls: endpoints::respelled, rule: endpoints::is_unknown }, ["REQ-RQ-02"],
         "Names of operations are case-sensitive",
+        expected: "NOT_FOUND_OPERATION, because `{name}` is not `{operation}`",
         fix: "compare names of operations case-sensitively";
     Must 1 "routing.families" => Learned(categories::families), ["REQ-EPT-02", "REQ-INT-11"],
         "Every operation has a category and belongs to one family",
@@ -38,37 +33,13 @@ pub(super) const CHECKS: &[Check] = checks![
         ["REQ-CLS-07", "REQ-CLS-08", "REQ-CLS-13"],
         "Operations have the category of their verb",
         fix: "choose the category by the operation's effect, and a matching verb";
-    Must 1 "routing.wrong_endpoint" => Reads(endpoints::wrong_endpoint),
+    Must 1 "routing.wrong_endpoint" => Reads { calls: endpoints::misrouted, rule: endpoints::names_tool },
         ["REQ-EPT-03", "REQ-RQ-06"],
         "A call through another family's tool is rejected, and the failure names the right tool",
+        expected: "a failure whose message names `{tool}`",
         fix: "check the tool before the parameters, and name the right tool in the failure";
-    Should 1 "routing.wrong_endpoint_code" => Reads(endpoints::wrong_endpoint_code), ["REQ-EPT-04"],
+    Should 1 "routing.wrong_endpoint_code" => Reads { calls: endpoints::misrouted_once, rule: endpoints::has_details }, ["REQ-EPT-04"],
         "A call through another family's tool fails with VALIDATION_ENDPOINT_MISMATCH and its details",
+        expected: "VALIDATION_ENDPOINT_MISMATCH with details {details}",
         fix: "use this code with the names of the families in its details";
 ];
-
-async fn case_sensitive(run: &Run, cases: &Cases) {
-    let variants = run.adapter.exercised().flat_map(|operation| {
-        let hyphens = operation.name.replace('_', "-");
-        [operation.name.to_ascii_uppercase(), hyphens].map(|name| (operation, name))
-    });
-    join_all(variants.map(|(operation, name)| async move {
-        if run.adapter.operation(&name).is_some() {
-            return;
-        }
-        let params = json!({ run.absent_parameter(operation): true });
-        let arguments = json!({ "operation": name, "params": params });
-        let Some(exchange) = run.refused(&operation.tool, arguments, cases).await else { return };
-        // A name with hyphens may be rejected for its form.
-        let is_malformed =
-            name.contains('-') && exchange.code().is_some_and(|code| !code.ends_with("_PARAM"));
-        let is_unknown = exchange.code() == Some("NOT_FOUND_OPERATION") || is_malformed;
-        cases.expect(is_unknown, || {
-            Finding::of(&exchange, &operation.name).expected(format!(
-                "NOT_FOUND_OPERATION, because `{name}` is not `{}`",
-                operation.name
-            ))
-        });
-    }))
-    .await;
-}

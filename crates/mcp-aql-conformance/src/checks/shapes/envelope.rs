@@ -34,8 +34,7 @@ pub(super) fn success(_: &Run, exchange: &Exchange, cases: &Cases) {
     ]);
     // The check `batch.form` judges the replies to batches.
     let Some(body) = of_success(exchange).filter(|_| !is_batch(exchange)) else { return };
-    SUCCESS
-        .check(body, cases, |reported| Finding::of(exchange, subject(exchange)).expected(reported));
+    SUCCESS.check(body, cases, || Finding::of(exchange, subject(exchange)));
 }
 
 pub(super) fn failure(_: &Run, exchange: &Exchange, cases: &Cases) {
@@ -65,8 +64,7 @@ pub(super) fn failure(_: &Run, exchange: &Exchange, cases: &Cases) {
         );
     }
     let Some(body) = of_failure(exchange) else { return };
-    FAILURE
-        .check(body, cases, |reported| Finding::of(exchange, subject(exchange)).expected(reported));
+    FAILURE.check(body, cases, || Finding::of(exchange, subject(exchange)));
 }
 
 pub(super) fn meta(_: &Run, exchange: &Exchange, cases: &Cases) {
@@ -76,10 +74,7 @@ pub(super) fn meta(_: &Run, exchange: &Exchange, cases: &Cases) {
     let Some(meta) = body.get("_meta") else {
         return cases.not_applicable("no result has `_meta`, which is optional");
     };
-    META.check(meta, cases, |reported| {
-        Finding::of(exchange, subject(exchange))
-            .expected(format!("`_meta` as an object: {reported}"))
-    });
+    META.check(meta, cases, || Finding::of(exchange, subject(exchange)));
 }
 
 const NO_WARNINGS: &str = "no result has `warnings`, which are optional";
@@ -97,10 +92,7 @@ pub(super) fn warnings(_: &Run, exchange: &Exchange, cases: &Cases) {
     let Some(warnings) = body.get("warnings") else {
         return cases.not_applicable(NO_WARNINGS);
     };
-    WARNINGS.check(warnings, cases, |reported| {
-        Finding::of(exchange, subject(exchange))
-            .expected(format!("`warnings` as a list: {reported}"))
-    });
+    WARNINGS.check(warnings, cases, || Finding::of(exchange, subject(exchange)));
 }
 
 pub(super) fn warnings_order(_: &Run, exchange: &Exchange, cases: &Cases) {

@@ -23,9 +23,11 @@ pub(super) const CHECKS: &[Check] = checks![
          `error.details`";
     Must 1 "shapes.meta" => Every(envelope::meta), ["REQ-RSP-08", "REQ-RSP-09"],
         "`_meta` of a success, if present, has the form of the protocol",
+        expected: "`_meta` as an object: {faults}",
         fix: "make `_meta.request_id` a string and `_meta.duration_ms` a number that is not negative";
     Must 1 "shapes.warnings" => Every(envelope::warnings), ["REQ-WRN-01", "REQ-WRN-02"],
         "`warnings` of a success, if present, have the form of the protocol",
+        expected: "`warnings` as a list: {faults}",
         fix: "return `code` and `message` in each warning, and optionally `details` and `severity`: low, medium or \
          high";
     Should 1 "shapes.warnings_order" => Every(envelope::warnings_order),

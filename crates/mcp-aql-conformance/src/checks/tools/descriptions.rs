@@ -121,9 +121,6 @@ fn unnamed_categories(run: &Run, tool: &Tool) -> Vec<Category> {
 }
 
 pub(super) fn description_parts(run: &Run, cases: &Cases) {
-    let fix = "list the operations as in the template of the protocol: `Supported operations: \
-               create_task, …` for the tool of a family, and a line for each category such as `- \
-               Create: create_task` for the one tool of the single mode";
     if !knows_operations(run, cases) {
         return;
     }
@@ -131,12 +128,12 @@ pub(super) fn description_parts(run: &Run, cases: &Cases) {
         if run.adapter.mode == Mode::Single {
             let unnamed = unnamed_categories(run, tool);
             cases.expect(unnamed.is_empty(), || {
-                Finding::shown(format!("tool `{}`", tool.name), tool.description.clone())
-                    .expected(format!(
+                Finding::shown(format!("tool `{}`", tool.name), tool.description.clone()).expected(
+                    format!(
                         "a description that mentions the operations of each category; missing: {}",
                         listed(&unnamed)
-                    ))
-                    .fix(fix)
+                    ),
+                )
             });
             continue;
         }
@@ -147,7 +144,6 @@ pub(super) fn description_parts(run: &Run, cases: &Cases) {
         cases.expect(lists_operations(run, tool), || {
             Finding::shown(format!("tool `{}`", tool.name), tool.description.clone())
                 .expected("a description that lists the operations of the tool by their names")
-                .fix(fix)
         });
     }
 }

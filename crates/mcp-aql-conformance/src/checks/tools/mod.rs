@@ -2,14 +2,13 @@
 
 mod descriptions;
 mod names;
-mod registration;
 mod schemas;
 
-use super::{Check, checks};
+use super::{Check, checks, routing};
 use crate::adapter::{Adapter, Operation, Tool};
 
 pub(super) const CHECKS: &[Check] = checks![
-    Must 1 "tools.endpoint" => Learned(registration::endpoint), ["REQ-EPT-01"],
+    Must 1 "tools.endpoint" => Learned(names::endpoint), ["REQ-EPT-01"],
         "The server has an endpoint tool",
         fix: "register the endpoint tools; if the server is not meant to be an MCP-AQL adapter, only the checks of \
          the wire apply to it";
@@ -34,7 +33,10 @@ pub(super) const CHECKS: &[Check] = checks![
         fix: "explain how to discover the operations: { operation: \"introspect\", params: { query: \"operations\" } \
          }";
     Must 1 "tools.description_parts" => Learned(descriptions::description_parts), ["REQ-MCP-02"],
-        "Every description lists the operations of its tool";
+        "Every description lists the operations of its tool",
+        fix: "list the operations as in the template of the protocol: `Supported operations: create_task, …` for the \
+         tool of a family, and a line for each category such as `- Create: create_task` for the one tool of the \
+         single mode";
     Should 1 "tools.description_labels" => Learned(descriptions::description_labels),
         ["REQ-MCP-02"],
         "Descriptions have the labels of the protocol's template, in its order",
@@ -57,10 +59,10 @@ pub(super) const CHECKS: &[Check] = checks![
     Must 1 "tools.operation_enum" => Learned(schemas::operation_enum), ["REQ-MCP-08"],
         "The operations in a schema's enum are those of the tool",
         fix: "generate the enum from the operations, or omit it";
-    Must 1 "tools.all_registered" => Learned(registration::all_registered), ["REQ-INT-11", "REQ-MCP-04"],
+    Must 1 "tools.all_registered" => Learned(names::all_registered), ["REQ-INT-11", "REQ-MCP-04"],
         "The tool that introspection names for an operation exists",
         fix: "use the registered name of the tool, with its prefix";
-    Must 1 "tools.own_only" => Reads(registration::own_only), ["REQ-INT-31", "REQ-EPT-07"],
+    Must 1 "tools.own_only" => Reads { calls: routing::routed_right, rule: routing::is_known }, ["REQ-INT-31", "REQ-EPT-07"],
         "Every operation that introspection lists can be called",
         expected: "any reply other than a failure because this tool does not know the operation",
         fix: "list only operations that can be called: neither operations of other adapters nor disabled ones";

@@ -1,10 +1,14 @@
-//! Checks of tool names.
+//! Checks of tool names, and that each operation belongs to a tool.
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
+use crate::adapter::gaps::Part;
 use crate::adapter::{Adapter, Tool, tool_parts};
 use crate::cases::{Cases, Finding};
 use crate::category::{Category, Mode};
+use crate::finding::listed;
 use crate::run::Run;
 
 /// Returns the family in the name of a tool, for example `read` for `mcp_aql_read`.
@@ -66,6 +70,39 @@ pub(super) fn crude_complete(run: &Run, cases: &Cases) {
                 run.adapter.endpoints.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(),
             )
             .expected(format!("a tool for {wanted} operations"))
+        });
+    }
+}
+
+/// Maximum number of tool names in a finding.
+const MAX_NAMES: usize = 10;
+
+pub(super) fn endpoint(run: &Run, cases: &Cases) {
+    let gap = run.adapter.gaps.iter().find(|gap| gap.part == Part::Tools);
+    let names = || run.adapter.tools.iter().take(MAX_NAMES).map(|tool| tool.name.as_str());
+    cases.expect(gap.is_none(), || {
+        Finding::shown("tools/list", names().collect::<Vec<_>>()).expected(format!(
+            "a tool named `mcp_aql`, or tools named `mcp_aql_FAMILY` such as `mcp_aql_read`, each \
+             with an optional prefix; {}",
+            gap.map(|gap| gap.why.as_str()).unwrap_or_default()
+        ))
+    });
+}
+
+pub(super) fn all_registered(run: &Run, cases: &Cases) {
+    for operation in &run.adapter.operations {
+        // Read the details, because `Operation::tool` already is a registered tool if possible. Other checks report a
+        // missing member.
+        let Some(stated) = operation.details().get("mcpTool").and_then(Value::as_str) else {
+            continue;
+        };
+        let is_there = run.adapter.endpoints.iter().any(|tool| tool.name == stated)
+            || (run.adapter.serves_all && run.adapter.tools.iter().any(|tool| tool.name == stated));
+        cases.expect(is_there, || {
+            Finding::shown(&operation.name, stated).expected(format!(
+                "`mcpTool` with one of these names: {}",
+                listed(run.adapter.endpoints.iter().map(|tool| &tool.name))
+            ))
         });
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn input_documented(run: &Run, cases: &Cases) {
 
 pub(super) async fn input_required(run: &Run, cases: &Cases) {
     for subject in subjects(run, cases).await {
-        let Some(exchange) = subject.call(run, [], cases).await else { continue };
+        let Some(exchange) = subject.call([]).await else { continue };
         let holds = exchange.failure().is_some_and(|failure| {
             failure.code == "VALIDATION_MISSING_PARAM"
                 && failure.details.get("param_name").is_some_and(|name| name == "input")
@@ -52,7 +52,7 @@ pub(super) async fn input_required(run: &Run, cases: &Cases) {
 pub(super) async fn input_type(run: &Run, cases: &Cases) {
     for subject in subjects(run, cases).await {
         for input in [json!("title=x"), json!(7), json!(true), json!([]), Value::Null] {
-            let Some(exchange) = subject.call(run, [("input", input.clone())], cases).await else {
+            let Some(exchange) = subject.send(input.clone()).await else {
                 continue;
             };
             let code = exchange.code();
@@ -81,14 +81,14 @@ pub(super) async fn flat_refused(run: &Run, cases: &Cases) {
             );
             continue;
         }
-        let Some((name, value, now)) = subject.change(run, cases).await else { continue };
+        let Some((name, value, now)) = subject.change().await else { continue };
         if subject.update.parameter(name).is_some() {
             continue;
         }
         let flat = [vec![(name, value.clone())], vec![(name, value.clone()), ("input", json!({}))]];
         for params in flat {
-            let Some(exchange) = subject.call(run, params, cases).await else { continue };
-            let Some(after) = run.stored(&subject.thing, cases).await else { continue };
+            let Some(exchange) = subject.call(params).await else { continue };
+            let Some(after) = subject.stored().await else { continue };
             let is_same = same(
                 now.get(name).unwrap_or(&Value::Null),
                 after.get(name).unwrap_or(&Value::Null),
@@ -110,9 +110,9 @@ pub(super) async fn flat_refused(run: &Run, cases: &Cases) {
 pub(super) async fn identifier_inside(run: &Run, cases: &Cases) {
     for subject in subjects(run, cases).await {
         let id = subject.thing.resource.id.clone();
-        let Some((name, value, _)) = subject.change(run, cases).await else { continue };
+        let Some((name, value, _)) = subject.change().await else { continue };
         let input = json!({ name: value, id.as_str(): subject.thing.id });
-        let Some(exchange) = subject.call(run, [("input", input)], cases).await else { continue };
+        let Some(exchange) = subject.send(input).await else { continue };
         cases.expect(exchange.failure().is_some(), || {
             Finding::of(&exchange, &subject.update.name)
                 .expected(format!("a failure VALIDATION_UNKNOWN_FIELD that names `{id}`"))
@@ -132,7 +132,7 @@ pub(super) async fn unknown_field(run: &Run, cases: &Cases) {
             .filter(|field| !field.shape.fields().is_empty());
         inputs.extend(nested.map(|field| only(field.name, only(UNKNOWN_FIELD, json!("x")))));
         for input in inputs {
-            let Some(exchange) = subject.call(run, [("input", input)], cases).await else {
+            let Some(exchange) = subject.send(input).await else {
                 continue;
             };
             let holds = exchange.failure().is_some_and(|failure| {
@@ -177,7 +177,7 @@ pub(super) async fn values_checked(run: &Run, cases: &Cases) {
                     _ => "VALIDATION_INVALID_VALUE",
                 };
                 let input = only(field.name, value);
-                let Some(exchange) = subject.call(run, [("input", input)], cases).await else {
+                let Some(exchange) = subject.send(input).await else {
                     continue;
                 };
                 let code = exchange.code().unwrap_or_default();
@@ -199,7 +199,7 @@ pub(super) async fn values_checked(run: &Run, cases: &Cases) {
 
 pub(super) async fn nothing_on_failure(run: &Run, cases: &Cases) {
     for subject in subjects(run, cases).await {
-        let Some((name, value, _)) = subject.change(run, cases).await else { continue };
+        let Some((name, value, _)) = subject.change().await else { continue };
         let others = subject.thing.resource.changeable(run);
         let wrong = others
             .into_iter()
@@ -211,22 +211,23 @@ pub(super) async fn nothing_on_failure(run: &Run, cases: &Cases) {
             inputs.push(json!({ name: value, other: wrong }));
         }
         for input in inputs {
-            let Some(now) = run.stored(&subject.thing, cases).await else { break };
-            let Some(exchange) = subject.call(run, [("input", input)], cases).await else {
+            let Some(now) = subject.stored().await else { break };
+            let Some(exchange) = subject.send(input).await else {
                 continue;
             };
             // Other checks report that the rejection is missing.
             if exchange.failure().is_none() {
                 continue;
             }
-            let Some(after) = run.stored(&subject.thing, cases).await else { continue };
+            let Some(after) = subject.stored().await else { continue };
             let there = |object: &Value| object.get(name).cloned().unwrap_or_default();
-            cases.expect(same(&there(&now), &there(&after)), || Finding {
-                received: after.clone(),
-                ..Finding::of(&exchange, subject.field(name)).expected(format!(
-                    "`{name}` unchanged ({}), because the call was rejected",
-                    there(&now)
-                ))
+            cases.expect(same(&there(&now), &there(&after)), || {
+                Finding::of(&exchange, subject.field(name))
+                    .expected(format!(
+                        "`{name}` unchanged ({}), because the call was rejected",
+                        there(&now)
+                    ))
+                    .received(after.clone())
             });
         }
     }

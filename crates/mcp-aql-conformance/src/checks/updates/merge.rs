@@ -17,14 +17,14 @@ pub(super) fn member<'v>(object: &'v Value, name: &str) -> &'v Value {
 
 pub(super) async fn result_matches(run: &Run, cases: &Cases) {
     for subject in subjects(run, cases).await {
-        let Some(now) = run.stored(&subject.thing, cases).await else { continue };
+        let Some(now) = subject.stored().await else { continue };
         // Use a field with a value, because results may omit fields without one.
         let field = subject.thing.resource.changeable(run).into_iter().find_map(|field| {
             let value = now.get(field.name).filter(|value| !value.is_null())?;
             Some((field.name, field.other(run, value)?))
         });
         let Some((name, value)) = field else { continue };
-        let changed = subject.changed(run, only(name, value), cases).await;
+        let changed = subject.changed(only(name, value)).await;
         let Some((updated, stored)) = changed else { continue };
         agrees(run, &subject.thing, &updated, &stored, cases);
     }
@@ -32,27 +32,27 @@ pub(super) async fn result_matches(run: &Run, cases: &Cases) {
 
 pub(super) async fn overwrites(run: &Run, cases: &Cases) {
     for subject in subjects(run, cases).await {
-        let Some(now) = run.stored(&subject.thing, cases).await else { continue };
+        let Some(now) = subject.stored().await else { continue };
         let fields = subject.thing.resource.changeable(run);
         let shown: Vec<_> = fields.iter().filter(|field| !field.is_sensitive).collect();
         let word = format!("Z{}", run.resources().next_number());
         let plain = |field: &Field<'_>| field.other(run, member(&now, field.name));
         let hard = |field: &Field<'_>| {
-            let changes = stated_changes(run, &subject, &fields, field.name);
+            let changes = stated_changes(&subject, &fields, field.name);
             changes.hard_text(&word, field.shape)
         };
         let plain = inputs_of(&shown, plain);
         let hard = inputs_of(&shown, hard);
         if plain.is_empty() {
             // Without a field to change, this call skips the case with the reason.
-            subject.change(run, cases).await;
+            subject.change().await;
         }
         let mut all = plain.clone();
         all.extend(hard.clone());
-        let Some(tried) = subject.call(run, [("input", all.clone().into())], cases).await else {
+        let Some(tried) = subject.send(all.clone().into()).await else {
             continue;
         };
-        if !tried.succeeded() && run.stored(&subject.thing, cases).await.is_none() {
+        if !tried.succeeded() && subject.stored().await.is_none() {
             continue;
         }
         let mut inputs = vec![all];
@@ -62,7 +62,7 @@ pub(super) async fn overwrites(run: &Run, cases: &Cases) {
             for (name, value) in plain {
                 let text = hard.get(&name).map(|text| only(&name, text.clone()));
                 let is_accepted = match text {
-                    Some(input) => subject.call(run, [("input", input)], cases).await,
+                    Some(input) => subject.send(input).await,
                     None => None,
                 }
                 .is_some_and(|exchange| exchange.succeeded());
@@ -71,7 +71,7 @@ pub(super) async fn overwrites(run: &Run, cases: &Cases) {
             }
         }
         for input in inputs {
-            are_stored(run, &subject, &fields, &input, cases).await;
+            are_stored(&subject, &fields, &input).await;
         }
     }
 }
@@ -85,32 +85,23 @@ fn inputs_of(
 }
 
 /// Sends an `input` and compares its values with the item read afterwards.
-async fn are_stored(
-    run: &Run,
-    subject: &Subject<'_>,
-    fields: &[Field<'_>],
-    input: &Map<String, Value>,
-    cases: &Cases,
-) {
-    let changed = subject.changed(run, input.clone().into(), cases).await;
+async fn are_stored(subject: &Subject<'_>, fields: &[Field<'_>], input: &Map<String, Value>) {
+    let cases = subject.cases;
+    let changed = subject.changed(input.clone().into()).await;
     let Some((exchange, after)) = changed else { return };
     for (name, value) in input {
-        let changes = stated_changes(run, subject, fields, name);
-        cases.expect(changes.allow(value, member(&after, name)), || Finding {
-            received: after.clone(),
-            ..Finding::of(&exchange, subject.field(name))
+        let changes = stated_changes(subject, fields, name);
+        cases.expect(changes.allow(value, member(&after, name)), || {
+            Finding::of(&exchange, subject.field(name))
                 .expected(format!("`{name}` with the new value {value} after the update"))
+                .received(after.clone())
         });
     }
 }
 
 /// Returns the changes to stored values that the descriptions of a field announce.
-fn stated_changes(
-    run: &Run,
-    subject: &Subject<'_>,
-    fields: &[Field<'_>],
-    name: &str,
-) -> StatedChanges {
+fn stated_changes(subject: &Subject<'_>, fields: &[Field<'_>], name: &str) -> StatedChanges {
+    let run = subject.run;
     let create = subject.thing.resource.operation(&run.adapter, Role::Create);
     let parameter = create.and_then(|create| create.parameter(name));
     StatedChanges::of(parameter, fields.iter().find(|field| field.name == name))
@@ -118,7 +109,7 @@ fn stated_changes(
 
 pub(super) async fn preserves(run: &Run, cases: &Cases) {
     for subject in subjects(run, cases).await {
-        let Some(mut now) = run.stored(&subject.thing, cases).await else { continue };
+        let Some(mut now) = subject.stored().await else { continue };
         let kind = subject.thing.resource;
         let watched = kind.settable(run);
         // An update must not change the time of creation either, so watch it, too.
@@ -126,17 +117,18 @@ pub(super) async fn preserves(run: &Run, cases: &Cases) {
         let watched: Vec<_> = watched.into_iter().chain(created).chain([kind.id.clone()]).collect();
         for field in kind.changeable(run) {
             let Some(value) = field.other(run, member(&now, field.name)) else { continue };
-            let changed = subject.changed(run, only(field.name, value), cases).await;
+            let changed = subject.changed(only(field.name, value)).await;
             let Some((exchange, after)) = changed else { continue };
             let lost: Vec<_> = watched
                 .iter()
                 .filter(|name| *name != field.name && member(&now, name) != member(&after, name))
                 .collect();
-            cases.expect(lost.is_empty(), || Finding {
-                received: after.clone(),
-                ..Finding::of(&exchange, subject.field(field.name)).expected(format!(
-                    "all other fields unchanged; the item before the update was {now}"
-                ))
+            cases.expect(lost.is_empty(), || {
+                Finding::of(&exchange, subject.field(field.name))
+                    .expected(format!(
+                        "all other fields unchanged; the item before the update was {now}"
+                    ))
+                    .received(after.clone())
             });
             now = after;
         }
@@ -167,21 +159,15 @@ fn whole_within(shape: Shape<'_>, depth: usize) -> Option<Value> {
 /// Skips the check if a resource documents no changeable fields, or marks it as not applicable if no field suits it.
 ///
 /// `what` completes the sentence about the fields, for example "is a list".
-pub(super) fn without(
-    run: &Run,
-    subjects: &[Subject<'_>],
-    has_any: bool,
-    what: &str,
-    cases: &Cases,
-) {
-    let undocumented =
-        subjects.iter().find(|subject| subject.thing.resource.changeable(run).is_empty());
+pub(super) fn without(subjects: &[Subject<'_>], has_any: bool, what: &str) {
+    let Some(Subject { run, cases, .. }) = subjects.first() else { return };
+    let undocumented = subjects.iter().find(|it| it.thing.resource.changeable(run).is_empty());
     match undocumented {
         Some(subject) => cases.skip_without(format!(
             "fields that `{}` changes: document them in a type that `input` names",
             subject.update.name
         )),
-        None if !subjects.is_empty() && !has_any => {
+        None if !has_any => {
             cases.not_applicable(format!("no field that an UPDATE operation changes {what}"));
         }
         None => {}
@@ -189,13 +175,8 @@ pub(super) fn without(
 }
 
 /// Returns the item with a value in this field. Stores a value first if the field is empty.
-pub(super) async fn filled(
-    run: &Run,
-    subject: &Subject<'_>,
-    field: Field<'_>,
-    cases: &Cases,
-) -> Option<Value> {
-    let now = run.stored(&subject.thing, cases).await?;
+pub(super) async fn filled(subject: &Subject<'_>, field: Field<'_>) -> Option<Value> {
+    let now = subject.stored().await?;
     let is_filled = match member(&now, field.name) {
         Value::Null => false,
         // A merge test needs a second member, because only another member can get lost.
@@ -210,7 +191,7 @@ pub(super) async fn filled(
     }
     match whole(field.shape) {
         Some(value) => {
-            let changed = subject.changed(run, only(field.name, value), cases).await;
+            let changed = subject.changed(only(field.name, value)).await;
             changed.map(|(_, after)| after)
         }
         None => Some(now),

@@ -60,7 +60,8 @@ pub(super) const CHECKS: &[Check] = checks![
          or its spaces, say so in the description of the field";
     Should 2 "updates.result_matches" => Changes(merge::result_matches),
         ["REQ-UPD-07", "REQ-CNF-04"],
-        "The result of an UPDATE operation equals the item as read afterwards";
+        "The result of an UPDATE operation equals the item as read afterwards",
+        fix: "return the item as it is stored after the change";
     Must 1 "updates.preserves" => Changes(merge::preserves), ["REQ-UPD-11", "REQ-CNF-04"],
         "Fields that are not in `input` do not change",
         fix: "change only the fields in `input`";
@@ -101,18 +102,20 @@ pub(super) const CHECKS: &[Check] = checks![
 
 /// An item created to be changed, with the operation that changes it.
 struct Subject<'a> {
+    run: &'a Run,
+    cases: &'a Cases,
     thing: CreatedItem<'a>,
     update: &'a Operation,
 }
 
 /// Creates one item of each resource with an UPDATE operation.
-async fn subjects<'r>(run: &'r Run, cases: &Cases) -> Vec<Subject<'r>> {
+async fn subjects<'r>(run: &'r Run, cases: &'r Cases) -> Vec<Subject<'r>> {
     let mut subjects = Vec::new();
     for kind in run.kinds(Role::Update, cases) {
         let Some(update) = kind.operation(&run.adapter, Role::Update) else { continue };
         let Some(()) = run.permits(update, cases) else { continue };
         if let Some(thing) = run.make(kind, cases).await {
-            subjects.push(Subject { thing, update });
+            subjects.push(Subject { run, cases, thing, update });
         }
     }
     subjects
@@ -122,13 +125,13 @@ impl<'a> Subject<'a> {
     /// Returns a field to change, another valid value for it, and the current item.
     ///
     /// Skips the case if no changeable field is known.
-    async fn change(&self, run: &'a Run, cases: &Cases) -> Option<(&'a str, Value, Value)> {
-        let now = run.stored(&self.thing, cases).await?;
-        let found = self.thing.resource.changeable(run).into_iter().find_map(|field| {
-            Some((field.name, field.other(run, now.get(field.name).unwrap_or(&Value::Null))?))
+    async fn change(&self) -> Option<(&'a str, Value, Value)> {
+        let now = self.stored().await?;
+        let found = self.thing.resource.changeable(self.run).into_iter().find_map(|field| {
+            Some((field.name, field.other(self.run, now.get(field.name).unwrap_or(&Value::Null))?))
         });
         if found.is_none() {
-            cases.skip_without(format!(
+            self.cases.skip_without(format!(
                 "a field that `{}` changes: document the fields in a type that `input` names",
                 self.update.name
             ));
@@ -137,29 +140,32 @@ impl<'a> Subject<'a> {
     }
 
     /// Calls the operation with the identifier of the item and `more` parameters.
-    async fn call(
-        &self,
-        run: &Run,
-        more: impl IntoIterator<Item = (&str, Value)>,
-        cases: &Cases,
-    ) -> Option<Exchange> {
-        let on = run.on(self.update, self.thing.resource, &self.thing.id);
-        let mut params = cases.ok_or_skip(on)?;
-        for (name, value) in more {
-            params.insert(name.to_owned(), value);
-        }
-        run.act(self.update, params, cases).await
+    async fn call(&self, more: impl IntoIterator<Item = (&str, Value)>) -> Option<Exchange> {
+        let on = self.run.on(self.update, self.thing.resource, &self.thing.id);
+        let mut params = self.cases.ok_or_skip(on)?;
+        params.extend(more.into_iter().map(|(name, value)| (name.to_owned(), value)));
+        self.run.act(self.update, params, self.cases).await
+    }
+
+    /// Calls the operation with this `input`.
+    async fn send(&self, input: Value) -> Option<Exchange> {
+        self.call([("input", input)]).await
+    }
+
+    /// Reads the item.
+    async fn stored(&self) -> Option<Value> {
+        self.run.stored(&self.thing, self.cases).await
     }
 
     /// Changes the item and reads it afterwards. Skips the case if the adapter rejects the change.
-    async fn changed(&self, run: &Run, input: Value, cases: &Cases) -> Option<(Exchange, Value)> {
+    async fn changed(&self, input: Value) -> Option<(Exchange, Value)> {
         let names: Vec<_> =
             input.as_object().into_iter().flat_map(serde_json::Map::keys).cloned().collect();
-        let exchange = self.call(run, [("input", input)], cases).await?;
+        let exchange = self.send(input).await?;
         if !exchange.succeeded() {
             // Read the item first, because it may have been removed together with another one.
-            run.stored(&self.thing, cases).await?;
-            cases.skip_without(format!(
+            self.stored().await?;
+            self.cases.skip_without(format!(
                 "a value of `{}` that `{}` accepts; it returned {}: name fields that no update may \
                      change in `read_only` under [resources.{}]",
                 names.join("`, `"),
@@ -169,7 +175,7 @@ impl<'a> Subject<'a> {
             ));
             return None;
         }
-        Some((exchange, run.stored(&self.thing, cases).await?))
+        Some((exchange, self.stored().await?))
     }
 
     /// Returns the subject of a finding: a field of the operation.

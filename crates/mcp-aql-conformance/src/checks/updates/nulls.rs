@@ -18,28 +18,28 @@ pub(super) async fn null_removes(run: &Run, cases: &Cases) {
             if field.shape.word() == "object" {
                 has_any = true;
                 match values_of(field) {
-                    Some(values) => removes_entry(run, subject, field.name, values, cases).await,
-                    None => removes_key(run, subject, field.name, cases).await,
+                    Some(values) => removes_entry(subject, field.name, values).await,
+                    None => removes_key(subject, field.name).await,
                 }
                 continue;
             }
             let mut optional = field.shape.fields();
             optional.retain(|inner| kind.may_lack_inside(run, field.name, *inner));
-            if !optional.is_empty() && filled(run, subject, field, cases).await.is_none() {
+            if !optional.is_empty() && filled(subject, field).await.is_none() {
                 has_any = true;
                 continue;
             }
             for inner in optional {
-                has_any |= removes_inside(run, subject, field.name, inner, cases).await;
+                has_any |= removes_inside(subject, field.name, inner).await;
             }
             if !kind.may_lack(run, field.name) {
                 continue;
             }
-            let Some(now) = run.stored(&subject.thing, cases).await else { break };
-            has_any |= removes_field(run, subject, field, &now, cases).await;
+            let Some(now) = subject.stored().await else { break };
+            has_any |= removes_field(subject, field, &now).await;
         }
     }
-    without(run, &subjects, has_any, "can be absent", cases);
+    without(&subjects, has_any, "can be absent");
 }
 
 /// Checks that null removes an optional field. Returns `false` if the field cannot be filled first.
@@ -47,23 +47,18 @@ pub(super) async fn null_removes(run: &Run, cases: &Cases) {
 /// ```json
 /// { "operation": "update_bed", "params": { "bed_id": "bed-7", "input": { "note": null } } }
 /// ```
-async fn removes_field(
-    run: &Run,
-    subject: &Subject<'_>,
-    field: Field<'_>,
-    now: &Value,
-    cases: &Cases,
-) -> bool {
+async fn removes_field(subject: &Subject<'_>, field: Field<'_>, now: &Value) -> bool {
+    let &Subject { run, cases, .. } = subject;
     let mut before = now.clone();
     if member(now, field.name).is_null() {
         let Some(value) = whole(field.shape) else { return false };
-        let changed = subject.changed(run, only(field.name, value), cases).await;
+        let changed = subject.changed(only(field.name, value)).await;
         let Some((_, filled)) = changed else { return false };
         before = filled;
     }
     let input = only(field.name, Value::Null);
-    let Some(exchange) = subject.call(run, [("input", input)], cases).await else { return true };
-    let Some(after) = run.stored(&subject.thing, cases).await else { return true };
+    let Some(exchange) = subject.send(input).await else { return true };
+    let Some(after) = subject.stored().await else { return true };
     let is_gone = member(&after, field.name).is_null();
     if !is_gone && !subject.thing.resource.is_typed(run, field.name) {
         // Without a documented type, the field may be optional in the CREATE operation only.
@@ -78,90 +73,79 @@ async fn removes_field(
         .iter()
         .filter(|name| *name != field.name && member(&before, name) != member(&after, name))
         .collect();
-    cases.expect_success(&exchange, is_gone && lost.is_empty(), || Finding {
-        received: json!([exchange.received(), after]),
-        ..Finding::of(&exchange, subject.field(field.name)).expected(format!(
+    cases.expect_success(&exchange, is_gone && lost.is_empty(), || {
+        Finding::of(&exchange, subject.field(field.name)).expected(format!(
             "an item without `{}` and with all its other fields, because null removes one optional \
              field; the item before was {before}",
             field.name
-        ))
+        )).received(json!([exchange.received(), after]))
     });
     true
 }
 
 /// Checks that null removes an optional field of an object. Returns `false` if the field cannot be filled first.
-async fn removes_inside(
-    run: &Run,
-    subject: &Subject<'_>,
-    outer: &str,
-    inner: Shape<'_>,
-    cases: &Cases,
-) -> bool {
+async fn removes_inside(subject: &Subject<'_>, outer: &str, inner: Shape<'_>) -> bool {
+    let cases = subject.cases;
     let Some((name, value)) = inner.name().zip(whole(inner)) else { return false };
-    let Some(now) = run.stored(&subject.thing, cases).await else { return false };
+    let Some(now) = subject.stored().await else { return false };
     // If the object is missing, the adapter may reject a single field of it.
     if !member(&now, outer).is_object() {
         return false;
     }
-    if subject.changed(run, only(outer, only(name, value)), cases).await.is_none() {
+    if subject.changed(only(outer, only(name, value))).await.is_none() {
         return true;
     }
     let input = only(outer, only(name, Value::Null));
-    let Some((exchange, after)) = subject.changed(run, input, cases).await else { return true };
+    let Some((exchange, after)) = subject.changed(input).await else { return true };
     let there = member(&after, outer);
-    cases.expect(there.is_object() && member(there, name).is_null(), || Finding {
-        received: after.clone(),
-        ..Finding::of(&exchange, subject.field(&format!("{outer}.{name}")))
+    cases.expect(there.is_object() && member(there, name).is_null(), || {
+        Finding::of(&exchange, subject.field(&format!("{outer}.{name}")))
             .expected(format!("`{outer}` without `{name}` and with its other fields"))
             .fix("remove fields that are null inside objects too, and keep the others")
+            .received(after.clone())
     });
     true
 }
 
 /// Checks that null removes an entry of a map and keeps the others.
-async fn removes_entry(
-    run: &Run,
-    subject: &Subject<'_>,
-    name: &str,
-    values: Shape<'_>,
-    cases: &Cases,
-) {
+async fn removes_entry(subject: &Subject<'_>, name: &str, values: Shape<'_>) {
+    let cases = subject.cases;
     let Some(value) = whole(values).or_else(|| values.made(1)) else {
         return cases.skip_without(format!("a value for an entry of `{name}`"));
     };
     let first = only(name, json!({ "gone": value, "stays": value }));
-    if subject.changed(run, first, cases).await.is_none() {
+    if subject.changed(first).await.is_none() {
         return;
     }
     let input = only(name, json!({ "gone": null }));
-    let Some((exchange, after)) = subject.changed(run, input, cases).await else { return };
+    let Some((exchange, after)) = subject.changed(input).await else { return };
     let there = member(&after, name);
-    cases.expect(there.get("gone").is_none() && there.get("stays").is_some(), || Finding {
-        received: after.clone(),
-        ..Finding::of(&exchange, subject.field(name))
+    cases.expect(there.get("gone").is_none() && there.get("stays").is_some(), || {
+        Finding::of(&exchange, subject.field(name))
             .expected(format!("`{name}` without `gone` and with `stays`"))
             .fix("remove entries that are null, and keep the others")
+            .received(after.clone())
     });
 }
 
 /// Checks that null removes a key of a free-form object, also inside a nested object.
-async fn removes_key(run: &Run, subject: &Subject<'_>, name: &str, cases: &Cases) {
+async fn removes_key(subject: &Subject<'_>, name: &str) {
+    let cases = subject.cases;
     let first = only(name, json!({ "gone": { "inner": 1, "stays": 2 }, "stays": 1 }));
-    if subject.changed(run, first, cases).await.is_none() {
+    if subject.changed(first).await.is_none() {
         return;
     }
     for (input, path) in
         [(json!({ "gone": { "inner": null } }), "/gone/inner"), (json!({ "gone": null }), "/gone")]
     {
-        let Some((exchange, after)) = subject.changed(run, only(name, input), cases).await else {
+        let Some((exchange, after)) = subject.changed(only(name, input)).await else {
             return;
         };
         let there = member(&after, name);
         let stays = if path == "/gone" { "/stays" } else { "/gone/stays" };
         let holds = there.pointer(path).is_none() && there.pointer(stays).is_some();
-        cases.expect(holds, || Finding {
-            received: after.clone(),
-            ..Finding::of(&exchange, subject.field(name))
+        cases.expect(holds, || {
+            Finding::of(&exchange, subject.field(name))
                 .expected(format!(
                     "`{1}` without `{0}` and with its other members",
                     path.trim_start_matches('/'),
@@ -171,6 +155,7 @@ async fn removes_key(run: &Run, subject: &Subject<'_>, name: &str, cases: &Cases
                     "remove members that are null inside objects too, at every depth, instead of \
                      storing null",
                 )
+                .received(after.clone())
         });
     }
 }

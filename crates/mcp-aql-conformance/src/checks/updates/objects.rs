@@ -98,7 +98,7 @@ pub(super) async fn deep_merge(run: &Run, cases: &Cases) {
             } else if field.shape.fields().len() < 2 {
                 None
             } else {
-                let Some(now) = filled(run, subject, field, cases).await else { continue };
+                let Some(now) = filled(subject, field).await else { continue };
                 typed(field, member(&now, field.name))
             };
             let is_object = merge.is_some() || field.shape.fields().len() > 1;
@@ -116,26 +116,28 @@ pub(super) async fn deep_merge(run: &Run, cases: &Cases) {
                 }
                 continue;
             };
-            expect_merged(run, subject, merge, cases).await;
+            expect_merged(subject, merge).await;
         }
     }
-    without(run, &subjects, has_object, "is an object", cases);
+    without(&subjects, has_object, "is an object");
 }
 
-async fn expect_merged(run: &Run, subject: &Subject<'_>, merge: Merge<'_>, cases: &Cases) {
+async fn expect_merged(subject: &Subject<'_>, merge: Merge<'_>) {
+    let cases = subject.cases;
     if let Some(first) = merge.first
-        && subject.changed(run, first, cases).await.is_none()
+        && subject.changed(first).await.is_none()
     {
         return;
     }
-    let Some((exchange, after)) = subject.changed(run, merge.merged, cases).await else { return };
+    let Some((exchange, after)) = subject.changed(merge.merged).await else { return };
     let there = member(&after, merge.field);
-    cases.expect(same(&merge.expected, there), || Finding {
-        received: after.clone(),
-        ..Finding::of(&exchange, subject.field(merge.field)).expected(format!(
-            "`{}` as {}, because members that are not named do not change",
-            merge.field, merge.expected
-        ))
+    cases.expect(same(&merge.expected, there), || {
+        Finding::of(&exchange, subject.field(merge.field))
+            .expected(format!(
+                "`{}` as {}, because members that are not named do not change",
+                merge.field, merge.expected
+            ))
+            .received(after.clone())
     });
 }
 
@@ -158,17 +160,17 @@ pub(super) async fn arrays_whole(run: &Run, cases: &Cases) {
                 cases.skip_without(format!("two valid lists for `{}`", field.name));
                 continue;
             };
-            if subject.changed(run, only(field.name, long.clone()), cases).await.is_none() {
+            if subject.changed(only(field.name, long.clone())).await.is_none() {
                 continue;
             }
-            let changed = subject.changed(run, only(field.name, short.clone()), cases).await;
+            let changed = subject.changed(only(field.name, short.clone())).await;
             let Some((exchange, after)) = changed else { continue };
-            cases.expect(same(&short, member(&after, field.name)), || Finding {
-                received: after.clone(),
-                ..Finding::of(&exchange, subject.field(field.name))
+            cases.expect(same(&short, member(&after, field.name)), || {
+                Finding::of(&exchange, subject.field(field.name))
                     .expected(format!("`{}` as {short}, instead of {long}", field.name))
+                    .received(after.clone())
             });
         }
     }
-    without(run, &subjects, has_list, "is a list", cases);
+    without(&subjects, has_list, "is a list");
 }

@@ -15,14 +15,14 @@ const MAX_MISSPELT_FIELDS: usize = 3;
 
 pub(super) async fn flat_explained(run: &Run, cases: &Cases) {
     for subject in subjects(run, cases).await {
-        let Some((name, value, _)) = subject.change(run, cases).await else { continue };
+        let Some((name, value, _)) = subject.change().await else { continue };
         // Other checks report operations without `input`, and those that accept fields next to it.
         if subject.update.parameter("input").is_none() || subject.update.parameter(name).is_some() {
             continue;
         }
         let flat = [vec![(name, value.clone())], vec![(name, value), ("input", json!({}))]];
         for params in flat {
-            let Some(exchange) = subject.call(run, params, cases).await else { continue };
+            let Some(exchange) = subject.call(params).await else { continue };
             let Some(refusal) = Refusal::of(&exchange) else { continue };
             cases.expect(refusal.mentions("input"), || {
                 Finding::of(&exchange, subject.field(name)).expected(format!(
@@ -34,8 +34,9 @@ pub(super) async fn flat_explained(run: &Run, cases: &Cases) {
 }
 
 /// Misspells fields and expects the rejections to state the right names.
-async fn misspell(run: &Run, subject: &Subject<'_>, fields: &[Field<'_>], cases: &Cases) {
-    let Some(now) = run.stored(&subject.thing, cases).await else { return };
+async fn misspell(subject: &Subject<'_>, fields: &[Field<'_>]) {
+    let &Subject { run, cases, .. } = subject;
+    let Some(now) = subject.stored().await else { return };
     let is_field = |name: &str| fields.iter().any(|field| field.name == name);
     let wrong = fields.iter().filter_map(|field| {
         let wrong = misspelt(field.name).filter(|wrong| !is_field(wrong))?;
@@ -45,12 +46,12 @@ async fn misspell(run: &Run, subject: &Subject<'_>, fields: &[Field<'_>], cases:
     for (name, wrong, value) in wrong.take(MAX_MISSPELT_FIELDS) {
         // Some documented fields may not be changeable. Use only those that the operation accepts.
         let input = only(name, value.clone());
-        let Some(control) = subject.call(run, [("input", input)], cases).await else { continue };
+        let Some(control) = subject.send(input).await else { continue };
         if !control.succeeded() {
             continue;
         }
         let input = only(&wrong, value);
-        let Some(exchange) = subject.call(run, [("input", input)], cases).await else { continue };
+        let Some(exchange) = subject.send(input).await else { continue };
         let refusal = Refusal::of(&exchange).filter(|refusal| refusal.mentions(&wrong));
         let Some(refusal) = refusal else { continue };
         cases.expect(refusal.mentions(name), || {
@@ -68,7 +69,7 @@ pub(super) async fn field_explained(run: &Run, cases: &Cases) {
         for field in &fields {
             for (fault, value) in wrongs(*field) {
                 let input = only(field.name, value);
-                let Some(exchange) = subject.call(run, [("input", input)], cases).await else {
+                let Some(exchange) = subject.send(input).await else {
                     continue;
                 };
                 // The check `updates.values_checked` reports accepted values.
@@ -94,7 +95,7 @@ pub(super) async fn field_explained(run: &Run, cases: &Cases) {
                 });
             }
         }
-        misspell(run, &subject, &fields, cases).await;
+        misspell(&subject, &fields).await;
         if fields.is_empty() {
             cases.skip_without(format!(
                 "a field of `{}` with a known type: document the fields in a type that `input` \

@@ -23,7 +23,7 @@ async fn trespass(run: &Run, cases: &Cases) -> Vec<(String, Exchange, Value, Val
     let mut has_any = false;
     for subject in subjects {
         let kind = subject.thing.resource;
-        let Some(now) = run.stored(&subject.thing, cases).await else { continue };
+        let Some(now) = subject.stored().await else { continue };
         let returned = subject.update.details().pointer("/returns/name").and_then(Value::as_str);
         let shapes = returned.map(|name| fields_of(&run.adapter, name)).unwrap_or_default();
         for name in kind.unchangeable(run) {
@@ -38,10 +38,10 @@ async fn trespass(run: &Run, cases: &Cases) -> Vec<(String, Exchange, Value, Val
                 _ => fitting.unwrap_or_else(|| json!("conformance")),
             };
             let input = only(&name, value.clone());
-            let Some(exchange) = subject.call(run, [("input", input)], cases).await else {
+            let Some(exchange) = subject.send(input).await else {
                 continue;
             };
-            let Some(after) = run.stored(&subject.thing, cases).await else { continue };
+            let Some(after) = subject.stored().await else { continue };
             tried.push((
                 subject.field(&name),
                 exchange,
@@ -58,9 +58,8 @@ async fn trespass(run: &Run, cases: &Cases) -> Vec<(String, Exchange, Value, Val
 
 pub(super) async fn read_only(run: &Run, cases: &Cases) {
     for (subject, exchange, sent, there) in trespass(run, cases).await {
-        cases.expect(!same(&sent, &there), || Finding {
-            received: there.clone(),
-            ..Finding::of(&exchange, subject)
+        cases.expect(!same(&sent, &there), || {
+            Finding::of(&exchange, subject).received(there.clone())
         });
     }
 }
@@ -89,18 +88,18 @@ pub(super) async fn append_only(run: &Run, cases: &Cases) {
                 cases.skip_without(format!("an entry to add to `{name}`"));
                 continue;
             };
-            let Some(now) = run.stored(&subject.thing, cases).await else { continue };
+            let Some(now) = subject.stored().await else { continue };
             let mut list = now.get(&name).and_then(Value::as_array).cloned().unwrap_or_default();
             list.push(first);
-            if subject.changed(run, only(&name, list.into()), cases).await.is_none() {
+            if subject.changed(only(&name, list.into())).await.is_none() {
                 continue;
             }
-            let Some(before) = run.stored(&subject.thing, cases).await else { continue };
+            let Some(before) = subject.stored().await else { continue };
             let input = only(&name, json!([second]));
-            let Some(exchange) = subject.call(run, [("input", input)], cases).await else {
+            let Some(exchange) = subject.send(input).await else {
                 continue;
             };
-            let Some(after) = run.stored(&subject.thing, cases).await else { continue };
+            let Some(after) = subject.stored().await else { continue };
             let there = |object: &Value| object.get(&name).cloned().unwrap_or_default();
             cases.expect(exchange.failure().is_some() && there(&before) == there(&after), || {
                 Finding::of(&exchange, subject.field(&name))
@@ -113,7 +112,7 @@ pub(super) async fn append_only(run: &Run, cases: &Cases) {
 }
 
 /// Creates items of the resources whose UPDATE operation supports `if_match`.
-async fn conditional<'r>(run: &'r Run, cases: &Cases) -> Vec<Subject<'r>> {
+async fn conditional<'r>(run: &'r Run, cases: &'r Cases) -> Vec<Subject<'r>> {
     let mut subjects = subjects(run, cases).await;
     let had_subjects = !subjects.is_empty();
     subjects.retain(|subject| subject.update.parameter("if_match").is_some());
@@ -125,7 +124,7 @@ async fn conditional<'r>(run: &'r Run, cases: &Cases) -> Vec<Subject<'r>> {
 
 pub(super) async fn if_match(run: &Run, cases: &Cases) {
     for subject in conditional(run, cases).await {
-        let Some((name, value, now)) = subject.change(run, cases).await else { continue };
+        let Some((name, value, now)) = subject.change().await else { continue };
         let Some((_, right)) = version(&now) else {
             cases.skip_without(format!(
                 "a `_version` or `_etag` of the items that `{}` changes",
@@ -134,8 +133,8 @@ pub(super) async fn if_match(run: &Run, cases: &Cases) {
             continue;
         };
         let with = |version: Value| [("input", only(name, value.clone())), ("if_match", version)];
-        let Some(refused) = subject.call(run, with(another(right)), cases).await else { continue };
-        let Some(between) = run.stored(&subject.thing, cases).await else { continue };
+        let Some(refused) = subject.call(with(another(right))).await else { continue };
+        let Some(between) = subject.stored().await else { continue };
         let there = |object: &Value| object.get(name).cloned().unwrap_or_default();
         let holds = refused.code() == Some("CONFLICT_VERSION_MISMATCH")
             && same(&there(&now), &there(&between));
@@ -144,7 +143,7 @@ pub(super) async fn if_match(run: &Run, cases: &Cases) {
                 "a failure CONFLICT_VERSION_MISMATCH and no change, because the version is {right}"
             ))
         });
-        let Some(taken) = subject.call(run, with(right.clone()), cases).await else { continue };
+        let Some(taken) = subject.call(with(right.clone())).await else { continue };
         cases.expect_success(&taken, true, || {
             Finding::of(&taken, &subject.update.name)
                 .expected("a success, because `if_match` is the version that was read")
@@ -155,10 +154,10 @@ pub(super) async fn if_match(run: &Run, cases: &Cases) {
 
 pub(super) async fn if_match_null(run: &Run, cases: &Cases) {
     for subject in conditional(run, cases).await {
-        let Some((name, value, now)) = subject.change(run, cases).await else { continue };
+        let Some((name, value, now)) = subject.change().await else { continue };
         let more = [("input", only(name, value)), ("if_match", Value::Null)];
-        let Some(exchange) = subject.call(run, more, cases).await else { continue };
-        let Some(after) = run.stored(&subject.thing, cases).await else { continue };
+        let Some(exchange) = subject.call(more).await else { continue };
+        let Some(after) = subject.stored().await else { continue };
         let there = |object: &Value| object.get(name).cloned().unwrap_or_default();
         let holds = exchange.failure().is_some() && same(&there(&now), &there(&after));
         cases.expect(holds, || Finding::of(&exchange, &subject.update.name));
@@ -197,7 +196,7 @@ pub(super) async fn version_shown(run: &Run, cases: &Cases) {
         return cases.not_applicable("no version is documented");
     }
     for subject in conditional(run, cases).await {
-        let Some((name, value, now)) = subject.change(run, cases).await else { continue };
+        let Some((name, value, now)) = subject.change().await else { continue };
         let before = version(&now).map(|(_, version)| version.clone());
         if before.is_none() {
             cases.fail(
@@ -206,18 +205,18 @@ pub(super) async fn version_shown(run: &Run, cases: &Cases) {
             );
             continue;
         }
-        let Some((exchange, after)) = subject.changed(run, only(name, value), cases).await else {
+        let Some((exchange, after)) = subject.changed(only(name, value)).await else {
             continue;
         };
         let is_another = version(&after).map(|(_, version)| version.clone()) != before;
-        cases.expect(is_another, || Finding {
-            received: after.clone(),
-            ..Finding::of(&exchange, &subject.update.name)
+        cases.expect(is_another, || {
+            Finding::of(&exchange, &subject.update.name)
                 .expected(format!(
                     "a version other than {} after the update",
                     before.clone().unwrap_or_default()
                 ))
                 .fix("change the version with every update")
+                .received(after.clone())
         });
     }
 }
