@@ -3,7 +3,7 @@
 use crate::text::{Stemmer, Word, WordKind, is_stop_word, scan_simply};
 
 use super::OperationDocument;
-use super::synonyms::{is_verb, related};
+use super::synonyms::is_verb;
 
 /// Maximum length of a field in bytes. The rest is ignored.
 const MAX_TEXT_BYTES: usize = 16_384;
@@ -120,38 +120,6 @@ pub(super) fn verb_of_agent(stem: &str, stemmer: Stemmer) -> Option<String> {
     let single = doubled.and_then(|(at, _)| root.get(..at));
     let candidates = [Some(root.to_owned()), Some(format!("{root}e")), single.map(str::to_owned)];
     candidates.into_iter().flatten().map(|verb| stemmer.stem(&verb)).find(|verb| is_verb(verb))
-}
-
-/// The stems of a string.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Words {
-    /// The stems in the order of the string, without stop words.
-    pub stems: Vec<String>,
-}
-
-impl Words {
-    /// Returns the stems of everyday synonyms of these words, without duplicates.
-    pub fn synonyms(&self) -> Vec<String> {
-        let mut found: Vec<String> = Vec::new();
-        for other in self.stems.iter().flat_map(|stem| related(stem)) {
-            if !found.contains(&other.stem) {
-                found.push(other.stem.clone());
-            }
-        }
-        found
-    }
-}
-
-/// Returns the stems of a string, as an [`OperationIndex`](super::OperationIndex) reads them.
-///
-/// ```
-/// let words = mcp_aql_rank::operations::words("getUserNames of the folder");
-/// assert_eq!(words.stems, ["get", "user", "name", "folder"]);
-/// assert!(words.synonyms().contains(&"fetch".to_owned()));
-/// ```
-pub fn words(text: &str) -> Words {
-    Words { stems: stems(text, Stemmer::english()) }
 }
 
 #[cfg(test)]

@@ -54,6 +54,5 @@ mod tests;
 mod vocabulary;
 
 pub use document::OperationDocument;
-pub use fields::{Words, words};
 pub use index::OperationIndex;
 pub use search::SearchHit;
