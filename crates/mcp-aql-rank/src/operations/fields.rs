@@ -3,7 +3,6 @@
 use crate::text::{Stemmer, Word, WordKind, is_stop_word, scan_simply};
 
 use super::OperationDocument;
-use super::synonyms::is_verb;
 
 /// Maximum length of a field in bytes. The rest is ignored.
 const MAX_TEXT_BYTES: usize = 16_384;
@@ -72,10 +71,7 @@ fn first_sentence(text: &str) -> (&str, &str) {
 pub(super) fn stems(text: &str, stemmer: Stemmer) -> Vec<String> {
     let mut found = Vec::new();
     scan_simply(beginning(text, MAX_TEXT_BYTES), &mut |word| {
-        each_stem(word, stemmer, &mut |stem| {
-            found.extend(verb_of_agent(&stem, stemmer));
-            found.push(stem);
-        });
+        found.extend(stem_of(word, stemmer));
     });
     found
 }
@@ -89,59 +85,21 @@ pub(super) fn beginning(text: &str, most_bytes: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// Calls `each` with the stems of a word: its own, and those of its letters if it also has digits.
-pub(super) fn each_stem(word: Word<'_>, stemmer: Stemmer, each: &mut dyn FnMut(String)) {
+/// Returns the stem of a word, or `None` for a stop word and the whole of an identifier.
+pub(super) fn stem_of(word: Word<'_>, stemmer: Stemmer) -> Option<String> {
     if matches!(word.kind, WordKind::Sign | WordKind::Whole) {
-        return;
+        return None;
     }
     if !word.kind.has_stem() {
-        return each(word.text.to_owned());
+        return Some(word.text.to_owned());
     }
     let plain = word.text.to_lowercase();
-    if is_stop_word(&plain) {
-        return;
-    }
-    if plain.bytes().any(|byte| byte.is_ascii_digit()) {
-        let runs = plain.split(|c: char| c.is_ascii_digit() || c == '_');
-        for letters in runs.filter(|letters| letters.chars().nth(1).is_some()) {
-            each(stemmer.stem(letters));
-        }
-    }
-    each(stemmer.stem(&plain));
-}
-
-/// Returns the stem of the verb behind a stem such as `reader` or `getter`.
-pub(super) fn verb_of_agent(stem: &str, stemmer: Stemmer) -> Option<String> {
-    let root = stem.strip_suffix("er").or_else(|| stem.strip_suffix("or"))?;
-    let doubled = root
-        .char_indices()
-        .next_back()
-        .filter(|(at, last)| root.get(..*at).is_some_and(|before| before.ends_with(*last)));
-    let single = doubled.and_then(|(at, _)| root.get(..at));
-    let candidates = [Some(root.to_owned()), Some(format!("{root}e")), single.map(str::to_owned)];
-    candidates.into_iter().flatten().map(|verb| stemmer.stem(&verb)).find(|verb| is_verb(verb))
+    (!is_stop_word(&plain)).then(|| stemmer.stem(&plain))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn agents_are_read_as_verbs() {
-        let stemmer = Stemmer::english();
-        for (stem, expected) in [
-            ("reader", Some("read")),
-            ("merger", Some("merg")),
-            ("getter", Some("get")),
-            ("splitter", Some("split")),
-            ("paper", None),
-            ("server", None),
-            ("er", None),
-            ("größer", None),
-        ] {
-            assert_eq!(verb_of_agent(stem, stemmer).as_deref(), expected, "{stem}");
-        }
-    }
 
     #[test]
     fn texts_are_split_into_stems() {
@@ -150,9 +108,8 @@ mod tests {
             ("kebab-case", "get-user-names", &["get", "user", "name"]),
             ("camelCase", "getUserNames", &["get", "user", "name"]),
             ("acronyms", "parseHTTPReply", &["pars", "http", "repli"]),
-            ("digits", "base64 mp3 x2", &["base", "base64", "mp", "mp3", "x2"]),
+            ("digits", "base64 mp3 x2", &["base64", "mp3", "x2"]),
             ("stop words", "a list of the tasks", &["list", "task"]),
-            ("agents", "document_reader", &["document", "read", "reader"]),
             ("scripts without spaces", "查询余票", &["查询", "询余", "余票"]),
             ("nothing", " — ", &[]),
         ] {

@@ -27,11 +27,10 @@
 //! - A name whose words the question contains completely counts more.
 //! - A question that begins with a word such as `which` seldom needs an operation that changes
 //!   something.
-//! - A group whose operations together contain much of the question lifts its operations.
+//! - The best operation of a group lifts the others.
 //! - Operations similar to each other lift each other.
 //! - Paths, addresses and numbers are arguments. They count as `file` or `url` and little else.
-//! - If no operation contains a word, it stands for the words that it is a part or a misspelling
-//!   of.
+//! - If no operation contains a word, it stands for the words that it may be a misspelling of.
 //! - A clause is also scored alone. Each hit reduces the weight of the clause that it answers,
 //!   and the scores of operations of other groups with the same name.
 
@@ -40,13 +39,11 @@ mod clauses;
 mod document;
 mod fields;
 mod index;
-mod kinds;
 mod literals;
 mod names;
 mod neighbors;
 mod nouns;
 mod question;
-mod question_form;
 mod search;
 mod synonyms;
 #[cfg(test)]

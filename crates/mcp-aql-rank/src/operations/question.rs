@@ -11,9 +11,8 @@ use std::collections::HashMap;
 use crate::text::{Stemmer, Word, WordKind, is_asking_word, scan_simply};
 
 use super::clauses::{Clauses, begins_clause, ends_clause};
-use super::fields::{beginning, each_stem, verb_of_agent};
+use super::fields::{beginning, stem_of};
 use super::literals::{Format, Literal, literal};
-use super::question_form::{asks_for_information, implied_nouns};
 use super::synonyms::{is_producing_verb, related};
 use super::vocabulary::{TermId, Vocabulary};
 
@@ -39,17 +38,16 @@ const FORMAT: f64 = 0.7;
 /// Weight that each repetition of a word adds.
 const REPETITION: f64 = 0.2;
 
-/// Weight of the verb behind a noun such as `reader`.
-const AGENT: f64 = 0.4;
-/// Weight of a word similar to one that no operation contains.
-const SIMILAR: f64 = 0.4;
-/// Weight of two words that are one word in an operation: `web page` for `webpage`.
-const JOINED: f64 = 0.8;
+/// Weight of the correction of a misspelled word.
+const CORRECTION: f64 = 0.4;
 
-/// Weight of a word that a question implies.
-const IMPLIED: f64 = 0.5;
+/// The first words of a question that asks for information.
+const INTERROGATIVES: [&str; 9] =
+    ["what", "which", "who", "whose", "where", "when", "how", "is", "are"];
 /// Verbs of operations that return information.
 const INFORMING_VERBS: [&str; 2] = ["get", "list"];
+/// Weight of these verbs if a question asks for information.
+const INFORMING: f64 = 0.5;
 
 /// A word of a question with its alternatives.
 #[derive(Debug)]
@@ -77,7 +75,6 @@ impl Question {
             concepts: Vec::new(),
             clauses: Clauses::default(),
             by_stem: HashMap::new(),
-            before: None,
             produces: false,
         };
         let text = beginning(text, MAX_QUESTION_BYTES);
@@ -85,9 +82,22 @@ impl Question {
             reader.read(word);
         }
         let asks = asks_for_information(text);
-        reader.read_form(text, asks);
+        if asks {
+            for verb in INFORMING_VERBS.map(|verb| stemmer.stem(verb)) {
+                if !reader.by_stem.contains_key(&verb) {
+                    reader.concept(&verb, INFORMING);
+                }
+            }
+        }
         Self { concepts: reader.concepts, clauses: reader.clauses.finish(), asks }
     }
+}
+
+/// Returns `true` if a question begins with a word that asks for information.
+fn asks_for_information(text: &str) -> bool {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    let first = first.trim_matches(|c: char| !c.is_alphanumeric());
+    INTERROGATIVES.iter().any(|known| first.eq_ignore_ascii_case(known))
 }
 
 /// Returns `true` if a word is a number.
@@ -102,8 +112,6 @@ struct Reader<'v> {
     concepts: Vec<QuestionConcept>,
     clauses: Clauses,
     by_stem: HashMap<String, usize>,
-    /// The previous concept with its stem.
-    before: Option<(usize, String)>,
     /// If `true`, a verb that produces the content of a file came before.
     produces: bool,
 }
@@ -112,7 +120,7 @@ impl Reader<'_> {
     /// Reads a word without whitespace.
     fn read(&mut self, word: &str) {
         if begins_clause(word) {
-            self.end_clause();
+            self.clauses.end();
         }
         match literal(word) {
             Some(Literal::File { path, format }) => self.read_file(path, format),
@@ -126,38 +134,20 @@ impl Reader<'_> {
             None => self.words(word, 1.0),
         }
         if ends_clause(word) {
-            self.end_clause();
+            self.clauses.end();
         }
-    }
-
-    /// Adds the words that the form of a question implies.
-    fn read_form(&mut self, text: &str, asks: bool) {
-        let verbs = INFORMING_VERBS.iter().filter(|_| asks).copied();
-        for word in verbs.chain(implied_nouns(text)) {
-            let stem = self.stemmer.stem(word);
-            if !self.by_stem.contains_key(&stem) {
-                self.concept(&stem, IMPLIED);
-            }
-        }
-    }
-
-    fn end_clause(&mut self) {
-        self.clauses.end();
-        self.before = None;
     }
 
     /// Reads the path of a file or, without a format, perhaps that of a directory. A question that
     /// produces something and names a file also asks to write a file of this format, even if it has
     /// no such verb.
     fn read_file(&mut self, path: &str, format: Option<Format>) {
-        self.before = None;
         self.words(path, IN_LITERAL);
         self.words("file", LITERAL);
         match format {
             Some(format) => self.words(format.word, FORMAT),
             None => self.words("directory", DIRECTORY),
         }
-        self.before = None;
         if let Some(format) = format
             && std::mem::take(&mut self.produces)
         {
@@ -182,15 +172,17 @@ impl Reader<'_> {
             } else {
                 1.0
             };
-            each_stem(word, stemmer, &mut |stem| self.add(stem, weight * kind));
+            if let Some(stem) = stem_of(word, stemmer) {
+                self.add(&stem, weight * kind);
+            }
         });
     }
 
-    fn add(&mut self, stem: String, weight: f64) {
-        self.produces |= is_producing_verb(&stem);
-        let Some(place) = self.concept(&stem, weight) else { return };
-        self.clauses.add(place);
-        self.follow(place, stem);
+    fn add(&mut self, stem: &str, weight: f64) {
+        self.produces |= is_producing_verb(stem);
+        if let Some(place) = self.concept(stem, weight) {
+            self.clauses.add(place);
+        }
     }
 
     /// Returns the index of the concept with a stem. Adds the concept if it is new.
@@ -209,43 +201,17 @@ impl Reader<'_> {
         Some(place)
     }
 
+    /// Returns the stems of the vocabulary that express a word. A word that no operation contains
+    /// may be misspelled, unless it has synonyms.
     fn alternatives(&self, stem: &str) -> Vec<(TermId, f64)> {
-        let vocabulary = self.vocabulary;
-        let own = vocabulary.find(stem);
-        let mut found: Vec<(TermId, f64)> = own.map(|term| (term, 1.0)).into_iter().collect();
-        let agent = verb_of_agent(stem, self.stemmer);
-        let others = related(stem).iter().map(|other| (other.stem.as_str(), other.weight));
-        let others = others.chain(agent.as_deref().map(|verb| (verb, AGENT)));
-        let others = others.filter_map(|(other, weight)| Some((vocabulary.find(other)?, weight)));
-        let similar = if own.is_none() { self.similar(stem) } else { Vec::new() };
-        for (term, weight) in others.chain(similar.into_iter().map(|term| (term, SIMILAR))) {
-            if !found.iter().any(|(known, _)| *known == term) {
-                found.push((term, weight));
-            }
-        }
-        found
-    }
-
-    /// Returns stems similar to an unknown word. A word with synonyms is not misspelled.
-    fn similar(&self, stem: &str) -> Vec<TermId> {
-        let similar = self.vocabulary.similar(stem);
-        let is_known = !similar.is_empty() || !related(stem).is_empty() || is_number(stem);
-        if is_known { similar } else { self.vocabulary.misspelled(stem) }
-    }
-
-    /// Records that a concept follows the previous one, because operations may write both as one
-    /// word.
-    fn follow(&mut self, place: usize, stem: String) {
-        let Some((before, other)) = self.before.replace((place, stem.clone())) else { return };
-        let joined = self.stemmer.stem(&format!("{other}{stem}"));
-        let Some(joined) = self.vocabulary.find(&joined) else { return };
-        for place in [before, place] {
-            if let Some(concept) = self.concepts.get_mut(place)
-                && !concept.alternatives.iter().any(|(known, _)| *known == joined)
-            {
-                concept.alternatives.push((joined, JOINED));
-            }
-        }
+        let own = self.vocabulary.find(stem);
+        let related = related(stem);
+        let others =
+            related.iter().filter_map(|it| Some((self.vocabulary.find(&it.stem)?, it.weight)));
+        let is_misspelled = own.is_none() && related.is_empty() && !is_number(stem);
+        let corrections = if is_misspelled { self.vocabulary.misspelled(stem) } else { Vec::new() };
+        let own = own.map(|term| (term, 1.0)).into_iter();
+        own.chain(others).chain(corrections.into_iter().map(|term| (term, CORRECTION))).collect()
     }
 }
 
@@ -260,5 +226,17 @@ mod tests {
             assert_eq!(stemmer.stem(number), number);
         }
         assert!(is_number("2026") && is_number("Three") && !is_number("tree") && !is_number("x2"));
+    }
+
+    #[test]
+    fn questions_for_information_begin_with_an_interrogative() {
+        for (text, asks) in [
+            ("Which tasks are late?", true),
+            ("\"How much is it?\"", true),
+            ("Delete what is late", false),
+            ("  ", false),
+        ] {
+            assert_eq!(asks_for_information(text), asks, "{text}");
+        }
     }
 }

@@ -14,10 +14,8 @@ const CLAUSE: f64 = 2.0;
 const ANSWERED: f64 = 0.5;
 /// Weight of the best operation of a group for the others.
 const BEST_OF_GROUP: f64 = 0.2;
-/// Weight of everything that the operations of a group contain of the question.
-const GROUP_COVERAGE: f64 = 0.15;
 /// Weight of the mean score of the operations similar to an operation.
-const NEIGHBORS: f64 = 0.5;
+const NEIGHBORS: f64 = 0.7;
 /// Weight of an operation after each hit with the same name.
 const SAME_NAME: f64 = 0.5;
 /// Number of candidates considered, in addition to four for each hit.
@@ -96,7 +94,7 @@ impl OperationIndex {
         let mut score = |part: &[usize]| self.score(part, &question, &scores, &mut contained);
         let whole = self.with_neighbors(&score(&everything));
         let clauses: Vec<Vec<f64>> = question.clauses.iter().map(|clause| score(clause)).collect();
-        choose(self.candidates(&whole, &clauses, &scores, first, accepts), clauses.len(), first)
+        choose(self.candidates(&whole, &clauses, first, accepts), clauses.len(), first)
     }
 
     /// Returns the operations that contain a concept. Each is scored by the alternative with the
@@ -202,29 +200,13 @@ impl OperationIndex {
         both.map(|(own, mean)| if *own > 0.0 { own + NEIGHBORS * mean } else { 0.0 }).collect()
     }
 
-    /// Returns the evidence for each group: its best operation, and the concepts that its
-    /// operations contain together.
-    fn group_scores(&self, whole: &[f64], scores: &[ConceptScores]) -> Vec<f64> {
-        let mut evidence = vec![0.0; self.group_count];
-        let maxima = |scores: &mut dyn Iterator<Item = (usize, f64)>| {
-            let mut maxima = vec![0.0_f64; self.group_count];
-            for (operation, score) in scores {
-                if let Some(best) =
-                    self.groups.get(operation).and_then(|group| maxima.get_mut(*group))
-                {
-                    *best = best.max(score);
-                }
+    /// Returns the evidence for each group: the score of its best operation.
+    fn group_scores(&self, whole: &[f64]) -> Vec<f64> {
+        let mut evidence = vec![0.0_f64; self.group_count];
+        for (group, score) in self.groups.iter().zip(whole) {
+            if let Some(best) = evidence.get_mut(*group) {
+                *best = best.max(BEST_OF_GROUP * score);
             }
-            maxima
-        };
-        let mut add = |weight: f64, maxima: Vec<f64>| {
-            for (sum, best) in evidence.iter_mut().zip(maxima) {
-                *sum += weight * best;
-            }
-        };
-        add(BEST_OF_GROUP, maxima(&mut whole.iter().copied().enumerate()));
-        for concept in scores {
-            add(GROUP_COVERAGE, maxima(&mut concept.iter().copied()));
         }
         evidence
     }
@@ -234,11 +216,10 @@ impl OperationIndex {
         &self,
         whole: &[f64],
         clauses: &[Vec<f64>],
-        scores: &[ConceptScores],
         first: usize,
         accepts: impl Fn(usize) -> bool,
     ) -> Vec<SearchCandidate<'_>> {
-        let groups = self.group_scores(whole, scores);
+        let groups = self.group_scores(whole);
         let found = whole.iter().zip(self.groups.iter().zip(&self.names)).enumerate();
         let mut found: Vec<SearchCandidate<'_>> = found
             .filter(|(operation, (whole, _))| **whole > 0.0 && accepts(*operation))

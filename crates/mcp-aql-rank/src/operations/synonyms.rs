@@ -6,13 +6,10 @@ use std::sync::LazyLock;
 use crate::text::Stemmer;
 
 use super::abbreviations::ABBREVIATIONS;
-use super::kinds::KINDS;
 use super::nouns::NOUNS;
 
 /// Weight of a synonym relative to the word itself.
 const SYNONYM: f64 = 0.4;
-/// Weight of the kind of thing for a word that names an instance.
-const KIND: f64 = 0.4;
 /// Weight of a word for its abbreviation, and the reverse.
 const ABBREVIATION: f64 = 0.8;
 
@@ -83,7 +80,6 @@ pub(super) struct Related {
 struct Synonyms {
     related: HashMap<String, Vec<Related>>,
     common_verbs: HashSet<String>,
-    verbs: HashSet<String>,
     producing_verbs: HashSet<String>,
     changing_verbs: HashSet<String>,
 }
@@ -91,12 +87,9 @@ struct Synonyms {
 static SYNONYMS: LazyLock<Synonyms> = LazyLock::new(|| {
     let set =
         |rows: &[&str]| -> HashSet<String> { rows.iter().flat_map(|row| stems(row)).collect() };
-    let common_verbs = set(COMMON_VERBS);
-    let verbs = common_verbs.iter().cloned().chain(set(VERBS)).collect();
     Synonyms {
         related: related_stems(),
-        common_verbs,
-        verbs,
+        common_verbs: set(COMMON_VERBS),
         producing_verbs: set(&[PRODUCING_VERBS]),
         changing_verbs: set(&[CHANGING_VERBS]),
     }
@@ -131,17 +124,10 @@ fn related_stems() -> HashMap<String, Vec<Related>> {
             }
         }
     }
-    for (kind, instances) in KINDS {
-        for kind in stems(kind) {
-            for instance in stems(instances) {
-                relate(&instance, &kind, KIND);
-            }
-        }
-    }
     related
 }
 
-/// Returns the words with about the same meaning as a stem, and the kind of thing that it names.
+/// Returns the words with about the same meaning as a stem.
 pub(super) fn related(stem: &str) -> &'static [Related] {
     SYNONYMS.related.get(stem).map_or(&[], Vec::as_slice)
 }
@@ -149,11 +135,6 @@ pub(super) fn related(stem: &str) -> &'static [Related] {
 /// Returns `true` if a stem is that of a verb at the beginning of most names.
 pub(super) fn is_common_verb(stem: &str) -> bool {
     SYNONYMS.common_verbs.contains(stem)
-}
-
-/// Returns `true` if a stem is that of a verb with synonyms.
-pub(super) fn is_verb(stem: &str) -> bool {
-    SYNONYMS.verbs.contains(stem)
 }
 
 /// Returns `true` if a stem is that of a verb that produces the content of a file.
@@ -186,13 +167,6 @@ mod tests {
     }
 
     #[test]
-    fn an_instance_leads_to_its_kind_and_not_to_other_instances() {
-        assert_eq!((weight("euros", "currency"), weight("currency", "euro")), (KIND, 0.0));
-        assert_eq!(weight("dollar", "euro"), 0.0);
-        assert!(KINDS.is_sorted_by_key(|(kind, _)| kind), "the next editor looks for a kind");
-    }
-
-    #[test]
     fn verbs_that_return_something_change_nothing() {
         for (verb, changes) in [("delete", true), ("sends", true), ("get", false), ("list", false)]
         {
@@ -222,6 +196,6 @@ mod tests {
         }
         assert!(related("ferry").is_empty() && weight("delete", "delete") == 0.0);
         assert!(is_producing_verb(&stems("saved").concat()) && !is_producing_verb("read"));
-        assert!(is_verb("merg") && !is_common_verb("merg") && is_common_verb("creat"));
+        assert!(!is_common_verb("merg") && is_common_verb("creat"));
     }
 }
