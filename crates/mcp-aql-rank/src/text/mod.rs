@@ -20,8 +20,6 @@ pub(crate) use scan::key_of;
 #[cfg(feature = "texts")]
 pub(crate) use scan::mix;
 pub(crate) use scan::{Word, WordKind};
-#[cfg(feature = "texts")]
-pub(crate) use segment::has_no_spaces;
 pub(crate) use simple::scan_simply;
 pub(crate) use stop::{is_asking_word, is_stop_word};
 #[cfg(feature = "texts")]

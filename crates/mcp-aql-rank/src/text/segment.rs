@@ -102,7 +102,7 @@ fn split_at_case(piece: &str) -> Option<(&str, &str)> {
 /// Returns `true` for scripts that write words without spaces: Chinese, Japanese, scripts of
 /// South-East Asia, and Korean, because it attaches particles to words. Their words are found by
 /// pairs of characters.
-pub(crate) fn has_no_spaces(c: char) -> bool {
+pub(super) fn has_no_spaces(c: char) -> bool {
     matches!(u32::from(c),
         0xE00..=0xEFF | 0x1000..=0x109F | 0x1100..=0x11FF | 0x1780..=0x17FF | 0x1950..=0x19DF
         | 0x1A20..=0x1AAF | 0x2E80..=0x2FDF | 0x3005..=0x3007 | 0x3021..=0x3029 | 0x3031..=0x3035

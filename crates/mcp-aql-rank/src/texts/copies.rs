@@ -1,15 +1,14 @@
 //! Merges duplicates: documents that say the same in nearly the same words.
 
+use std::cmp::Reverse;
+
 use rustc_hash::FxHashMap;
 
-use crate::text::{Word, scan};
-
-use super::alike::{self, pieces};
-use super::details::Details;
+use super::differences::differ;
 use super::document::{Call, Document, Pool};
 use super::query::Terms;
 use super::score::ScoredDocument;
-use super::sketch::Window;
+use super::shingles::Shingles;
 
 /// Minimum Jaccard similarity of the shingles of two duplicates.
 const MIN_SIMILARITY: f64 = 0.5;
@@ -26,8 +25,14 @@ const BRIEF_WORDS: u32 = 40;
 const MIN_CONTAINED_SHINGLES: usize = 12;
 /// Minimum number of shingles of a document for a comparison.
 const MIN_SHINGLES: usize = 8;
-/// Maximum number of documents to compare one with. Duplicates come first because they agree in
-/// most bands.
+/// Maximum number of shingles that two duplicates do not share. The time to compare their words
+/// grows with the square of the differences.
+const MAX_DIFFERENT_SHINGLES: usize = 2_000;
+/// Minimum number of shingles that the sketches of two duplicates share. A part of an eighth of a
+/// document shares about three; documents of few words share some by chance.
+const MIN_AGREEMENT: usize = 3;
+/// Maximum number of groups to compare a document with. Duplicates come first because they share
+/// most of their sketches.
 const MAX_COMPARED: usize = 8;
 
 /// A document that represents itself and its duplicates.
@@ -44,52 +49,27 @@ pub(super) struct CopyGroup {
 /// Adds duplicates to the best-scored document among them. Groups keep the order of the scores.
 pub(super) fn join(terms: &Terms, pool: &Pool<'_>, scored: Vec<ScoredDocument>) -> Vec<CopyGroup> {
     let mut groups: Vec<CopyGroup> = Vec::with_capacity(scored.len());
-    let candidates = candidates(pool, &scored);
-    let mut candidates = candidates.as_slice();
-    // The group of each document, by the document's position in the order.
-    let mut group_of: Vec<usize> = Vec::with_capacity(scored.len());
-    let mut tried: Vec<usize> = Vec::new();
-    for (place, it) in scored.iter().enumerate() {
-        let mine = candidates.iter().take_while(|pair| pair.later == place).count();
-        let (pairs, others) = candidates.split_at_checked(mine).unwrap_or_default();
-        candidates = others;
-        tried.clear();
-        let mut shingles = None;
-        let found = pairs.iter().take(MAX_COMPARED).find_map(|pair| {
-            let group = *group_of.get(pair.earlier)?;
-            if tried.contains(&group) {
-                return None;
-            }
-            tried.push(group);
-            let CopyGroup { document: leader, calls, .. } = groups.get(group)?;
-            let (one, other) = (pool.documents.get(*leader)?, pool.documents.get(it.document)?);
-            // A server that lists results separately in one call considers them distinct.
-            let calls_of_other = || pool.calls(other);
-            if pool.calls(one).any(|call| calls_of_other().any(|other| other == call)) {
-                return None;
-            }
-            let own = shingles.get_or_insert_with(|| shingles_of(other));
-            let of_one = shingles_of(one);
-            // A larger document may contain several parts that another server returned separately.
-            if calls_of_other().any(|call| calls.contains(&call)) && of_one.len() <= own.len() {
-                return None;
-            }
-            are_copies(terms, one, &of_one, other, own).then_some(group)
+    // The first and the last group with each shingle of a sketch.
+    let mut having: FxHashMap<u64, [usize; 2]> = FxHashMap::default();
+    for it in scored {
+        let Some(document) = pool.documents.get(it.document) else { continue };
+        let mut own = None;
+        let found = candidates(document, &having).into_iter().find(|group| {
+            groups.get(*group).is_some_and(|group| {
+                let own = own.get_or_insert_with(|| Shingles::of(document.content));
+                belongs(terms, pool, group, document, own)
+            })
         });
-        match found.and_then(|group| Some((group, groups.get_mut(group)?))) {
-            Some((group, leader)) => {
-                leader.copies.push(it.document);
-                for call in
-                    pool.documents.get(it.document).into_iter().flat_map(|it| pool.calls(it))
-                {
-                    if !leader.calls.contains(&call) {
-                        leader.calls.push(call);
-                    }
-                }
-                group_of.push(group);
+        match found.and_then(|group| groups.get_mut(group)) {
+            Some(group) => {
+                group.copies.push(it.document);
+                group.calls.extend(pool.calls(document));
             }
             None => {
-                group_of.push(groups.len());
+                for shingle in &document.sketch {
+                    let group = groups.len();
+                    having.entry(*shingle).or_insert([group; 2])[1] = group;
+                }
                 let (document, score) = (it.document, it.score);
                 groups.push(CopyGroup { document, score, copies: Vec::new(), calls: Vec::new() });
             }
@@ -98,64 +78,46 @@ pub(super) fn join(terms: &Terms, pool: &Pool<'_>, scored: Vec<ScoredDocument>) 
     groups
 }
 
-/// Two possible duplicates, by their positions in the order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Pair {
-    later: usize,
-    earlier: usize,
-}
-
-/// Returns for each document the earlier ones that agree with it in a band, the best agreement
-/// first.
-fn candidates(pool: &Pool<'_>, scored: &[ScoredDocument]) -> Vec<Pair> {
-    let mut bands: Vec<_> = scored
-        .iter()
-        .filter_map(|it| pool.documents.get(it.document))
-        .map(|document| document.sketch.bands())
-        .collect();
-    let mut agreeing: Vec<Pair> = Vec::new();
-    // The first and the last document with a band.
-    let mut having: FxHashMap<u64, (usize, usize)> = FxHashMap::default();
-    loop {
-        let mut any = false;
-        having.clear();
-        for (later, bands) in bands.iter_mut().enumerate() {
-            let Some(band) = bands.next() else { continue };
-            any = true;
-            let (first, last) = having.entry(band).or_insert((later, later));
-            if *first != later {
-                agreeing.push(Pair { later, earlier: *first });
-                if first != last {
-                    agreeing.push(Pair { later, earlier: *last });
-                }
-                *last = later;
-            }
-        }
-        if !any {
-            break;
+/// Returns the groups that share the most shingles of their sketches with a document, the best
+/// agreement first.
+fn candidates(document: &Document<'_>, having: &FxHashMap<u64, [usize; 2]>) -> Vec<usize> {
+    let mut agreeing: Vec<usize> = Vec::new();
+    for [first, last] in document.sketch.iter().filter_map(|shingle| having.get(shingle)) {
+        agreeing.push(*first);
+        if first != last {
+            agreeing.push(*last);
         }
     }
     agreeing.sort_unstable();
-    let mut counted: Vec<(Pair, usize)> = agreeing
+    let mut counted: Vec<(Reverse<usize>, usize)> = agreeing
         .chunk_by(|one, other| one == other)
-        .filter_map(|same| Some((*same.first()?, same.len())))
+        .filter(|same| same.len() >= MIN_AGREEMENT)
+        .filter_map(|same| Some((Reverse(same.len()), *same.first()?)))
         .collect();
-    counted.sort_by_key(|(pair, times)| (pair.later, std::cmp::Reverse(*times), pair.earlier));
-    counted.into_iter().map(|(pair, _)| pair).collect()
+    counted.sort_unstable();
+    counted.into_iter().take(MAX_COMPARED).map(|(_, group)| group).collect()
 }
 
-/// Returns the distinct shingles of a document, sorted.
-fn shingles_of(document: &Document<'_>) -> Vec<u64> {
-    let mut shingles = Vec::with_capacity(document.sketch.shingles as usize);
-    let mut window = Window::default();
-    scan(document.content, &mut |word: Word<'_>| {
-        if word.kind.identifies_copies() {
-            shingles.extend(window.push(word.key));
-        }
-    });
-    shingles.sort_unstable();
-    shingles.dedup();
-    shingles
+/// Returns `true` if a document is a duplicate of a group's document. `own` has its shingles.
+fn belongs(
+    terms: &Terms,
+    pool: &Pool<'_>,
+    group: &CopyGroup,
+    document: &Document<'_>,
+    own: &[u64],
+) -> bool {
+    let Some(leader) = pool.documents.get(group.document) else { return false };
+    // A server that lists results separately in one call considers them distinct.
+    if pool.calls(leader).any(|call| pool.calls(document).any(|other| other == call)) {
+        return false;
+    }
+    let of_leader = Shingles::of(leader.content);
+    // A larger document may contain several parts that another server returned separately.
+    if pool.calls(document).any(|call| group.calls.contains(&call)) && of_leader.len() <= own.len()
+    {
+        return false;
+    }
+    are_copies(terms, leader, &of_leader, document, own)
 }
 
 /// Returns `true` if two documents are duplicates, judged by their shared shingles and their
@@ -168,22 +130,19 @@ fn are_copies(
     of_other: &[u64],
 ) -> bool {
     let smaller = of_one.len().min(of_other.len());
-    if smaller < MIN_SHINGLES {
+    let shared = shared(of_one, of_other);
+    let all = of_one.len() + of_other.len() - shared;
+    if smaller < MIN_SHINGLES || all - shared > MAX_DIFFERENT_SHINGLES {
         return false;
     }
-    let shared = shared(of_one, of_other);
-    let alike = shared as f64 / (of_one.len() + of_other.len() - shared) as f64;
-    let contained = shared as f64 / smaller as f64;
     let words = one.words().min(other.words());
-    let same = if words >= SHORT_WORDS {
-        alike >= MIN_SIMILARITY || contained >= MIN_CONTAINMENT
-    } else {
-        let least = if words < BRIEF_WORDS { MIN_BRIEF_SIMILARITY } else { MIN_SIMILARITY };
-        smaller >= MIN_CONTAINED_SHINGLES && shared == smaller
-            || alike >= least
-                && !alike::differ(&pieces(terms, one.content), &pieces(terms, other.content))
-    };
-    same && !Details::of(one.content).differ(&Details::of(other.content))
+    let is_whole = shared == smaller && smaller >= MIN_CONTAINED_SHINGLES;
+    let is_contained =
+        words >= SHORT_WORDS && shared as f64 / smaller as f64 >= MIN_CONTAINMENT || is_whole;
+    let least = if words < BRIEF_WORDS { MIN_BRIEF_SIMILARITY } else { MIN_SIMILARITY };
+    let are_alike = shared as f64 / all as f64 >= least;
+    let terms = Some(terms).filter(|_| words < SHORT_WORDS && !is_whole);
+    (is_contained || are_alike) && !differ(terms, one.content, other.content)
 }
 
 /// Counts the elements that two sorted lists share.

@@ -1,14 +1,20 @@
 //! Reads the content of each result once into a document with its matches and its sketch.
 
+use std::panic::resume_unwind;
+use std::thread;
+
 use rustc_hash::FxHashMap;
 
 use crate::text::{Word, WordKind, mix, scan};
 
 use super::query::{Known, Term, Terms};
-use super::sketch::{Sketch, Sketcher};
-use super::threads;
+use super::shingles::Shingles;
 use super::{Candidate, RankOptions};
 
+/// Number of bytes that justify another thread.
+const BYTES_PER_THREAD: usize = 96 * 1024;
+/// Maximum number of threads, so that other work has processors left.
+const MAX_THREADS: usize = 4;
 /// Maximum number of documents with the same words to compare character by character.
 const MAX_COMPARED: usize = 8;
 
@@ -38,7 +44,8 @@ pub(super) struct Document<'a> {
     pub(super) twins: Vec<usize>,
     /// Length in words.
     pub(super) length: u32,
-    pub(super) sketch: Sketch,
+    /// Some of the shingles, sorted.
+    pub(super) sketch: Vec<u64>,
     /// Twice the number of words. In scripts without spaces, the number of character pairs.
     halves: u32,
     matches: std::ops::Range<usize>,
@@ -63,7 +70,7 @@ impl<'a> Pool<'a> {
             calls: candidates.iter().map(|it| (it.server, it.call)).collect(),
         };
         let texts: Vec<&str> = order.iter().map(|(_, it)| it.content).collect();
-        let parts = threads::over(&texts, &|part| TextBatch::of(terms, part));
+        let parts = TextBatch::read(terms, &texts);
         // Documents that have the same words and differ in other characters, by the key of the words.
         let mut seen: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
         let mut order = order.into_iter();
@@ -129,7 +136,7 @@ struct TextData {
     halves: u32,
     /// A hash of the words. Results with the same words have the same key.
     key: u64,
-    sketch: Sketch,
+    sketch: Vec<u64>,
     matches: std::ops::Range<usize>,
 }
 
@@ -140,13 +147,31 @@ struct TextBatch {
 }
 
 impl TextBatch {
+    /// Reads texts, many of them on several threads.
+    fn read(terms: &Terms, texts: &[&str]) -> Vec<Self> {
+        let bytes: usize = texts.iter().map(|text| text.len()).sum();
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        let threads = (bytes / BYTES_PER_THREAD).min(processors).clamp(1, MAX_THREADS);
+        if threads == 1 {
+            return vec![Self::of(terms, texts)];
+        }
+        thread::scope(|scope| {
+            let parts: Vec<_> = texts
+                .chunks(texts.len().div_ceil(threads))
+                .map(|part| scope.spawn(move || Self::of(terms, part)))
+                .collect();
+            let done = parts.into_iter().map(thread::ScopedJoinHandle::join);
+            done.map(|part| part.unwrap_or_else(|panic| resume_unwind(panic))).collect()
+        })
+    }
+
     fn of(terms: &Terms, texts: &[&str]) -> Self {
         let mut known = Known::default();
+        let mut shingles = Shingles::default();
         let mut readings = Self { all: Vec::with_capacity(texts.len()), matches: Vec::new() };
         for text in texts {
             let start = readings.matches.len();
             let (mut length, mut halves, mut key) = (0_u32, 0_u32, 0_u64);
-            let mut sketcher = Sketcher::default();
             scan(text, &mut |word: Word<'_>| {
                 if let Some(term) = terms.find(word, &mut known) {
                     readings.matches.push(Match { term, at: length });
@@ -155,10 +180,10 @@ impl TextBatch {
                 if word.kind.identifies_copies() {
                     halves += if word.kind == WordKind::Pair { 1 } else { 2 };
                     key = mix(key ^ word.key);
-                    sketcher.add(word.key);
+                    shingles.add(word.key);
                 }
             });
-            let (sketch, matches) = (sketcher.finish(), start..readings.matches.len());
+            let (sketch, matches) = (shingles.take_sketch(), start..readings.matches.len());
             readings.all.push(TextData { length, halves, key, sketch, matches });
         }
         readings

@@ -17,15 +17,13 @@
 //! assert_eq!(ranked.distinct, 2);
 //! ```
 
-mod alike;
 mod choose;
 mod copies;
-mod details;
+mod differences;
 mod document;
 mod query;
 mod score;
-mod sketch;
-mod threads;
+mod shingles;
 
 pub use crate::text::{clean, content_words};
 
