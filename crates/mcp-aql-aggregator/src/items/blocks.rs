@@ -1,6 +1,9 @@
 //! Splits prose with several results at rules, headings, or repeated labels.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 /// Maximum length in bytes of a message that nothing was found.
 const MAX_EMPTY_BYTES: usize = 200;
@@ -9,112 +12,40 @@ const MAX_PREFACE_LINES: usize = 3;
 /// Minimum length in characters of the part before the first heading to count as content.
 const MIN_PREFACE_CHARS: usize = 80;
 
+/// Messages that nothing was found: lower case, without punctuation, and with single spaces.
+///
+/// "No relevant documents found for …" is such a message, but "No results appear after …" and
+/// "Could not find module `x`" are sentences of a document.
+const EMPTY: &str = r"(?x)^(?:
+    (?:null | none | undefined | empty | nothing | no\ data)
+    | (?:no | 0 | zero) (?:\ \S+){0,5}? \ (?:found | match(?:es|ed|ing)? | results? | hits)
+        (?:\ (?:and | are | at | available | by | containing | criteria | found | for | from | have | here | in
+            | match(?:es|ed|ing)? | of | on | or | please | returned | that | the | to | try | were | with(?:in)?
+            | yet | your) (?:\ .*)?)?
+    | nothing\ (?:found | match(?:es|ed|ing)? | results? | hits) (?:\ .*)?
+    | found\ (?:0 | no | nothing | none) (?:\ .*)?
+    | (?:sorry | there) (?:\ \S+){0,3}? \ (?:no | nothing | 0)
+        \ (?:.*\ )? (?:found | match(?:es|ed|ing)? | results? | hits) (?:\ .*)?
+    | (?:could\ not | couldn\ t | did\ not | didn\ t | cannot) (?:\ \S+){0,3}? \ find
+        (?:\ (?:a | any\S* | documents | entries | files | hits | information | it | matching | nodes | pages
+            | records | relevant | results? | what) (?:\ .*)?)?
+)$";
+
 /// Returns `true` if a string only says that nothing was found, for example "No results found.".
 pub(super) fn is_empty(text: &str) -> bool {
+    static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(EMPTY).ok());
     let text = text.trim();
-    if text.is_empty() {
-        return true;
-    }
     if text.len() > MAX_EMPTY_BYTES || text.contains('\n') {
         return false;
     }
-    let plain: String = text
-        .chars()
-        .map(|each| if each.is_alphanumeric() { each } else { ' ' })
-        .collect::<String>()
-        .to_lowercase();
-    let words: Vec<&str> = plain.split_whitespace().collect();
-    let [first, rest @ ..] = words.as_slice() else {
+    let lower = text.to_lowercase();
+    let words: Vec<&str> =
+        lower.split(|each: char| !each.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    if words.is_empty() {
         // Brackets and dashes such as `[]` and `-` say nothing; an emoji may.
         return text.chars().all(|each| each.is_ascii() || matches!(each, '…' | '–' | '—' | '•'));
-    };
-    let is_found = |word: &&str| {
-        matches!(
-            *word,
-            "found" | "match" | "matches" | "matched" | "matching" | "result" | "results" | "hits"
-        )
-    };
-    match *first {
-        "null" | "none" | "undefined" | "empty" => rest.is_empty(),
-        "no" | "0" | "zero" => {
-            // "No relevant documents found for …" and "0 results" match, but not a sentence of a
-            // document.
-            let found = rest.iter().take(6).position(is_found);
-            let behind = found.and_then(|at| rest.get(at + 1));
-            (found.is_some() && behind.is_none_or(|word| may_follow_no_results(word)))
-                || (*first == "no" && rest == ["data"])
-        }
-        "nothing" => rest.is_empty() || rest.first().is_some_and(is_found),
-        "found" => matches!(rest.first(), Some(&"0" | &"no" | &"nothing" | &"none")),
-        "sorry" | "there" => {
-            rest.iter().take(4).any(|word| matches!(*word, "no" | "nothing" | "0"))
-                && rest.iter().any(is_found)
-        }
-        "could" | "couldn" | "did" | "didn" | "cannot" => {
-            let found = rest.iter().take(5).position(|word| *word == "find");
-            let what = found.map(|at| rest.get(at + 1).copied().unwrap_or("anything"));
-            // "Could not find module 'x': …" does not match.
-            what.is_some_and(|what| {
-                what.starts_with("any") || is_found(&what) || SEARCH_OBJECTS.contains(&what)
-            }) && rest.iter().take(2).any(|it| *it == "not" || *it == "t")
-        }
-        _ => false,
     }
-}
-
-/// The objects of "could not find" in a message that nothing was found.
-const SEARCH_OBJECTS: [&str; 12] = [
-    "a",
-    "documents",
-    "entries",
-    "files",
-    "information",
-    "it",
-    "matching",
-    "nodes",
-    "pages",
-    "records",
-    "relevant",
-    "what",
-];
-
-/// Returns `true` if the word may follow "no results" in a message that nothing was found. Verbs
-/// are excluded, because "No results appear after …" is a sentence of a document.
-fn may_follow_no_results(word: &str) -> bool {
-    const WORDS: [&str; 31] = [
-        "and",
-        "are",
-        "at",
-        "available",
-        "by",
-        "containing",
-        "criteria",
-        "found",
-        "for",
-        "from",
-        "have",
-        "here",
-        "in",
-        "match",
-        "matched",
-        "matches",
-        "matching",
-        "of",
-        "on",
-        "or",
-        "please",
-        "returned",
-        "that",
-        "the",
-        "to",
-        "try",
-        "were",
-        "with",
-        "within",
-        "yet",
-        "your",
-    ];
-    WORDS.contains(&word)
+    PATTERN.as_ref().is_some_and(|pattern| pattern.is_match(&words.join(" ")))
 }
 
 /// Returns `true` if a string says that nothing was found and is too short to say anything else.
@@ -198,12 +129,11 @@ fn is_preface(line: &str) -> bool {
 /// Restore the newest one first.
 /// ```
 pub(super) fn ruled(text: &str) -> Option<Vec<Cow<'_, str>>> {
-    let front = front(text);
     let mut parts: Vec<&str> = Vec::new();
     let mut from = 0;
     let mut before = "";
     for (start, line, is_code) in marked(text) {
-        if start >= front && !is_code && is_rule(line, before) {
+        if !is_code && is_rule(line, before) {
             parts.extend(text.get(from..start));
             from = start + line.len();
         }
@@ -219,43 +149,18 @@ pub(super) fn ruled(text: &str) -> Option<Vec<Cow<'_, str>>> {
     (parts.len() >= 2).then_some(parts)
 }
 
-/// Returns the position after the front matter between two rules, or 0 if there is none. Front
-/// matter belongs to the item that follows it.
-fn front(text: &str) -> usize {
-    const MAX_FRONT_MATTER_LINES: usize = 50;
-    let mut at = 0;
-    for (place, whole) in text.split_inclusive('\n').take(MAX_FRONT_MATTER_LINES).enumerate() {
-        at += whole.len();
-        let line = whole.trim_end();
-        let is_rule = line == "---";
-        let is_metadata = line.is_empty()
-            || line.starts_with([' ', '\t', '#'])
-            || line.starts_with("- ")
-            || line.split_once(':').is_some_and(|(name, _)| !name.contains(' '));
-        match (place, is_rule) {
-            (0, false) => return 0,
-            (0, true) => {}
-            (1, true) => return 0,
-            (_, true) => return at,
-            (_, false) if !is_metadata => return 0,
-            _ => {}
-        }
-    }
-    0
-}
-
-/// Returns `true` if a line is a rule: `---` or longer. `===` and similar lines only count if they
-/// do not underline a heading.
+/// Returns `true` if a line is a rule: `---` or longer. A longer one only counts if it does not
+/// underline a heading.
 fn is_rule(line: &str, before: &str) -> bool {
     let line = line.trim_end();
-    let is_of = |mark: char| line.len() >= 3 && line.chars().all(|each| each == mark);
-    is_of('-') && (line.len() == 3 || before.trim().is_empty())
-        || (['=', '*', '_'].into_iter().any(is_of) && before.trim().is_empty())
+    line.len() >= 3
+        && line.bytes().all(|each| each == b'-')
+        && (line.len() == 3 || before.trim().is_empty())
 }
 
 /// Splits at other marks that certainly separate results.
 pub(super) fn split(text: &str) -> Option<Vec<Cow<'_, str>>> {
-    headings(text).or_else(|| labelled(text)).or_else(|| numbered(text))
+    headings(text).or_else(|| labelled(text))
 }
 
 /// Splits at the headings of one level: the highest level with at least two headings.
@@ -315,37 +220,4 @@ fn label(line: &str) -> Option<&str> {
         && word.split(' ').count() <= 2
         && word.starts_with(char::is_alphabetic);
     is_label.then_some(label)
-}
-
-/// Splits at lines that begin with `1.`, `2.` and so on. The list must be at the beginning, and
-/// must not be the steps of an instruction.
-fn numbered(text: &str) -> Option<Vec<Cow<'_, str>>> {
-    let mut starts = Vec::new();
-    let mut before = 0;
-    for (start, line, is_code) in marked(text) {
-        if !is_code && number(line) == Some(starts.len() + 1) {
-            starts.push(start);
-        } else if starts.is_empty() && !line.trim().is_empty() {
-            before += 1;
-        }
-    }
-    if starts.len() < 2 || before > MAX_PREFACE_LINES {
-        return None;
-    }
-    let parts = cut_at(text, &starts);
-    // Results contain URLs or bold titles, or take more than one line each.
-    let is_result = |part: &&Cow<'_, str>| {
-        part.contains("://") || part.contains("**") || part.trim().contains('\n')
-    };
-    (parts.iter().filter(is_result).count() * 2 >= parts.len()).then_some(parts)
-}
-
-/// Parses `12.`, `12)`, `[12]` or `**12.` with a blank after it.
-fn number(line: &str) -> Option<usize> {
-    let line = line.trim_start_matches("**").trim_start_matches('[');
-    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    let number = line.get(..digits).filter(|digits| digits.len() <= 3)?.parse().ok()?;
-    let rest = line.get(digits..)?;
-    let rest = rest.strip_prefix(['.', ')', ']'])?;
-    (rest.starts_with([' ', '*', ':']) || rest.is_empty()).then_some(number)
 }

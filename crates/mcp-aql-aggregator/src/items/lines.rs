@@ -1,7 +1,6 @@
 //! Splits the output of file search programs: lines `path:12:line`, and lists of paths.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 /// Maximum distance between lines of one file that form one item.
 const MAX_LINE_DISTANCE: u64 = 3;
@@ -15,22 +14,8 @@ pub(super) fn found(text: &str) -> Option<Vec<Cow<'_, str>>> {
     matches(text).or_else(|| paths(text))
 }
 
-/// The kind of a line in the output of a file search.
-enum GrepLine<'t> {
-    /// A match in line `number` of the file `path`.
-    Hit {
-        path: &'t str,
-        number: u64,
-    },
-    /// A line of context near a match.
-    Near,
-    /// An empty line or `--`. Both separate groups.
-    Gap,
-    Other,
-}
-
 /// Parses `path:12:line` or `path:12:7:line`.
-fn hit(line: &str) -> Option<GrepLine<'_>> {
+fn hit(line: &str) -> Option<(&str, u64)> {
     // The drive letter in `C:\path:12:` is followed by a colon, too.
     let is_drive = line.get(..3).is_some_and(|start| {
         start.ends_with(":\\") && start.starts_with(|first: char| first.is_ascii_alphabetic())
@@ -44,121 +29,47 @@ fn hit(line: &str) -> Option<GrepLine<'_>> {
     let is_named = path.contains(['/', '\\', '.'])
         || (path.starts_with(char::is_alphabetic) && path.chars().all(char::is_alphabetic));
     let is_path = is_named && path.len() <= MAX_PATH_BYTES && path.trim() == path;
-    (is_path && rest.get(digits..)?.starts_with(':')).then_some(GrepLine::Hit { path, number })
-}
-
-/// Returns `true` if a line is `path-12-line` with the path of a match.
-fn is_near(line: &str, paths: &BTreeSet<&str>) -> bool {
-    line.match_indices('-').any(|(at, _)| {
-        line.get(..at).is_some_and(|path| paths.contains(path))
-            && line.get(at + 1..).is_some_and(|rest| {
-                let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-                digits > 0 && rest.get(digits..).is_some_and(|rest| rest.starts_with('-'))
-            })
-    })
+    (is_path && rest.get(digits..)?.starts_with(':')).then_some((path, number))
 }
 
 /// Groups neighboring lines of the same file into items. This output makes two items:
 ///
 /// ```text
 /// src/a.rs:10:fn main() {
-/// src/a.rs-11-    run();
 /// src/a.rs:12:}
-/// --
 /// src/b.rs:3:mod a;
 /// ```
-fn matches<'t>(text: &'t str) -> Option<Vec<Cow<'t, str>>> {
-    let paths: BTreeSet<&str> = text
-        .lines()
-        .filter_map(|line| match hit(line) {
-            Some(GrepLine::Hit { path, .. }) => Some(path),
-            _ => None,
-        })
-        .collect();
-    if paths.is_empty() {
-        return None;
-    }
-    let judge = |line: &'t str| match hit(line) {
-        Some(hit) => hit,
-        None if line.trim().is_empty() || line == "--" => GrepLine::Gap,
-        None if line.len() <= MAX_PATH_BYTES && is_near(line, &paths) => GrepLine::Near,
-        None => GrepLine::Other,
-    };
-    let (mut ours, mut others) = (0_usize, 0_usize);
-    for line in text.lines() {
-        match judge(line) {
-            GrepLine::Hit { .. } | GrepLine::Near => ours += 1,
-            GrepLine::Other => others += 1,
-            GrepLine::Gap => {}
-        }
-    }
+fn matches(text: &str) -> Option<Vec<Cow<'_, str>>> {
+    let lines = || text.lines().filter(|line| !line.trim().is_empty());
+    let ours = lines().filter(|line| hit(line).is_some()).count();
+    let others = lines().count() - ours;
     // A line such as "Found 3 matches" may come before the matches, and a hint after them.
     let are_few = others * 4 <= ours || (others <= 2 && others < ours);
-    if !are_few {
+    if ours == 0 || !are_few {
         return None;
     }
-    let mut groups: Vec<LineGroup<'t>> = Vec::new();
-    let mut is_elsewhere = true;
-    for line in text.lines() {
-        match judge(line) {
-            GrepLine::Gap => is_elsewhere = true,
-            GrepLine::Other => {}
-            GrepLine::Near => {
-                LineGroup::put(&mut groups, line, |_| !is_elsewhere);
-                is_elsewhere = false;
+    let mut groups: Vec<String> = Vec::new();
+    // The file and the number of the last line, and the number of lines in its group.
+    let mut last: Option<(&str, u64, usize)> = None;
+    for line in lines() {
+        let Some((path, number)) = hit(line) else { continue };
+        let near = last.filter(|(before, at, length)| {
+            path == *before
+                && number.abs_diff(*at) <= MAX_LINE_DISTANCE
+                && *length < MAX_GROUP_LINES
+        });
+        match (near, groups.last_mut()) {
+            // Only the first line keeps its path, because the repetition would be hard to read and
+            // would inflate the counts of its words in the ranking.
+            (Some(_), Some(group)) => {
+                group.push('\n');
+                group.push_str(line.get(path.len() + 1..).unwrap_or(line));
             }
-            GrepLine::Hit { path, number } => {
-                let group = LineGroup::put(&mut groups, line, |last| {
-                    last.hit.map_or(!is_elsewhere, |(before, at)| {
-                        path == before && number.abs_diff(at) <= MAX_LINE_DISTANCE
-                    })
-                });
-                if let Some(group) = group {
-                    group.hit = Some((path, number));
-                }
-                is_elsewhere = false;
-            }
+            _ => groups.push(line.to_owned()),
         }
+        last = Some((path, number, near.map_or(1, |(.., length)| length + 1)));
     }
-    // Context lines without a near match belong to the previous match.
-    Some(groups.iter().map(|group| Cow::Owned(group.text())).collect())
-}
-
-/// Lines that form one item.
-struct LineGroup<'t> {
-    hit: Option<(&'t str, u64)>,
-    lines: Vec<&'t str>,
-}
-
-impl<'t> LineGroup<'t> {
-    /// Joins the lines. Only the first one keeps its path, because the repetition would be hard to
-    /// read and would inflate the counts of its words in the ranking.
-    fn text(&self) -> String {
-        let path = self.hit.map_or("", |(path, _)| path);
-        let short = |line: &&'t str| {
-            let rest = line.strip_prefix(path).filter(|_| !path.is_empty());
-            rest.and_then(|rest| rest.strip_prefix([':', '-'])).unwrap_or(line).to_owned()
-        };
-        let first = self.lines.first().map(|line| (*line).to_owned());
-        let rest = self.lines.iter().skip(1).map(short);
-        first.into_iter().chain(rest).collect::<Vec<_>>().join("\n")
-    }
-
-    /// Appends a line to the last group if it belongs there, and otherwise to a new one.
-    fn put<'g>(
-        groups: &'g mut Vec<Self>,
-        line: &'t str,
-        belongs: impl Fn(&Self) -> bool,
-    ) -> Option<&'g mut Self> {
-        let is_last =
-            groups.last().is_some_and(|it| it.lines.len() < MAX_GROUP_LINES && belongs(it));
-        if !is_last {
-            groups.push(LineGroup { hit: None, lines: Vec::new() });
-        }
-        let last = groups.last_mut()?;
-        last.lines.push(line);
-        Some(last)
-    }
+    Some(groups.into_iter().map(Cow::Owned).collect())
 }
 
 /// Splits a list of paths into items. Returns `None` if the string is not such a list.

@@ -268,14 +268,8 @@ fn texts_are_split_where_results_begin() {
             "# A (Score: 53.75)\ntext\n---\n# B\ntext\n\n---\n",
             vec!["# A (Score: 53.75)\ntext", "# B\ntext"],
         ),
-        ("rules of other marks", "a\n\n===\n\nb\n\n***\nc", vec!["a", "b", "c"]),
         ("no rule, a heading underlined", "Title\n======\n\ntext", vec!["Title\n======\n\ntext"]),
         ("no rule in code", "a\n```\n---\n```\nb", vec!["a\n```\n---\n```\nb"]),
-        (
-            "metadata in front",
-            "---\ntitle: A\ntags:\n  - x\n---\nBody.",
-            vec!["---\ntitle: A\ntags:\n  - x\n---\nBody."],
-        ),
         (
             "headings of one level",
             "# Results\n## A\ntext\n### Deeper\nmore\n## B\ntext",
@@ -315,21 +309,11 @@ fn texts_are_split_where_results_begin() {
             "One.\nTwo.\nThree.\nFour.\n\nNote: x\n\nNote: y",
             vec!["One.\nTwo.\nThree.\nFour.\n\nNote: x\n\nNote: y"],
         ),
-        (
-            "numbers",
-            "Results:\n1. **A**\n   text\n2. **B**\n   text",
-            vec!["1. **A**\n   text", "2. **B**\n   text"],
-        ),
         ("steps", "Do this:\n1. Open.\n2. Close.", vec!["Do this:\n1. Open.\n2. Close."]),
         (
             "lines of files, near ones together",
             "src/a.rs:1:use x;\nsrc/a.rs:3:  use y: z;\nsrc/a.rs:90:x\nb.md:2:7:x",
             vec!["src/a.rs:1:use x;\n3:  use y: z;", "src/a.rs:90:x", "b.md:2:7:x"],
-        ),
-        (
-            "with lines around them",
-            "a.rs-1-before\na.rs:2:hit\na.rs-3-after\n--\nb-c.rs-8-before\nb-c.rs:9:hit",
-            vec!["a.rs-1-before\n2:hit\n3-after", "b-c.rs-8-before\n9:hit"],
         ),
         (
             "with talk around them",
