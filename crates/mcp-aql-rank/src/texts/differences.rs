@@ -47,6 +47,11 @@ fn tokens(terms: Option<&Terms>, text: &str) -> Vec<Token> {
     let mut from = 0;
     let mut before = ' ';
     for (at, c) in text.char_indices() {
+        // Fast path: most characters are ASCII letters and digits.
+        if c.is_ascii_alphanumeric() || c == ' ' {
+            before = c;
+            continue;
+        }
         let end = at + c.len_utf8();
         let next = text.get(end..).and_then(|rest| rest.chars().next()).unwrap_or(' ');
         if let Some(kind) = symbol(before, c, next) {

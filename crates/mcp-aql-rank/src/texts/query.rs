@@ -76,9 +76,11 @@ impl Terms {
         if !word.kind.has_stem() {
             return self.exact.get(&word.key).copied();
         }
-        if !self.heads.has(word.head) {
-            return None;
-        }
+        if self.heads.has(word.head) { self.find_stem(word, known) } else { None }
+    }
+
+    /// Returns the query word with the same stem as a word.
+    fn find_stem(&self, word: Word<'_>, known: &mut Known) -> Option<Term> {
         let term = match known.get(&word.key) {
             Some(term) => *term,
             None => {
