@@ -8,8 +8,8 @@ use mcp_aql_core::{BoxFuture, OperationError};
 
 use super::agent_state::{AgentExecutionStatus, AgentState, Execution, PersonRequest};
 use super::approval_record::APPROVALS;
-use super::core::{PAGE_SIZE, SafetyCore};
 use super::records::{AGENTS, Target, read};
+use super::runtime::{PAGE_SIZE, SafetyCore};
 use super::transition::Rejection;
 use crate::human_channel::{
     AgentView, BlockView, Code, Decider, OperatorBackend, Overview, RequestView, UnreadableView,

@@ -6,8 +6,8 @@ use mcp_aql_core::OperationError;
 
 use super::approval_record::{APPROVALS, Approval};
 use super::channels::can_present;
-use super::core::SafetyCore;
 use super::records::{Target, read};
+use super::runtime::SafetyCore;
 use crate::human_channel::HumanChannel;
 
 /// The state of the approval request for a call.

@@ -3,7 +3,7 @@
 use mcp_aql_core::audit::AuditEntry;
 
 use super::caller::CallerIds;
-use super::core::SafetyCore;
+use super::runtime::SafetyCore;
 use super::secret_mask::masked;
 use super::transition::Event;
 

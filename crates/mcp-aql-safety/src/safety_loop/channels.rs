@@ -12,7 +12,7 @@ use mcp_aql_core::internal::util::lock;
 
 use super::caller::CallerIds;
 use super::code::KnownCode;
-use super::core::SafetyCore;
+use super::runtime::SafetyCore;
 use crate::human_channel::{Code, Decider, HumanChannel, HumanRequest};
 
 impl SafetyCore {

@@ -20,8 +20,8 @@ use serde_json::{Map, Value, json};
 
 use super::SafetyLoop;
 use super::agent_state::AgentExecutionStatus;
-use super::calls::StepReport;
-use super::core::SafetyCore;
+use super::operation_handlers::StepReport;
+use super::runtime::SafetyCore;
 use crate::ByOperator as _;
 use crate::human_channel::{Decider, MemoryChannel};
 use crate::operator::OperatorAccess as _;

@@ -17,18 +17,17 @@ mod answers;
 mod approval_queue;
 mod approval_record;
 mod approval_status;
-mod approvals;
-mod attempts;
+mod approvals_gate;
 mod audit_record;
 mod caller;
-mod calls;
 mod channels;
 mod code;
+mod code_attempts;
 mod config_table;
-mod core;
 mod directive;
 mod evaluation;
 mod evaluator;
+mod operation_handlers;
 mod operations;
 mod patterns;
 mod presence;
@@ -40,6 +39,7 @@ mod request_limit;
 mod retry_lockout;
 mod risk;
 mod risk_words;
+mod runtime;
 mod secret_mask;
 mod session_agents;
 mod session_registry;
@@ -57,7 +57,6 @@ pub use agent_state::AgentExecutionStatus;
 pub(crate) use approval_queue::ApprovalQueue;
 pub use approval_status::ApprovalStatus;
 pub(crate) use config_table::{KEYS, LoopTable};
-pub use core::SafetyCore;
 pub use directive::{
     AgentNotification, AutonomyDirective, LoopMode, NotificationMetadata, NotificationType,
     RiskTolerance, SafetyTier, StepOutcome, UnknownChoice,
@@ -66,6 +65,7 @@ pub(crate) use operations::operations;
 pub(crate) use recent_audit::RecentAudit;
 pub use replies::{AgentExecution, StepCount, StepReply, VerificationReply};
 pub use risk::{DefaultScorer, Risk, RiskScorer};
+pub use runtime::SafetyCore;
 pub(crate) use settings::AgentPolicies;
 pub use settings::{AgentSettings, SafetyLoop};
 

@@ -13,10 +13,10 @@ use mcp_aql_protocol::SemanticCategory;
 use serde_json::{Map, Value};
 
 use super::agent_state::AgentExecutionStatus;
-use super::calls::StepReport;
-use super::core::SafetyCore;
 use super::directive::StepOutcome;
+use super::operation_handlers::StepReport;
 use super::replies::{AgentExecution, StepReply, VerificationReply};
+use super::runtime::SafetyCore;
 use super::settings::SafetyLoop;
 
 const SHORT: &[Constraint] = &[Constraint::MinLength(1), Constraint::MaxLength(200)];

@@ -11,9 +11,9 @@ use mcp_aql_core::{OperationError, Session};
 use super::action::normalize;
 use super::agent_state::AgentState;
 use super::caller::Caller;
-use super::core::{HEARTBEAT_INTERVAL, SafetyCore};
 use super::directive::LoopMode;
 use super::records::{read, readable};
+use super::runtime::{HEARTBEAT_INTERVAL, SafetyCore};
 use super::session_registry::SessionAgents;
 use super::transition::{Event, Rejection};
 

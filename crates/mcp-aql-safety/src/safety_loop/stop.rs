@@ -3,8 +3,8 @@
 use mcp_aql_core::OperationError;
 
 use super::agent_state::{AgentExecutionStatus, AgentState, Block};
-use super::core::SafetyCore;
 use super::directive::LoopMode;
+use super::runtime::SafetyCore;
 use super::transition::{Effects, Env, Event, Rejection};
 use crate::human_channel::{Decider, RequestKind};
 

@@ -19,11 +19,11 @@ use serde_json::{Value, json};
 
 use super::agent_state::AgentExecutionStatus;
 use super::approval_queue::ApprovalQueue;
-use super::approvals::MAX_WAITING_CALLS;
-use super::calls::StepReport;
-use super::core::SafetyCore;
+use super::approvals_gate::MAX_WAITING_CALLS;
+use super::operation_handlers::StepReport;
 use super::presence::LEASE_SECONDS;
 use super::recent_audit::RecentAudit;
+use super::runtime::SafetyCore;
 use super::session_agents::MAX_AGENTS;
 use super::{NotificationType, SafetyLoop, StepOutcome, WithSafetyLoop as _};
 use crate::human_channel::{

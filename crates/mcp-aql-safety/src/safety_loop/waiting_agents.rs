@@ -4,10 +4,10 @@ use mcp_aql_core::store::{StateStore, StoreError};
 
 use super::agent_state::AgentState;
 use super::approval_record::{APPROVALS, Approval};
-use super::approvals::{MAX_WAITING_CALLS, subject};
-use super::core::SafetyCore;
+use super::approvals_gate::{MAX_WAITING_CALLS, subject};
 use super::directive::AgentNotification;
 use super::records::{AGENTS, agent_change, readable};
+use super::runtime::SafetyCore;
 
 impl SafetyCore {
     /// Notifies agents that one of their calls waits for approval.

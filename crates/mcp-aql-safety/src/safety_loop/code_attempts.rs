@@ -5,9 +5,9 @@ use mcp_aql_core::{OperationError, Session};
 
 use super::action::Action;
 use super::caller::Caller;
-use super::core::SafetyCore;
 use super::records::{expected, read, written};
 use super::retry_lockout::RetryLockout;
+use super::runtime::SafetyCore;
 use super::transition::{Event, Rejection};
 
 /// The collection of the store with the counters of failed attempts.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::attempts::account_of;
+use super::code_attempts::account_of;
 use super::replies::{AgentExecution, StepCount, StepReply, VerificationReply};
 
 use mcp_aql_core::internal::util::{clock, lock};
@@ -14,11 +14,11 @@ use super::action::{Action, normalize};
 use super::agent_state::{AgentExecutionStatus, AgentState};
 use super::caller::Caller;
 use super::code;
-use super::core::SafetyCore;
 use super::directive::StepOutcome;
 use super::evaluation::ReportedStep;
 use super::records::Target;
 use super::rejection;
+use super::runtime::SafetyCore;
 use super::secret_mask::masked;
 use super::state_machine::shortened;
 use super::transition::{Event, Rejection, Start};

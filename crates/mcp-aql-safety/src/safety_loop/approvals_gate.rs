@@ -11,9 +11,9 @@ use super::agent_state::AgentState;
 use super::approval_record::{APPROVALS, Approval, OPEN, change, new_approval};
 use super::caller::CallerIds;
 use super::code::{RequestCredentials, same};
-use super::core::{MAX_CLOCK_DIFFERENCE_SECONDS, PAGE_SIZE, SafetyCore};
 use super::directive::{AgentNotification, LoopMode, NotificationType};
 use super::records::{INDEX, Target, answered, call_key, expected, indexed, read, target};
+use super::runtime::{MAX_CLOCK_DIFFERENCE_SECONDS, PAGE_SIZE, SafetyCore};
 use super::transition::{Event, Rejection};
 use crate::human_channel::Decider;
 
