@@ -30,7 +30,7 @@ impl Theme {
         caution: Style::new(),
         quiet: Style::new(),
     };
-    const COLOURED: Self = Self {
+    const COLORED: Self = Self {
         heading: Style::new().bold(),
         fault: AnsiColor::Red.on_default().bold(),
         caution: AnsiColor::Yellow.on_default().bold(),
@@ -40,7 +40,7 @@ impl Theme {
     fn on(stream: &impl IsTerminal) -> &'static Self {
         let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-        if stream.is_terminal() && !unwanted && !dumb { &Self::COLOURED } else { &Self::PLAIN }
+        if stream.is_terminal() && !unwanted && !dumb { &Self::COLORED } else { &Self::PLAIN }
     }
 }
 
