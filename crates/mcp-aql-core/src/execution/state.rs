@@ -43,7 +43,7 @@ pub(crate) struct ExecutionState {
     /// need it.
     #[serde(skip_serializing_if = "Option::is_none")]
     result_dropped: Option<bool>,
-    /// The operation's warnings, after its end.
+    /// The warnings of the operation. Empty until the execution has ended, and in lists.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<Value>>")]
     warnings: Vec<Value>,

@@ -287,7 +287,8 @@ async fn revoke_session(tokens: &TokenStore, session: &Session) {
     }
 }
 
-/// Rejects an event beyond the limit per minute. Otherwise counts it, if `counted` is `true`.
+/// Returns an error if `maximum` events were counted within the last minute. Otherwise counts this event if `counted` is
+/// `true`.
 fn count(
     times: &Mutex<VecDeque<DateTime<Utc>>>,
     maximum: usize,

@@ -202,7 +202,7 @@ pub(crate) enum Span {
 pub(crate) enum Unit {
     Requests,
     Tokens,
-    /// Billionths of the currency's unit. Integers keep sums exact.
+    /// The cost, in billionths of a unit of the currency. Integers keep sums exact.
     Cost,
 }
 

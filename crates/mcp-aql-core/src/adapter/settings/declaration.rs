@@ -1,4 +1,4 @@
-//! The keys that set a field of the settings.
+//! Binds a key of the configuration file to the field of the settings that it sets.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The keys of the configuration file, except those of HTTP and of extensions.
+//! The keys of the configuration file that set a field of the settings, except those of HTTP.
 
 use std::path::Path;
 use std::str::FromStr;
@@ -19,7 +19,7 @@ const STORED_BYTES: (u64, u64) = (1 << 20, 1 << 40);
 /// Maximum number of executions.
 const MAX_EXECUTIONS: u64 = 100_000;
 
-/// The keys that set a field of the settings.
+/// All of these keys, in the order of the documentation.
 pub(super) const KEYS: &[Declaration] = &[
     declare(
         Key::new("endpoint_mode", ValueKind::Word(&["semantic", "single", "all"]))

@@ -45,7 +45,7 @@ pub trait LateWarning: fmt::Debug + Send + Sync {
     }
 }
 
-/// The urgency of a warning. More urgent values are smaller, so that sorting puts them first (REQ-WRN-04).
+/// The severity of a warning. Severer values compare as smaller, so that sorting puts them first (REQ-WRN-04).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
