@@ -4,7 +4,7 @@ mod assemble;
 mod builder;
 mod builder_gates;
 mod config;
-mod entries;
+mod settings_list;
 mod internals;
 mod rebuild;
 mod serving;

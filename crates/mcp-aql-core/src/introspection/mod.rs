@@ -17,7 +17,7 @@ mod search;
 mod table;
 mod type_details;
 mod types;
-mod uncarried;
+mod unrepresentable_types;
 
 pub(crate) use answer::{Introspection, ListedOperation, ListedType, Source};
 pub(crate) use brief::signature;

@@ -11,7 +11,7 @@ use super::json_schema::adopt;
 use super::object_forms::resolved;
 use super::protocol_types::protocol_types;
 use super::type_details::{object_type, type_details};
-use super::uncarried::{Direction, UncarriedTypes};
+use super::unrepresentable_types::{Direction, UncarriedTypes};
 use crate::operation::{DataKey, Envelope};
 use crate::paging::DATA_MARK;
 use crate::schema::shape::{Compiler, Kind, Members, Shape, Shapes, describe, type_name};

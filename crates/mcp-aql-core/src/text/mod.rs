@@ -1,11 +1,11 @@
 //! Makes strings safe to repeat in messages, for example names sent by clients.
 
 mod const_text;
-mod internals;
+mod leaks;
 
 pub(crate) use const_text::ConstText;
-pub use internals::leaks_internals;
-pub(crate) use internals::screened;
+pub use leaks::leaks_internals;
+pub(crate) use leaks::screened;
 use serde_json::Value;
 
 /// Returns a name sent by a client in a form safe to repeat in a message.
