@@ -45,7 +45,7 @@ use super::rmcp::sessions::Sessions;
 use crate::mcp::batch_budget::BatchBudget;
 use crate::mcp::connection::Connection;
 use crate::mcp::elicitation;
-use crate::mcp::message::{Message, decode};
+use crate::mcp::message::ToolCall;
 use crate::mcp::recover_id::canonical_id;
 use crate::mcp::request_meta::RequestMeta;
 use crate::mcp::server::{Server, ServerState};
@@ -162,11 +162,10 @@ impl DirectCalls {
     pub(super) fn answer(
         &self,
         form: &PlainForm,
-        body: &[u8],
+        call: ToolCall<'_>,
         extensions: &mut Extensions,
         budget: Option<&BatchBudget>,
     ) -> Option<impl Future<Output = Response> + Send + use<>> {
-        let Message::Call(call) = decode(body) else { return None };
         let tool = self.server.tools().index(&call.name)?;
         add_call(self.server.service(), extensions, call.id, &call.name);
         let meta = RequestMeta::read(call.meta).ok()?;

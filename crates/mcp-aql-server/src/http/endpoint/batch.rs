@@ -18,7 +18,7 @@ use crate::http::rmcp::forward::forward_to_rmcp;
 use crate::http::rmcp::original_message::OriginalMessage;
 use crate::mcp::answer::fail_with;
 use crate::mcp::batch_budget::BatchBudget;
-use crate::mcp::message::{LONG_BATCH, MAX_BATCH_MESSAGES};
+use crate::mcp::message::{LONG_BATCH, MAX_BATCH_MESSAGES, Message, decode};
 
 impl McpEndpoint {
     /// Answers a JSON-RPC batch as if each message had arrived in a separate request. The response is an array of
@@ -72,11 +72,11 @@ impl McpEndpoint {
         request.headers_mut().insert(CONTENT_LENGTH, message.len().into());
         request.extensions_mut().insert(OriginalMessage::new(message.as_bytes(), Some(budget)));
         let form = self.direct.form(&request, self.longest);
-        let extensions = request.extensions_mut();
-        let answer = form.and_then(|form| {
-            self.direct.answer(&form, message.as_bytes(), extensions, Some(budget))
-        });
-        if let Some(answer) = answer {
+        if let Some(form) = form
+            && let Message::Call(call) = decode(message.as_bytes())
+            && let Some(answer) =
+                self.direct.answer(&form, call, request.extensions_mut(), Some(budget))
+        {
             return answer.await;
         }
         let sent = || Bytes::copy_from_slice(message.as_bytes());

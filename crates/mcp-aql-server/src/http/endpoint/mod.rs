@@ -53,6 +53,14 @@ pub(super) struct McpEndpoint {
     budget: Arc<BodyBudget>,
 }
 
+/// A request that was not answered at once.
+struct Unanswered {
+    request: Request,
+    /// If `true`, the body was read and decoded, and only rmcp can answer the request. Otherwise the body may still
+    /// contain a plain call or a batch.
+    needs_rmcp: bool,
+}
+
 impl McpEndpoint {
     pub(super) fn new(
         direct: DirectCalls,
@@ -115,7 +123,7 @@ impl McpEndpoint {
             let response = match self.answer_at_once(request, until).await {
                 Ok(answer) => answer.await,
                 // Boxing keeps the future of a plain call small.
-                Err(request) => erased(self.post(request, until)).await,
+                Err(unanswered) => erased(self.post(unanswered, until)).await,
             };
             return match accepted {
                 AcceptedType::AsSent => response,
@@ -135,8 +143,11 @@ impl McpEndpoint {
         &self,
         request: Request,
         until: Instant,
-    ) -> Result<impl Future<Output = Response> + Send + use<>, Request> {
-        let Some(form) = self.direct.form(&request, self.longest) else { return Err(request) };
+    ) -> Result<impl Future<Output = Response> + Send + use<>, Unanswered> {
+        let unread = |request| Unanswered { request, needs_rmcp: false };
+        let Some(form) = self.direct.form(&request, self.longest) else {
+            return Err(unread(request));
+        };
         let (mut head, mut body) = request.into_parts();
         let length = body.size_hint().exact();
         let frame = poll_fn(|context| Pin::new(&mut body).poll_frame(context));
@@ -145,31 +156,41 @@ impl McpEndpoint {
             Ok(Some(Err(error))) => {
                 // A body reports its error only once, so the error must be put back.
                 let broken = Body::from_stream(stream::once(ready(Err::<Bytes, _>(error))));
-                return Err(Request::from_parts(head, broken));
+                return Err(unread(Request::from_parts(head, broken)));
             }
-            Ok(None) | Err(_) => return Err(Request::from_parts(head, body)),
+            Ok(None) | Err(_) => return Err(unread(Request::from_parts(head, body))),
         };
-        let Ok(piece) = frame.into_data() else { return Err(Request::from_parts(head, body)) };
+        let Ok(piece) = frame.into_data() else {
+            return Err(unread(Request::from_parts(head, body)));
+        };
         let is_whole = length == Some(piece.len() as u64);
-        let answer = || self.direct.answer(&form, &piece, &mut head.extensions, None);
-        match is_whole.then(answer).flatten() {
-            Some(answer) => Ok(answer),
-            None => {
-                let rest = body.into_data_stream();
-                let body = Body::from_stream(stream::once(ready(Ok(piece))).chain(rest));
-                Err(Request::from_parts(head, body))
-            }
+        // A batch is decoded by `post`, which keeps its body.
+        let is_decoded = is_whole && !piece.trim_ascii_start().starts_with(b"[");
+        if is_decoded
+            && let Message::Call(call) = decode(&piece)
+            && let Some(answer) = self.direct.answer(&form, call, &mut head.extensions, None)
+        {
+            return Ok(answer);
         }
+        let rest = body.into_data_stream();
+        let body = Body::from_stream(stream::once(ready(Ok(piece))).chain(rest));
+        Err(Unanswered { request: Request::from_parts(head, body), needs_rmcp: is_decoded })
     }
 
-    async fn post(&self, request: Request, until: Instant) -> Response {
+    /// Answers a request that was not answered at once.
+    async fn post(
+        &self,
+        Unanswered { request, needs_rmcp }: Unanswered,
+        until: Instant,
+    ) -> Response {
         let modern = has_modern_version(request.headers());
         let caller: Option<Principal> = request.extensions().get().cloned();
         let sender = (modern, caller.as_ref());
         let (mut request, seen) = RecordedBody::request(request, self.longest, until, &self.budget);
         request.extensions_mut().insert(OriginalMessage { text: seen.clone(), batch_budget: None });
-        let form = self.direct.form(&request, self.longest);
-        let takes_batches = self.direct.takes_batches(request.headers());
+        let form = || self.direct.form(&request, self.longest);
+        let form = (!needs_rmcp).then(form).flatten();
+        let takes_batches = !needs_rmcp && self.direct.takes_batches(request.headers());
         if form.is_some() || takes_batches {
             let (mut head, body) = request.into_parts();
             let Ok(body) = axum::body::to_bytes(body, self.longest).await else {
@@ -181,11 +202,16 @@ impl McpEndpoint {
                         .unwrap_or_else(|| StatusCode::BAD_REQUEST.into_response()),
                 };
             };
-            if takes_batches && let Message::Batch(messages) = decode(&body) {
-                return self.batch(&head, &messages).await;
-            }
-            let answer = |form| self.direct.answer(&form, &body, &mut head.extensions, None);
-            match form.and_then(answer) {
+            let answer = match (decode(&body), form) {
+                (Message::Batch(messages), _) if takes_batches => {
+                    return self.batch(&head, &messages).await;
+                }
+                (Message::Call(call), Some(form)) => {
+                    self.direct.answer(&form, call, &mut head.extensions, None)
+                }
+                _ => None,
+            };
+            match answer {
                 Some(answer) => {
                     // Release the request, because the operation may run for long.
                     drop((head, body, seen));
