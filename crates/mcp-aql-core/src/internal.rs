@@ -99,8 +99,8 @@ pub mod text {
     pub use crate::text::{clean, const_eq, leaks_internals, parsed_json};
 }
 pub mod util {
-    pub use crate::util::{clock, erased, lock, poll_once, spawn};
+    pub use crate::util::{clock, erased, lock, poll_once, read_lock, spawn, write_lock};
 }
 pub mod vocab {
-    pub use crate::vocab::{hex, json_type, new_id, new_uuid, quote};
+    pub use crate::vocab::{hex, json_type, new_id, new_uuid, plain_value, quote};
 }

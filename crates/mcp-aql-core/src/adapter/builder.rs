@@ -99,7 +99,7 @@ impl AdapterBuilder {
         let receiver = Arc::new(receiver);
         for method in T::OPERATIONS.iter().chain(T::FURTHER.iter().copied().flatten()) {
             let spec = method.spec.origin(type_name::<T>());
-            self.operations.push((spec, Handler::of(Arc::clone(&receiver), method)));
+            self.operations.push((spec, method.bound_to(Arc::clone(&receiver))));
         }
         self
     }
@@ -108,7 +108,7 @@ impl AdapterBuilder {
     pub fn operation<O: Operation>(mut self, _operation: O) -> Self {
         let method = O::OPERATION;
         let spec = method.spec.origin(type_name::<O>());
-        self.operations.push((spec, Handler::of(Arc::new(()), &method)));
+        self.operations.push((spec, method.bound_to(Arc::new(()))));
         self
     }
 
@@ -128,7 +128,7 @@ impl AdapterBuilder {
         entries: &[OperationEntry<S>],
     ) -> Self {
         let handler = |entry: &OperationEntry<S>| {
-            (entry.spec.origin(type_name::<S>()), Handler::of(Arc::clone(&receiver), entry))
+            (entry.spec.origin(type_name::<S>()), entry.bound_to(Arc::clone(&receiver)))
         };
         self.ready_operations.extend(entries.iter().map(handler));
         self

@@ -66,6 +66,15 @@ impl Adapter {
         std::sync::Arc::ptr_eq(&self.catalog, &other.catalog)
     }
 
+    /// Returns a value that a server makes from the listed operations, such as its list of tools. It is made once for
+    /// all principals with the same permissions. Returns `None` if another type was kept before.
+    pub fn kept_with_view<T: Send + Sync + 'static>(
+        &self,
+        make: impl FnOnce(&Self) -> T,
+    ) -> Option<&T> {
+        self.catalog.of_server.get_or_init(|| Box::new(make(self))).downcast_ref()
+    }
+
     /// Adds a recorder to this adapter and its clones. Returns `false` if they already have one.
     pub fn add_recorder(&self, recorder: Arc<dyn Recorder>) -> bool {
         self.inner.pipeline.observers.recorder.set(recorder)

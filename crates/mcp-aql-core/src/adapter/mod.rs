@@ -4,11 +4,11 @@ mod assemble;
 mod builder;
 mod builder_gates;
 mod config;
-mod settings_list;
 mod internals;
 mod rebuild;
 mod serving;
 mod settings;
+mod settings_list;
 
 use std::sync::{Arc, Once};
 
@@ -194,13 +194,13 @@ impl Adapter {
         let operation = received.operation();
         let context = Context::of_call(scope, inner.pipeline.upstream.clone());
         let reply =
-            erased(async move { inner.pipeline.handle(received, endpoint, context, form).await });
+            erased(async move { inner.pipeline.answer(received, endpoint, context, form).await });
         PendingReply::new(operation, reply)
     }
 
     /// Builds the reply to a request that cannot be read.
     #[doc(hidden)]
-    pub fn refuse(&self, error: OperationError, scope: &CallScope) -> Reply {
+    pub fn failure_reply(&self, error: OperationError, scope: &CallScope) -> Reply {
         self.inner.pipeline.reply_to_unreadable(error, &self.extended(scope.clone()))
     }
 

@@ -1,7 +1,6 @@
 //! Starts and stops the work of an adapter around serving clients.
 
 use std::any::Any;
-use std::time::Duration;
 
 use super::Adapter;
 use crate::caller::session::Session;
@@ -11,7 +10,8 @@ use crate::store::StoreError;
 
 impl Adapter {
     /// Returns `true` if the adapter has operations that run as executions.
-    pub(crate) fn has_executions(&self) -> bool {
+    #[doc(hidden)]
+    pub fn has_executions(&self) -> bool {
         self.operations().any(|spec| spec.lifecycle.is_some())
     }
 
@@ -64,13 +64,6 @@ impl Adapter {
             running.extend(service.start().await?);
         }
         Ok(running)
-    }
-
-    /// Returns how long a stopping server waits for running calls. See
-    /// [`AdapterBuilder::drain_timeout`](super::AdapterBuilder::drain_timeout).
-    #[doc(hidden)]
-    pub fn drain_timeout(&self) -> Duration {
-        self.settings.drain_timeout
     }
 
     /// Waits until no execution is running in this process.

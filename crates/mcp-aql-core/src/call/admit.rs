@@ -49,7 +49,7 @@ impl Pipeline {
             retry,
             full: slot.as_ref().and_then(|slot| slot.as_ref().err().copied()),
         };
-        let permit = self.gatekeeper.admit(request, &operation.gates).await?;
+        let permit = self.gatekeeper.pass_gates(request, &operation.gates).await?;
         let slot = slot.transpose().map_err(LimitReached::error)?;
         Ok(AdmittedCall { call, permit, slot })
     }

@@ -51,7 +51,7 @@ impl Pipeline {
                 Ok(request) => self.read(request, endpoint, &scope),
                 Err(refused) => self.refused(refused),
             };
-            let called = std::pin::pin!(self.call(call, &context, item_limits)).await;
+            let called = std::pin::pin!(self.admit_and_run(call, &context, item_limits)).await;
             if called.outcome.is_ok() {
                 // The reply to the batch contains the warnings of all items.
                 warnings.extend(context.take_warnings());

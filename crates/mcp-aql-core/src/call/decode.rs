@@ -3,7 +3,7 @@
 use super::Pipeline;
 use crate::error::OperationError;
 use crate::request::{
-    Content, Decoded, IndexedCall, InvalidRequest, ParsedObject, decode, parse, read_texts,
+    Content, Decoded, IndexedCall, InvalidRequest, ParsedObject, decode_request, parse, read_texts,
     too_large,
 };
 
@@ -47,10 +47,11 @@ impl Pipeline {
 
     fn decode_object(&self, mut object: ParsedObject) -> Result<Decoded<'static>, DecodeError> {
         if self.settings.json_texts {
-            // The strings of single parameters follow in `call/validation`, because only the operation's table shows
+            // The strings of single parameters follow in `call/validate`, because only the operation's table shows
             // which parameters accept an object or a list.
             read_texts(&mut object.members, &self.settings.limits);
         }
-        decode(object, self.settings.batch, &self.settings.limits).map_err(DecodeError::Invalid)
+        decode_request(object, self.settings.batch, &self.settings.limits)
+            .map_err(DecodeError::Invalid)
     }
 }

@@ -133,7 +133,8 @@ impl Pipeline {
                     };
                     Box::pin(work) as _
                 };
-                let run = std::pin::pin!(concurrency.run(category, timeout, &context, start));
+                let run =
+                    std::pin::pin!(concurrency.run_in_turn(category, timeout, &context, start));
                 let outcome = within_span(observed.as_ref(), run).await;
                 record_usage(usage.as_deref(), &context).await;
                 if let Some(observed) = observed {

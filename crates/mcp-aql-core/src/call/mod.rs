@@ -2,8 +2,8 @@
 //!
 //! The arguments of a call are often borrowed from the buffer of a connection. The stages that read them therefore run
 //! first, without waiting: [`Pipeline::receive`] decodes the arguments, and [`Pipeline::read`] routes, permits and
-//! validates the call. They return owned values for the future that runs the call ([`Pipeline::handle`]). Single calls,
-//! items of a batch and `introspect` all pass through [`Pipeline::read`] and [`Pipeline::call`].
+//! validates the call. They return owned values for the future that runs the call ([`Pipeline::answer`]). Single calls,
+//! items of a batch and `introspect` all pass through [`Pipeline::read`] and [`Pipeline::admit_and_run`].
 
 mod admit;
 mod batch;
@@ -15,8 +15,7 @@ mod permit;
 mod reply;
 mod route;
 mod run;
-mod validate;
-pub(crate) mod validation;
+pub(crate) mod validate;
 
 use std::sync::Arc;
 
@@ -29,9 +28,11 @@ use crate::execution::concurrency::ConcurrencyLimit;
 use crate::gatekeeper::{GatedOperation, Gatekeeper};
 use crate::introspection::catalog::{Catalog, Views};
 use crate::observe::observers::Observers;
-use crate::operation::{CallScope, Context, Outcome, StateMap, UpstreamMemory, UsageRecorder};
+use crate::operation::{
+    CallScope, Context, ExecutionCall, Handler, Outcome, StateMap, UpstreamMemory, UsageRecorder,
+};
 use crate::paging::CursorKey;
-use crate::request::{Content, Decoded, InvalidRequest, Request};
+use crate::request::{Content, Credentials, Decoded, InvalidRequest, Params, Request};
 use crate::response::Reply;
 use crate::router::Endpoint;
 use crate::services::Services;
@@ -42,7 +43,7 @@ use observe::{Observation, log_span, within_span};
 use reply::introspects;
 use run::record_usage;
 use tracing::Instrument as _;
-use validate::{ValidCall, resolve_names};
+use validate::ValidCall;
 
 /// The stages of a call, with all they use. It does not change after the adapter is built.
 pub(crate) struct Pipeline {
@@ -87,16 +88,24 @@ pub(crate) struct ReadCall {
     /// Index of the operation with the requested name, even if the endpoint does not offer it.
     operation: Option<usize>,
     introspects: bool,
-    /// Index of the routed operation and its arguments. The inner error rejects the call, the outer error its routing.
-    routed: Result<(usize, Result<ValidCall, Rejection>), OperationError>,
+    /// The operation that the endpoint offers, or the error if it offers none with this name.
+    routed: Result<RoutedCall, OperationError>,
 }
 
-/// Why a routed call is rejected before the gates.
-enum Rejection {
+/// A call of an operation that the endpoint offers.
+struct RoutedCall {
+    /// Index of the operation among the entries of the registry.
+    index: usize,
+    arguments: CheckedArguments,
+}
+
+/// The arguments of a routed call after the checks that precede the gates.
+enum CheckedArguments {
     /// The caller lacks the permission.
     Denied(OperationError),
     /// The parameters are invalid.
     Invalid(OperationError),
+    Valid(ValidCall),
 }
 
 /// The outcome of a call before its reply is built.
@@ -111,7 +120,7 @@ impl ReadRequest {
     /// rejected by decoding or routing.
     pub(crate) fn operation(&self) -> Option<usize> {
         match self {
-            Self::One(ReadCall { routed: Ok((index, _)), .. }) => Some(*index),
+            Self::One(ReadCall { routed: Ok(call), .. }) => Some(call.index),
             _ => None,
         }
     }
@@ -133,7 +142,7 @@ impl Pipeline {
     }
 
     /// Runs a received call or batch, and builds the reply.
-    pub(crate) async fn handle(
+    pub(crate) async fn answer(
         &self,
         received: ReadRequest,
         endpoint: Endpoint,
@@ -143,7 +152,7 @@ impl Pipeline {
         match received {
             ReadRequest::One(call) => {
                 let limits = ReplyLimits::new(&self.settings.limits).in_form(form);
-                let called = self.call(call, &context, limits).await;
+                let called = self.admit_and_run(call, &context, limits).await;
                 self.reply(called, &context, form)
             }
             // Boxed to keep the future of a single call small.
@@ -161,21 +170,35 @@ impl Pipeline {
 
     /// Runs the stages that read the arguments: route → permit → validate.
     fn read(&self, request: Request<'_>, endpoint: Endpoint, scope: &CallScope) -> ReadCall {
-        let Request { operation: name, mut params, mut credentials } = request;
+        let Request { operation: name, params, credentials } = request;
         let routed = self.route(&name, endpoint, scope).and_then(|index| {
             let operation = self.operation(index)?;
-            resolve_names(operation, &mut params, &mut credentials);
-            let valid = self.permit(operation, scope).map_err(Rejection::Denied).and_then(|()| {
-                let valid = self.validate(operation, params, credentials, scope);
-                valid.map_err(Rejection::Invalid)
-            });
-            Ok((index, valid))
+            let arguments = self.permit_and_validate(operation, params, credentials, scope);
+            Ok(RoutedCall { index, arguments })
         });
         let operation = match &routed {
-            Ok((index, _)) => Some(*index),
+            Ok(call) => Some(call.index),
             Err(_) => self.catalog.registry.index_of(&name),
         };
         ReadCall { operation, introspects: introspects(&name), routed }
+    }
+
+    /// Checks the caller and the arguments of a routed call.
+    fn permit_and_validate(
+        &self,
+        operation: &GatedOperation,
+        mut params: Params<'_>,
+        mut credentials: Credentials,
+        scope: &CallScope,
+    ) -> CheckedArguments {
+        resolve_names(operation, &mut params, &mut credentials);
+        if let Err(error) = self.permit(operation, scope) {
+            return CheckedArguments::Denied(error);
+        }
+        match self.validate(operation, params, credentials, scope) {
+            Ok(call) => CheckedArguments::Valid(call),
+            Err(error) => CheckedArguments::Invalid(error),
+        }
     }
 
     /// Turns an invalid item of a batch into a rejected call, so that it takes the same path as the other items.
@@ -189,7 +212,7 @@ impl Pipeline {
     }
 
     /// Runs the remaining stages: admit → run. A denied call is recorded in the audit log.
-    async fn call<'a>(
+    async fn admit_and_run<'a>(
         &'a self,
         call: ReadCall,
         context: &Context,
@@ -199,14 +222,14 @@ impl Pipeline {
         let spec = operation.and_then(|index| Some(&self.operation(index).ok()?.spec));
         let observation = Observation::begin(&self.observers, spec, || context.clone());
         let stages = std::pin::pin!(async {
-            let (index, valid) = routed?;
+            let RoutedCall { index, arguments } = routed?;
             let operation = self.operation(index)?;
             let span = log_span(operation, context.scope());
             let stages = std::pin::pin!(async {
-                let valid = match valid {
-                    Ok(valid) => valid,
-                    Err(Rejection::Invalid(error)) => return Err(error),
-                    Err(Rejection::Denied(error)) => {
+                let valid = match arguments {
+                    CheckedArguments::Valid(valid) => valid,
+                    CheckedArguments::Invalid(error) => return Err(error),
+                    CheckedArguments::Denied(error) => {
                         self.audit_denial(operation, context.scope(), &error).await;
                         return Err(error);
                     }
@@ -228,5 +251,41 @@ impl Pipeline {
         entry
             .map(|entry| &entry.operation)
             .ok_or_else(|| OperationError::internal("the operation is not in the registry"))
+    }
+}
+
+/// Replaces the aliases that an operation declares, and that of the confirmation token, by the canonical names.
+///
+/// A retry repeats the call with these names and skips this function. The aliases in camel case follow in [`validate`],
+/// because they only apply to names that are not in the operation's table.
+fn resolve_names(
+    operation: &GatedOperation,
+    params: &mut Params<'_>,
+    credentials: &mut Credentials,
+) {
+    take_confirmation(operation, params, credentials);
+    if let Some(rename) = operation.rename_params {
+        let mut renamed = std::mem::take(params).into_map();
+        rename(&mut renamed);
+        *params = renamed.into();
+    }
+}
+
+/// Accepts `confirmation_token` as an alias of `_confirmation` if the operation may require a confirmation. A parameter
+/// of the operation with this name takes precedence (choice C-18).
+fn take_confirmation(
+    operation: &GatedOperation,
+    params: &mut Params<'_>,
+    credentials: &mut Credentials,
+) {
+    const ALIAS: &str = "confirmation_token";
+    let own = || operation.parameters.iter().any(|parameter| &*parameter.name == ALIAS);
+    let retries = matches!(operation.handler, Handler::Execution(ExecutionCall::Retry));
+    if (retries || operation.permission.may_ask())
+        && !own()
+        && let Some(token) = params.take(ALIAS)
+    {
+        let token = token.as_str().unwrap_or_default().to_owned();
+        credentials.add_confirmation(token);
     }
 }

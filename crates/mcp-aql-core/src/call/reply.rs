@@ -48,7 +48,7 @@ impl Pipeline {
                 self.bounded(reply, introspects, scope)
             }
             Err(error) => {
-                let mut reply = self.failure(self.labelled(error, introspects, scope), form);
+                let mut reply = self.failure(self.labeled(error, introspects, scope), form);
                 if let Some(Elicitation::Repeating(call)) = &scope.elicitation {
                     reply.question = call.take_question().map(Box::new);
                 }
@@ -69,7 +69,7 @@ impl Pipeline {
 
     /// Builds the reply for an error without reporting it to observers.
     pub(crate) fn unobserved_failure(&self, error: OperationError, scope: &CallScope) -> Reply {
-        self.failure(self.labelled(error, false, scope), ReplyForm::Plain)
+        self.failure(self.labeled(error, false, scope), ReplyForm::Plain)
     }
 
     /// Builds the reply to a JSON value without a valid request.
@@ -94,7 +94,7 @@ impl Pipeline {
         if batch && error.code() != ErrorCode::ValidationPayloadTooLarge {
             return self.failure(error.without_details(), ReplyForm::Plain);
         }
-        self.failure(self.labelled(error, introspects(operation), scope), ReplyForm::Plain)
+        self.failure(self.labeled(error, introspects(operation), scope), ReplyForm::Plain)
     }
 
     /// Replaces a reply that exceeds the size limit with its warnings (REQ-ENC-09). The error states that the operation
@@ -106,7 +106,7 @@ impl Pipeline {
         }
         let error = too_large("response_size", limit, reply.text.len(), "bytes")
             .with_detail("operation_ran", true);
-        self.failure(self.labelled(error, introspects, scope), ReplyForm::Plain)
+        self.failure(self.labeled(error, introspects, scope), ReplyForm::Plain)
     }
 
     /// Serializes an error within the response limit (REQ-ENC-09).
@@ -125,7 +125,7 @@ impl Pipeline {
 
     /// Adds the session's id to an error, so that you can find the call in the log (REQ-SES-06, choice C-36). Errors of
     /// `introspect` have no details, no matter which stage rejects the call (REQ-INT-28).
-    fn labelled(
+    fn labeled(
         &self,
         error: OperationError,
         introspects: bool,

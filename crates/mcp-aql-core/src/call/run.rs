@@ -6,8 +6,7 @@ use futures_util::future::Either;
 
 use super::Pipeline;
 use super::admit::AdmittedCall;
-use super::validate::ValidCall;
-use crate::call::validation::log_ignored_parameters;
+use super::validate::{ValidCall, log_ignored_parameters};
 use crate::error::OperationError;
 use crate::error::warning::Warning;
 use crate::gatekeeper::GatedOperation;
@@ -77,7 +76,7 @@ impl Pipeline {
             tracing::debug!(target: CALLS, %params, "operation called");
         }
         let (category, timeout) = (operation.spec.category, operation.spec.timeout_seconds);
-        self.concurrency.run(category, timeout, context, || function.run(call))
+        self.concurrency.run_in_turn(category, timeout, context, || function.run(call))
     }
 
     /// Starts an execution, runs an operation on executions, or answers `introspect`.

@@ -152,11 +152,6 @@ impl Session {
         let states = std::mem::take(&mut *lock(&self.0.state));
         drop(states);
     }
-
-    #[doc(hidden)]
-    pub fn ended_token(&self) -> &CancellationToken {
-        &self.0.ended
-    }
 }
 
 impl PartialEq for Session {

@@ -88,7 +88,7 @@ impl ConcurrencyLimit {
 
     /// Runs a call as soon as it may run concurrently with the others. A call that need not wait starts before the
     /// returned future is polled.
-    pub(crate) fn run<'a>(
+    pub(crate) fn run_in_turn<'a>(
         &'a self,
         category: SemanticCategory,
         timeout_seconds: Option<u32>,
@@ -104,7 +104,7 @@ impl ConcurrencyLimit {
         }
         // Boxed to keep the future of a call without a wait small.
         let limit = self.time_limit(timeout_seconds);
-        Either::Right(erased(self.run_in_turn(category, limit, context, start)))
+        Either::Right(erased(self.wait_and_run(category, limit, context, start)))
     }
 
     /// Returns the time limit of an operation: its own, or else the limit of the adapter.
@@ -113,7 +113,7 @@ impl ConcurrencyLimit {
         own.or(self.time_limit)
     }
 
-    async fn run_in_turn<'a>(
+    async fn wait_and_run<'a>(
         &self,
         category: SemanticCategory,
         limit: Option<Duration>,

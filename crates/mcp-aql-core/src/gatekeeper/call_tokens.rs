@@ -6,7 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use mcp_aql_protocol::ErrorCode;
 
 use super::GateSettings;
-use super::request::{AuditIds, GateRequest};
+use super::gate::{AuditIds, GateRequest};
 use super::token::{IssuedToken, TokenClaim, TokenScope, TokenStore, Validity};
 use super::token_issue::ConfirmationRates;
 use super::token_issue::TokenIssuer;

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::PermissionPlan;
-use super::gate::{Gate, GatePlan, GateStage, Ticket};
-use super::request::GateRequest;
+use super::gate::{Gate, GatePlan, GateRequest, GateStage, Ticket};
 use crate::error::OperationError;
 use crate::operation::RegisteredOperation;
 use crate::services::Services;

@@ -15,7 +15,6 @@ mod params_hash;
 mod permission_gate;
 mod permission_plan;
 mod policy;
-mod request;
 mod settings;
 mod token;
 mod token_capacity;
@@ -43,13 +42,11 @@ pub(crate) use call_tokens::CallTokens;
 pub use condition::Condition;
 pub(crate) use confirmation_message::check as check_confirmation_message;
 pub use confirmation_message::fill_with;
-pub use gate::{Gate, GatePlan, GateStage, Ticket};
-pub(crate) use gate::{GatedOperation, OperationGates, Permit, Reservation};
+pub use gate::{Gate, GatePlan, GateRequest, GateStage, Ticket};
+pub(crate) use gate::{GatedOperation, OperationGates, Permit, RetryCall};
 pub use permission_plan::PermissionPlan;
 pub(crate) use policy::PolicyTable;
 pub use policy::{Permission, Policy};
-pub use request::GateRequest;
-pub(crate) use request::RetryCall;
 pub(crate) use settings::{GateSettings, GateTable, delta};
 pub(crate) use token::TokenClaim;
 pub use trust::{Certification, Trust, TrustChange, TrustError, ValidationReport};
@@ -103,7 +100,7 @@ impl Gatekeeper {
     }
 
     /// Admits a call, or returns the error of the gate that rejects it (REQ-GATE-01, REQ-GATE-03).
-    pub(crate) fn admit<'a>(
+    pub(crate) fn pass_gates<'a>(
         &'a self,
         request: GateRequest<'a>,
         gates: &'a OperationGates,
@@ -117,7 +114,7 @@ impl Gatekeeper {
         if concerned.is_empty() {
             return Either::Left(ready(Ok(permit_of(Vec::new()))));
         }
-        // Boxed to keep the future of a call without concerned gates small.
+        // Boxed to keep the future of a call that no gate examines small.
         Either::Right(erased(async move {
             let mut tickets = examine(concerned.iter().copied(), request).await?;
             if let Some(waited) = tickets.pop_if(|ticket| ticket.has_waited()) {
@@ -190,6 +187,5 @@ async fn examine<'a>(
 }
 
 fn permit_of(tickets: Vec<Box<dyn Ticket + '_>>) -> Permit {
-    let reservations = tickets.into_iter().filter_map(Ticket::into_reservation).collect();
-    Permit { reservations }
+    Permit { releases: tickets.into_iter().filter_map(Ticket::into_release).collect() }
 }

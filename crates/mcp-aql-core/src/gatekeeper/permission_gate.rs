@@ -5,9 +5,8 @@ use std::sync::Arc;
 use mcp_aql_protocol::{DangerLevel, ErrorCode, TrustLevel};
 
 use super::PermissionPlan;
-use super::gate::{Gate, GatePlan, GateStage, Ticket};
+use super::gate::{Gate, GatePlan, GateRequest, GateStage, Ticket};
 use super::permission_plan::Decision;
-use super::request::GateRequest;
 use crate::error::OperationError;
 use crate::operation::{Handler, RegisteredOperation};
 use crate::services::Services;

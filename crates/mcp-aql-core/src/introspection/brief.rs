@@ -11,6 +11,7 @@ use crate::schema::shape::{
     Checks, FieldShape, Kind, Members, ObjectShape, Rest, Shape, Shapes, bound_value, describe,
     type_name,
 };
+use crate::vocab::plain_value;
 
 /// Maximum depth to which objects are expanded.
 const MAX_DEPTH: usize = 3;
@@ -284,7 +285,7 @@ fn form(of: &Value, style: Style, text: &mut String) {
             text.push_str(&listed(&item, false));
         }
         (None, Some(allowed)) => {
-            let words: Vec<_> = allowed.iter().map(word).collect();
+            let words: Vec<_> = allowed.iter().map(plain_value).collect();
             let strings = allowed.iter().all(Value::is_string);
             let kind = if strings { String::new() } else { format!("{kind} ") };
             let _ = write!(text, "{kind}{}", words.join("|"));
@@ -294,17 +295,17 @@ fn form(of: &Value, style: Style, text: &mut String) {
     }
     range(of.get("minimum"), of.get("maximum"), "", text);
     range(of.get("minLength"), of.get("maxLength"), " long", text);
-    if let Some(format) = of.get("format").map(word) {
+    if let Some(format) = of.get("format").map(plain_value) {
         let _ = write!(text, " {format}");
     }
-    if let Some(pattern) = of.get("pattern").map(word) {
+    if let Some(pattern) = of.get("pattern").map(plain_value) {
         let _ = write!(text, " /{pattern}/");
     }
 }
 
 fn range(low: Option<&Value>, high: Option<&Value>, unit: &str, text: &mut String) {
     if low.is_some() || high.is_some() {
-        let end = |bound: Option<&Value>| bound.map(word).unwrap_or_default();
+        let end = |bound: Option<&Value>| bound.map(plain_value).unwrap_or_default();
         let _ = write!(text, " {}..{}{unit}", end(low), end(high));
     }
 }
@@ -315,11 +316,6 @@ fn push_word(word: &str, text: &mut String) {
         text.push(' ');
     }
     text.push_str(word);
-}
-
-/// Formats a value, strings without quotes.
-fn word(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The operations of an adapter with their descriptions, in full and as seen by each caller.
 
+use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use mcp_aql_rank::operations::OperationIndex;
 
@@ -21,6 +22,8 @@ pub(crate) struct Catalog {
     pub(crate) descriptions: Vec<Arc<Description>>,
     pub(crate) introspection: Introspection,
     pub(crate) mode: EndpointMode,
+    /// What a server made from this catalog, such as its list of tools. Kept as long as the catalog.
+    pub(crate) of_server: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 
 /// The parts of an operation's description that its table does not contain.
@@ -92,7 +95,8 @@ impl Views {
         let introspection =
             (self.render)(&registry, types, Arc::clone(&whole.introspection.further));
         let shapes = Arc::clone(&whole.shapes);
-        Catalog { registry, shapes, descriptions, introspection, mode: whole.mode }
+        let (mode, of_server) = (whole.mode, OnceLock::new());
+        Catalog { registry, shapes, descriptions, introspection, mode, of_server }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Passes the arguments of a call to the operation's function.
+//! A validated call, and the function that it is passed to.
 
 use std::sync::Arc;
 
@@ -7,13 +7,14 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{
-    CallScope, CompositeValues, Context, Envelope, ExecutionContext, Outcome, ReplyWriter, State,
-    StateMap,
+    CallScope, CompositeValues, Context, Envelope, ExecutionCall, ExecutionContext, Outcome,
+    Preview, ReplyWriter, State, StateMap,
 };
 use crate::caller::principal::Principal;
 use crate::error::OperationError;
 use crate::schema::Argument;
 use crate::schema::spec::{ParameterType, SharedState};
+use crate::util::BoxFuture;
 use crate::vocab::ReplyLimits;
 
 /// A validated call. Generated code takes the arguments from it in the order of the operation's table, and then
@@ -153,6 +154,68 @@ impl Call {
         self.arguments.next().ok_or_else(|| {
             OperationError::internal("the operation's table lists too few parameters")
         })
+    }
+}
+
+/// The implementation of an operation.
+#[derive(Clone)]
+pub enum Handler {
+    /// The built-in operation `introspect`.
+    Introspect,
+    /// A built-in operation on executions.
+    Execution(ExecutionCall),
+    /// A function of the author.
+    Function(Arc<dyn Run>),
+}
+
+/// A function with its receiver. The trait erases the type of the receiver.
+pub trait Run: Send + Sync {
+    /// Runs the function.
+    fn run(&self, call: Call) -> BoxFuture<'_, Outcome>;
+
+    /// Previews a call before the user is asked to confirm it, see `PreviewFunction`.
+    fn preview(
+        &self,
+        call: &mut dyn FnMut() -> Call,
+    ) -> Option<BoxFuture<'_, Result<Preview, OperationError>>> {
+        let _ = call;
+        None
+    }
+}
+
+/// Previews a call before the user is asked to confirm it. Returns what the call would do, or the error with which it
+/// would fail.
+pub(crate) type PreviewFunction<S> =
+    for<'a> fn(&'a S, Call) -> BoxFuture<'a, Result<Preview, OperationError>>;
+
+/// A function with its receiver.
+struct BoundMethod<S: 'static> {
+    receiver: Arc<S>,
+    call: for<'a> fn(&'a S, Call) -> BoxFuture<'a, Outcome>,
+    preview: Option<PreviewFunction<S>>,
+}
+
+impl<S: Send + Sync + 'static> Run for BoundMethod<S> {
+    fn run(&self, call: Call) -> BoxFuture<'_, Outcome> {
+        (self.call)(&self.receiver, call)
+    }
+
+    fn preview(
+        &self,
+        call: &mut dyn FnMut() -> Call,
+    ) -> Option<BoxFuture<'_, Result<Preview, OperationError>>> {
+        self.preview.map(|preview| preview(&self.receiver, call()))
+    }
+}
+
+impl Handler {
+    /// Creates the handler of a function with its receiver.
+    pub(crate) fn bound<S: Send + Sync + 'static>(
+        receiver: Arc<S>,
+        call: for<'a> fn(&'a S, Call) -> BoxFuture<'a, Outcome>,
+        preview: Option<PreviewFunction<S>>,
+    ) -> Self {
+        Self::Function(Arc::new(BoundMethod { receiver, call, preview }))
     }
 }
 

@@ -19,8 +19,8 @@ mod traits;
 pub mod update;
 mod usage;
 
-pub use call::Call;
-pub(crate) use call::missing_claim;
+pub use call::{Call, Handler, Run};
+pub(crate) use call::{PreviewFunction, missing_claim};
 pub use cancellation::Cancellation;
 pub use composite::{
     BriefParameters, CompositeDescription, CompositeReader, CompositeSpec, CompositeTable,
@@ -40,9 +40,8 @@ pub(crate) use spec::summary;
 pub use spec::{DataKey, ExampleSpec, OperationSpec, ParameterEntry};
 pub use state::State;
 pub(crate) use state::StateMap;
+pub use table::RegisteredOperation;
 pub(crate) use table::RenameParams;
-pub use table::{Handler, RegisteredOperation, Run};
-pub(crate) use traits::PreviewFunction;
 pub use traits::{Operation, OperationEntry, Operations, ParamGroup};
 pub use usage::Usage;
 pub(crate) use usage::{UpstreamMemory, UpstreamResponse, UsageRecorder};

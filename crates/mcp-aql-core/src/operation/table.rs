@@ -4,14 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::{
-    Call, Composites, Envelope, ExecutionCall, OperationEntry, OperationSpec, Outcome, Parameter,
-    Preview, PreviewFunction,
-};
+use super::{Composites, Envelope, Handler, OperationSpec, Parameter};
 use crate::caller::principal::Principal;
-use crate::error::OperationError;
 use crate::schema::spec::ClaimSpec;
-use crate::util::BoxFuture;
 
 /// A registered operation: its table, prepared for validation and calls.
 pub struct RegisteredOperation {
@@ -60,62 +55,3 @@ impl RegisteredOperation {
 
 /// Replaces other names of parameters by those of the operation's table.
 pub(crate) type RenameParams = fn(&mut Map<String, Value>);
-
-/// The implementation of an operation.
-#[derive(Clone)]
-pub enum Handler {
-    /// The built-in operation `introspect`.
-    Introspect,
-    /// A built-in operation on executions.
-    Execution(ExecutionCall),
-    /// A function of the author.
-    Function(Arc<dyn Run>),
-}
-
-/// A function with its receiver. The trait erases the type of the receiver.
-pub trait Run: Send + Sync {
-    /// Runs the function.
-    fn run(&self, call: Call) -> BoxFuture<'_, Outcome>;
-
-    /// Previews a call before the user is asked to confirm it, see `PreviewFunction`.
-    fn preview(
-        &self,
-        call: &mut dyn FnMut() -> Call,
-    ) -> Option<BoxFuture<'_, Result<Preview, OperationError>>> {
-        let _ = call;
-        None
-    }
-}
-
-/// A function with its receiver.
-struct BoundMethod<S: 'static> {
-    receiver: Arc<S>,
-    call: for<'a> fn(&'a S, Call) -> BoxFuture<'a, Outcome>,
-    preview: Option<PreviewFunction<S>>,
-}
-
-impl<S: Send + Sync + 'static> Run for BoundMethod<S> {
-    fn run(&self, call: Call) -> BoxFuture<'_, Outcome> {
-        (self.call)(&self.receiver, call)
-    }
-
-    fn preview(
-        &self,
-        call: &mut dyn FnMut() -> Call,
-    ) -> Option<BoxFuture<'_, Result<Preview, OperationError>>> {
-        self.preview.map(|preview| preview(&self.receiver, call()))
-    }
-}
-
-impl Handler {
-    pub(crate) fn of<S: Send + Sync + 'static>(
-        receiver: Arc<S>,
-        method: &OperationEntry<S>,
-    ) -> Self {
-        Self::Function(Arc::new(BoundMethod {
-            receiver,
-            call: method.call,
-            preview: method.preview,
-        }))
-    }
-}

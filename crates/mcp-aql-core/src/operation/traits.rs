@@ -1,7 +1,8 @@
 //! The traits implemented by the macros: operations, sets of operations, and groups of parameters.
 
-use super::{Call, Outcome, Preview};
-use super::{ExampleSpec, OperationSpec};
+use std::sync::Arc;
+
+use super::{Call, ExampleSpec, Handler, OperationSpec, Outcome, PreviewFunction};
 use crate::error::OperationError;
 use crate::schema::spec::{DangerSpec, ParameterSpec};
 use crate::util::BoxFuture;
@@ -16,10 +17,12 @@ pub struct OperationEntry<S: ?Sized + 'static> {
     pub(crate) preview: Option<PreviewFunction<S>>,
 }
 
-/// Previews a call before the user is asked to confirm it. Returns what the call would do, or the error with which it
-/// would fail.
-pub(crate) type PreviewFunction<S> =
-    for<'a> fn(&'a S, Call) -> BoxFuture<'a, Result<Preview, OperationError>>;
+impl<S: Send + Sync + 'static> OperationEntry<S> {
+    /// Returns the function with its receiver.
+    pub(crate) fn bound_to(&self, receiver: Arc<S>) -> Handler {
+        Handler::bound(receiver, self.call, self.preview)
+    }
+}
 
 impl<S: ?Sized> OperationEntry<S> {
     /// Creates an operation from its table and its function.

@@ -10,8 +10,7 @@ use super::limiter::Limiter;
 use super::rules::{CountedCall, LimitDecision, QuotaUsage};
 use crate::error::OperationError;
 use crate::gatekeeper::{
-    CallTokens, Gate, GatePlan, GateRequest, GateStage, PermissionPlan, Reservation, Ticket,
-    TokenClaim,
+    CallTokens, Gate, GatePlan, GateRequest, GateStage, PermissionPlan, Ticket, TokenClaim,
 };
 use crate::operation::{Handler, RegisteredOperation};
 use crate::store::Change;
@@ -221,21 +220,9 @@ impl Ticket for LimitTicket<'_> {
         Box::pin(self.finish())
     }
 
-    fn into_reservation(self: Box<Self>) -> Option<Box<dyn Reservation>> {
-        let place = self.place?;
+    fn into_release(self: Box<Self>) -> Option<BoxFuture<'static, ()>> {
         let limiter = Arc::clone(&self.gate.limiter);
-        Some(Box::new(CountedPlace { limiter, counted: place.counted }))
-    }
-}
-
-/// A counted call. It is subtracted again if it does not run.
-struct CountedPlace {
-    limiter: Arc<Limiter>,
-    counted: CountedCall,
-}
-
-impl Reservation for CountedPlace {
-    fn release(self: Box<Self>) -> BoxFuture<'static, ()> {
-        Box::pin(async move { self.limiter.release_call(self.counted).await })
+        let counted = self.place?.counted;
+        Some(Box::pin(async move { limiter.release_call(counted).await }))
     }
 }

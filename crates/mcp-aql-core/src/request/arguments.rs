@@ -227,7 +227,7 @@ impl<'a> IndexedCall<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Decoded, decode, parse};
+    use super::super::{Decoded, decode_request, parse};
     use super::*;
     use proptest::prelude::*;
     use serde_json::json;
@@ -297,7 +297,7 @@ mod tests {
             let text = json!({ "operation": "get", "params": params }).to_string();
             let call = IndexedCall::scan(&text);
             let Some(Ok(found)) = call.map(|call| call.request(&limits)) else { return Ok(()) };
-            let decoded = decode(parse(text.as_bytes(), &limits).unwrap(), true, &limits);
+            let decoded = decode_request(parse(text.as_bytes(), &limits).unwrap(), true, &limits);
             let Ok(Decoded::One(input)) = decoded else {
                 return Err(TestCaseError::fail(format!("refused: {text}")));
             };

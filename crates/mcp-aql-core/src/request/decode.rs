@@ -171,7 +171,7 @@ fn given(value: Value) -> Option<Value> {
 }
 
 /// Checks the sizes of the tool arguments and decodes them.
-pub(crate) fn decode(
+pub(crate) fn decode_request(
     mut arguments: ParsedObject,
     batch: bool,
     limits: &SizeLimits,
@@ -338,7 +338,7 @@ mod tests {
     use serde_json::json;
 
     fn decoded(value: Value) -> Result<Decoded<'static>, OperationError> {
-        decode(value.as_object().unwrap().clone().into(), true, &SizeLimits::default())
+        decode_request(value.as_object().unwrap().clone().into(), true, &SizeLimits::default())
             .map_err(|refused| refused.error)
     }
 

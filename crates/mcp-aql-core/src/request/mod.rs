@@ -16,7 +16,7 @@ pub(crate) use arguments::Content;
 pub use arguments::{Arguments, IndexedCall};
 pub use bytes::parse;
 pub(crate) use bytes::{depth_of, nesting};
-pub(crate) use decode::{Credentials, Decoded, InvalidRequest, Request, decode};
+pub(crate) use decode::{Credentials, Decoded, InvalidRequest, Request, decode_request};
 pub use json_reader::{Loss, ParsedObject, invalid_encoding, read, read_value};
 pub use json_tokens::readable;
 pub use limits::too_large;

@@ -35,6 +35,11 @@ pub fn new_id(prefix: &str) -> String {
     format!("{prefix}-{:016x}", high ^ low.rotate_left(17))
 }
 
+/// Formats a value. Strings have no quotation marks.
+pub fn plain_value(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
 /// Returns the type of a JSON value, as the protocol's messages name it.
 pub fn json_type(value: &Value) -> &'static str {
     match value {

@@ -142,7 +142,7 @@ impl ToolService for AdapterTools {
         ServerSettings {
             scopes: scopes.into_iter().map(str::to_owned).collect(),
             has_structured_content: adapter.settings().structured_content,
-            drain_timeout: adapter.drain_timeout(),
+            drain_timeout: adapter.settings().drain_timeout,
             ..ServerSettings::new(
                 adapter.name(),
                 adapter.version(),
@@ -227,7 +227,7 @@ impl ToolService for AdapterTools {
     }
 
     fn refuse(&self, error: OperationError, scope: &CallScope) -> ToolAnswer {
-        Ok(self.adapter.refuse(error, scope))
+        Ok(self.adapter.failure_reply(error, scope))
     }
 
     fn replace_answer(&self, error: OperationError, scope: &CallScope) -> ToolAnswer {

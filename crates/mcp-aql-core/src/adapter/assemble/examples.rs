@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::call::validation::{Lookups, ValidationRules, validate};
+use crate::call::validate::{Lookups, ValidationRules, check_parameters};
 use crate::introspection::{repeats_the_table, sample_params};
 use crate::operation::RegisteredOperation;
 use crate::schema::shape::Shapes;
@@ -29,7 +29,7 @@ pub(super) fn examples(
     };
     let lookups = Lookups { shapes, search_operation: &|_| None };
     let check = |params: &str| match serde_json::from_str::<Map<String, Value>>(params) {
-        Ok(params) => match validate(operation, params.into(), &lookups, rules) {
+        Ok(params) => match check_parameters(operation, params.into(), &lookups, rules) {
             Ok(valid) => valid.accepted_by_types(operation),
             Err(error) => Err(error.message().to_owned()),
         },

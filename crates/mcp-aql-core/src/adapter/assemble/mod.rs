@@ -8,7 +8,7 @@ mod operations;
 mod parameters;
 
 use std::collections::HashSet;
-use std::sync::{Arc, Once};
+use std::sync::{Arc, Once, OnceLock};
 
 use self::checks::{check_parts, chosen_profile};
 use self::foundation::Foundation;
@@ -73,6 +73,7 @@ pub(super) fn assemble(
         descriptions: descriptions.into_iter().map(Arc::new).collect(),
         introspection,
         mode: settings.mode,
+        of_server: OnceLock::new(),
     });
     let catalogs = (Arc::clone(&catalog), views(&settings, capabilities));
     let mut pipeline =

@@ -273,7 +273,10 @@ fn the_file_sets_how_long_a_server_waits_at_its_end() {
     assert_eq!(settings.drain_timeout, Duration::from_secs(90));
     let build = |seconds| {
         let builder = crate::adapter::Adapter::builder("tasks").without_config();
-        builder.drain_timeout(Duration::from_secs(seconds)).build().map(|it| it.drain_timeout())
+        builder
+            .drain_timeout(Duration::from_secs(seconds))
+            .build()
+            .map(|it| it.settings().drain_timeout)
     };
     assert_eq!(build(3_600).unwrap(), Duration::from_secs(3_600));
     let refused = build(3_601).unwrap_err().to_string();

@@ -52,7 +52,8 @@ pub struct Settings {
     pub(crate) concurrency: Concurrency,
     pub(crate) max_concurrent_requests: Option<usize>,
     pub(crate) time_limit: Option<Duration>,
-    pub(crate) drain_timeout: Duration,
+    /// How long a stopping server waits for running calls.
+    pub drain_timeout: Duration,
     pub(crate) time: TimeSource,
     pub(crate) executions: ExecutionOptions,
     pub(crate) access: Access,

@@ -11,9 +11,8 @@ use mcp_aql_protocol::{DangerLevel, ErrorCode};
 
 use super::PermissionPlan;
 use super::call_tokens::CallTokens;
-use super::gate::{Gate, GatePlan, GateStage, Ticket};
+use super::gate::{AuditIds, Gate, GatePlan, GateRequest, GateStage, Ticket};
 use super::permission_plan::Decision;
-use super::request::{AuditIds, GateRequest};
 use super::token::{STATE_CHANGED, TokenScope, Validity};
 use super::token_text::TokenKind;
 use super::{confirmation_message, settings};

@@ -1,7 +1,6 @@
 //! The ticket of a confirmed call. It consumes the call's token or approval.
 
-use super::super::gate::Ticket;
-use super::super::request::{AuditIds, GateRequest};
+use super::super::gate::{AuditIds, GateRequest, Ticket};
 use super::super::token::TokenClaim;
 use super::super::token_text::TokenKind;
 use super::{ConfirmationGate, RequiredConfirmation};

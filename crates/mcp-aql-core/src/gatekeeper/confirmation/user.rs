@@ -6,7 +6,7 @@
 use mcp_aql_protocol::ErrorCode;
 
 use super::super::confirmation_message;
-use super::super::request::{AuditIds, GateRequest};
+use super::super::gate::{AuditIds, GateRequest};
 use super::super::token::{STATE_CHANGED, Validity};
 use super::super::token_text::TokenKind;
 use super::ticket::{ConfirmationTicket, Proof};

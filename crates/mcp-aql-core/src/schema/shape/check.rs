@@ -1,14 +1,18 @@
-//! Checks values against shapes.
+//! Checks values against shapes and their constraints.
 
-use mcp_aql_protocol::{nearest_name, path_parts, probable_parameter, snake_case};
+use std::collections::HashSet;
+
+use mcp_aql_protocol::Format;
 use serde_json::{Map, Value};
 
-use super::faults::{FaultKind, Faults, Hint, Path};
-use super::misplaced_field::only_object_with_field;
+use super::explain::{is_around_map, key_fault, plain_bound, unknown_field};
+use super::faults::{FaultKind, Faults, Path};
 use super::sketch::{expected_form, sketch};
 use super::type_hint::type_hint;
 use super::union::MAX_UNIONS;
-use super::{FieldShape, Kind, ObjectShape, Rest, Shape, Shapes, type_name};
+use super::{Checks, FieldShape, Kind, ObjectShape, Rest, Shape, Shapes, type_name};
+use crate::schema::constraint::{Bound, has_format};
+use crate::schema::instant::unsupported_instant;
 use crate::text::clean;
 use crate::vocab::json_type;
 
@@ -218,95 +222,113 @@ fn check_field(
     }
 }
 
-/// Returns `true` if a map has been wrapped in another object: its only value is an object with the map's values.
-fn is_around_map(
-    object: &ObjectShape,
-    fields: &Map<String, Value>,
-    value: &Value,
-    shapes: &Shapes,
-) -> bool {
-    let each = match &object.rest {
-        Rest::Each(each) => Some(&**each),
-        _ if object.keys.is_empty() => None,
-        _ => object.others.first(),
-    };
-    let (Some(each), Value::Object(members), 1) = (each, value, fields.len()) else { return false };
-    object.fields.is_empty()
-        && !members.is_empty()
-        && !each.has_type_of(value, shapes)
-        && members
-            .iter()
-            .all(|(name, value)| each.has_type_of(value, shapes) && !object.refuses_key(name))
-}
-
-/// Describes the violation of a map's key.
-fn key_fault(object: &ObjectShape, name: &str) -> FaultKind {
-    let patterns: Vec<_> = object.keys.iter().map(|key| format!("'{key}'")).collect();
-    let key = clean(name);
-    let rule = patterns.join(" or ");
-    FaultKind::Value { expectation: format!("has the key '{key}', but keys must match {rule}") }
-}
-
-fn unknown_field(
-    object: &ObjectShape,
-    (name, value): (&str, &Value),
-    path: Path<'_>,
-    sent: &Map<String, Value>,
-    shapes: &Shapes,
-) -> FaultKind {
-    let rules = object.merge.as_ref();
-    if rules.is_some_and(|rules| rules.read_only.contains(&name)) {
-        return FaultKind::ReadOnly;
-    }
-    let names = || object.order.iter().map(String::as_str);
-    let hint = if rules.is_some_and(|rules| rules.identifiers.contains(&name)) {
-        Hint::Identifier
-    } else if is_around(object, value) {
-        Hint::Around
-    } else if let Some(parts) = path_of_field(object, name, shapes) {
-        Hint::Path(parts)
-    } else if let Some(path) = only_object_with_field(object, name, shapes) {
-        Hint::Inside(path)
-    } else {
-        // A field that the caller did not send is more probable.
-        let absent = names().filter(|name| !sent.contains_key(*name));
-        probable_field(name, absent)
-            .or_else(|| nearest_name(name, names()))
-            .map_or(Hint::None, |near| Hint::Name(near.to_owned()))
-    };
-    let valid = names().map(|name| Path::Field(&path, name).to_string()).collect();
-    FaultKind::Unknown { name: name.to_owned(), valid, hint }
-}
-
-/// Splits a name into its parts if it is the path of a field inside an object, for example `place.floor`.
-fn path_of_field(object: &ObjectShape, name: &str, shapes: &Shapes) -> Option<Vec<String>> {
-    let parts: Vec<_> = path_parts(name)?.into_iter().map(str::to_owned).collect();
-    let (last, around) = parts.split_last()?;
-    let inner = around.iter().try_fold(object, |object, part| {
-        match &object.fields.get(part)?.shape.resolve(shapes).kind {
-            Kind::Object(inner) => Some(&**inner),
+impl Checks {
+    /// Describes the constraint that `value` violates. The result completes the sentence "Parameter 'x' …".
+    fn broken_by(&self, value: &Value) -> Option<String> {
+        if !self.allowed.is_empty() && !self.allowed.contains(value) {
+            return Some(self.must_be_one(value));
+        }
+        match value {
+            Value::Number(number) => {
+                // The number would become infinite, and JSON cannot represent this.
+                #[expect(clippy::cast_possible_truncation, reason = "the type has 32 bits")]
+                let exceeds = |number: f64| (number as f32).is_infinite();
+                match self.single && number.as_f64().is_some_and(exceeds) {
+                    true => Some("must be -3.4e38 to 3.4e38".to_owned()),
+                    false => self.out_of_range(Bound::of(value)?),
+                }
+            }
+            Value::String(text) => self.bad_text(text).or_else(|| {
+                let number = Bound::in_text(text).filter(|_| self.text_too)?;
+                self.out_of_range(number)
+            }),
+            Value::Array(values) => {
+                bad_count((self.min_items, self.max_items), "items", values.len()).or_else(|| {
+                    let mut seen = HashSet::new();
+                    let repeats = self.distinct && !values.iter().all(|value| seen.insert(value));
+                    repeats.then(|| "must not have an item twice".to_owned())
+                })
+            }
+            Value::Object(members) => {
+                bad_count((self.min_members, self.max_members), "members", members.len())
+            }
             _ => None,
         }
-    })?;
-    inner.fields.contains_key(last).then_some(parts)
+    }
+
+    fn out_of_range(&self, number: Bound) -> Option<String> {
+        let below = self.minimum.is_some_and(|least| less(number, least))
+            || self.above.is_some_and(|least| !less(least, number));
+        let above = self.maximum.is_some_and(|most| less(most, number))
+            || self.below.is_some_and(|most| !less(number, most));
+        if below || above {
+            return Some(format!("must be {}", self.numbers(|_| true)));
+        }
+        let factor = self.multiple_of.filter(|factor| !is_multiple(number, *factor))?;
+        Some(format!("must be a multiple of {}", plain_bound(factor)))
+    }
+
+    fn bad_text(&self, text: &str) -> Option<String> {
+        let least = self.min_length.unwrap_or(0);
+        let most = self.max_length.unwrap_or(usize::MAX);
+        if least > 0 || most < usize::MAX {
+            let length = text.chars().count();
+            if length < least || length > most {
+                return Some(format!(
+                    "must have {} characters, has {length}",
+                    Self::range(self.min_length, self.max_length)
+                ));
+            }
+        }
+        if let Some(pattern) = self.patterns.iter().find(|pattern| !pattern.is_match(text)) {
+            return Some(format!("must match the pattern '{pattern}'"));
+        }
+        self.format.filter(|format| !has_format(*format, text)).map(|format| {
+            if format == Format::DateTime
+                && let Ok(instant) = chrono::DateTime::parse_from_rfc3339(text)
+                && let Some(reason) = unsupported_instant(&instant.to_utc())
+            {
+                return reason.to_owned();
+            }
+            let expected =
+                format!("must be in '{}' form, such as '{}'", format.as_str(), format.example());
+            // A caller who only sees the example would append its 'Z', even if another time zone is meant.
+            let lacks_offset =
+                format == Format::DateTime && has_format(format, &format!("{text}Z"));
+            match lacks_offset {
+                true => format!("{expected}: it lacks the offset from UTC, '+02:00' or 'Z'"),
+                false => expected,
+            }
+        })
+    }
 }
 
-/// Returns the probably intended field. It has the same name in another case, or a similar name.
-fn probable_field<'a>(
-    name: &str,
-    names: impl IntoIterator<Item = &'a str> + Clone,
-) -> Option<&'a str> {
-    let snake = snake_case(name);
-    let same = names.clone().into_iter().find(|known| snake_case(known) == snake);
-    same.or_else(|| probable_parameter(name, names))
+/// Describes a wrong number of items or members.
+fn bad_count(
+    (least, most): (Option<usize>, Option<usize>),
+    noun: &str,
+    count: usize,
+) -> Option<String> {
+    let fits = least.unwrap_or(0) <= count && count <= most.unwrap_or(usize::MAX);
+    (!fits).then(|| format!("must have {} {noun}, has {count}", Checks::range(least, most)))
 }
 
-/// Returns `true` if a value is an object with the fields of the surrounding object, and therefore one level too
-/// deep.
-fn is_around(object: &ObjectShape, value: &Value) -> bool {
-    value.as_object().is_some_and(|members| {
-        !members.is_empty() && members.keys().all(|name| object.fields.contains_key(name))
-    })
+/// Returns `true` if a number is a multiple of another one. Decimal fractions such as 0.1 have no exact binary form, so
+/// their quotient may differ from a whole number by rounding.
+fn is_multiple(number: Bound, factor: Bound) -> bool {
+    match (number, factor) {
+        (Bound::Int(number), Bound::Int(factor)) => {
+            number.checked_rem(factor).is_none_or(|rest| rest == 0)
+        }
+        _ => {
+            let quotient = number.to_float() / factor.to_float();
+            (quotient - quotient.round()).abs() <= quotient.abs() * 4.0 * f64::EPSILON
+        }
+    }
+}
+
+fn less(left: Bound, right: Bound) -> bool {
+    left.compare(right).is_some_and(std::cmp::Ordering::is_lt)
 }
 
 #[cfg(test)]
@@ -443,5 +465,29 @@ mod tests {
     fn long_and_odd_names_are_shortened() {
         assert_eq!(shorten("a\nb"), "a?b");
         assert_eq!(shorten(&"x".repeat(70)).chars().count(), 65);
+    }
+
+    #[test]
+    fn a_time_without_an_offset_is_not_completed_by_the_example() {
+        let checks = Checks { format: Some(Format::DateTime), ..Checks::default() };
+        for (text, lacks_offset) in [
+            ("2031-05-06T07:08:09", true),
+            ("2031-05-06 07:08:09.5", true),
+            ("2031-05-06", false),
+            ("soon", false),
+        ] {
+            let broken = checks.broken_by(&json!(text)).unwrap();
+            assert_eq!(broken.contains("lacks the offset"), lacks_offset, "{text}: {broken}");
+        }
+        assert_eq!(checks.broken_by(&json!("2031-05-06T07:08:09+02:00")), None);
+        for (text, reason) in [
+            ("2016-12-31T23:59:60Z", "must not be in a leap second: seconds go from 00 to 59"),
+            (
+                "9999-12-31T23:59:59-12:00",
+                "must be from 0000-01-01T00:00:00Z to 9999-12-31T23:59:59.999999999Z",
+            ),
+        ] {
+            assert_eq!(checks.broken_by(&json!(text)).as_deref(), Some(reason));
+        }
     }
 }

@@ -4,9 +4,9 @@
 //! describes itself, so that the documented values are exactly the accepted ones (REQ-INT-20).
 
 mod check;
-mod checks;
 mod compile;
 mod describe;
+mod explain;
 mod faults;
 mod forms;
 mod input;

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::faults::{FaultKind, Faults, Hint, Path};
 use super::sketch::sketch;
 use super::{FieldShape, Kind, ObjectShape, Rest, Shape, Shapes};
+use crate::vocab::plain_value;
 
 /// Returns the tags of a variant: its required constant fields.
 pub(super) fn tags(object: &ObjectShape) -> impl Iterator<Item = (&str, &Value)> {
@@ -95,7 +96,7 @@ fn push_tag(
     faults: &mut Faults,
 ) {
     let tag_of = |object: &ObjectShape| tag_of(object, tag).cloned();
-    let text = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let text = |value: Value| plain_value(&value);
     let mut values: Vec<_> =
         variants.iter().filter_map(|(_, object)| tag_of(object)).map(text).collect();
     values.dedup();

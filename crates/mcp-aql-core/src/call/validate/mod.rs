@@ -1,28 +1,41 @@
-//! Validates parameters against the operation's table (REQ-RQ-07, REQ-RQ-12).
+//! Validate: checks the parameters of a call against the operation's table.
 //!
-//! The order is: required parameters, types, unknown names, constraints, defaults.
+//! See REQ-RQ-07 and REQ-RQ-12. The order is: required parameters, types, unknown names, constraints, defaults.
 
 mod errors;
 mod meaning;
-mod warnings;
 
 use mcp_aql_protocol::SizeLimits;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use super::Pipeline;
 use crate::caller::principal::Principal;
 use crate::error::OperationError;
-use crate::error::warning::Warning;
-use crate::operation::{CompositeValues, Parameter, RegisteredOperation};
-use crate::request::{Params, json_in_text};
+use crate::error::warning::{Deprecation, Severity, Warning};
+use crate::gatekeeper::GatedOperation;
+use crate::observe::logging::CALLS;
+use crate::operation::{CallScope, CompositeValues, Handler, Parameter, RegisteredOperation};
+use crate::request::{Credentials, Params, json_in_text};
 use crate::schema::Argument;
 use crate::schema::shape::{FaultKind, Faults, Path, Shapes};
+use crate::schema::spec::{InputSpec, Merge};
+use crate::text::clean;
 use errors::{
     FurtherFaults, MAX_SHOWN_NAMES, is_type_fault, missing_error, nested_unknown_error,
     read_only_error, type_error, unknown_error, value_error,
 };
 use meaning::{RefusedCall, UnknownName};
-pub(crate) use warnings::log_ignored_parameters;
-use warnings::{add_deprecated, ignored_parameter};
+
+/// Code of the warning about an ignored parameter.
+const IGNORED_PARAMETER: &str = "VALIDATION_UNKNOWN_PARAM_WARNING";
+
+/// The valid arguments of a call.
+pub(crate) struct ValidCall {
+    pub(super) valid: ValidParams,
+    pub(super) credentials: Credentials,
+    /// The parameters as they were sent. Set for calls that start an execution with support for retries.
+    pub(super) sent: Option<Box<Map<String, Value>>>,
+}
 
 /// The validated arguments of a call, in the order of the operation's table.
 pub(crate) struct ValidParams {
@@ -75,8 +88,48 @@ pub(crate) struct Lookups<'a> {
     pub(crate) search_operation: &'a dyn Fn(&str) -> Option<(String, String)>,
 }
 
-/// Checks the parameters of a call.
-pub(crate) fn validate(
+impl Pipeline {
+    /// Checks the parameters of a call (REQ-RQ-07).
+    pub(super) fn validate(
+        &self,
+        operation: &GatedOperation,
+        params: Params<'_>,
+        credentials: Credentials,
+        scope: &CallScope,
+    ) -> Result<ValidCall, OperationError> {
+        let introspects = matches!(operation.handler, Handler::Introspect);
+        let lifecycle = operation.spec.lifecycle;
+        let rules = ValidationRules {
+            // `introspect` always rejects unknown parameters, because its result has no warnings (REQ-INT-28).
+            strict: self.settings.strict || introspects,
+            camel_case_aliases: self.settings.camel_case_aliases,
+            json_texts: self.settings.json_texts.then_some(&self.settings.limits),
+            whole: operation.needs_whole_arguments(),
+            caller: scope.principal(),
+        };
+        let unknown_query = params
+            .get("query")
+            .filter(|query| introspects && !self.catalog.introspection.knows(query))
+            .cloned();
+        let sent = lifecycle.filter(|lifecycle| lifecycle.retry).map(|_| Box::new(params.to_map()));
+        let lookups = Lookups {
+            shapes: &self.catalog.shapes,
+            search_operation: &|name| {
+                self.views.of(scope.principal(), &self.catalog).registry.search_operation(name)
+            },
+        };
+        match check_parameters(operation, params, &lookups, rules) {
+            Ok(valid) => Ok(ValidCall { valid, credentials, sent }),
+            Err(error) if introspects => {
+                Err(self.catalog.introspection.failure(error, unknown_query.as_ref()))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Checks the parameters of a call, or of an example.
+pub(crate) fn check_parameters(
     operation: &RegisteredOperation,
     params: Params<'_>,
     lookups: &Lookups<'_>,
@@ -245,7 +298,7 @@ fn read_json_texts(
 }
 
 /// Accepts `taskId` for `task_id` unless there is a parameter `taskId`. A value under the parameter's own name takes
-/// precedence. The aliases that an operation declares are replaced before, in `call/validate.rs`.
+/// precedence. The aliases that an operation declares are replaced before (`call/mod.rs`).
 fn resolve_camel_case(
     operation: &RegisteredOperation,
     arguments: &mut [Argument],
@@ -275,4 +328,46 @@ fn camel_case(name: &str) -> String {
         }
     }
     text
+}
+
+/// Adds a warning for a deprecated parameter, and for each deprecated field in its value (REQ-WRN-07).
+fn add_deprecated(parameter: &Parameter, value: &Value, warnings: &mut Vec<Warning>) {
+    if let Some(deprecation) = &parameter.spec.deprecated {
+        warnings.push(deprecated(parameter.spec.name, deprecation));
+    }
+    if let Some(input) = &parameter.input {
+        add_deprecated_fields(input, value, warnings);
+    }
+}
+
+fn add_deprecated_fields(input: &InputSpec, value: &Value, warnings: &mut Vec<Warning>) {
+    // The depth of the value is limited, and so is this recursion.
+    for field in input.fields {
+        let Some(value) = value.get(field.parameter.name) else { continue };
+        if let Some(deprecation) = &field.parameter.deprecated {
+            warnings.push(deprecated(field.parameter.name, deprecation));
+        }
+        if let Merge::Fields(nested) = field.merge {
+            add_deprecated_fields(&nested(), value, warnings);
+        }
+    }
+}
+
+fn deprecated(name: &str, deprecation: &Deprecation) -> Warning {
+    Warning::deprecated("parameter", name, deprecation, chrono::Utc::now().date_naive())
+}
+
+/// Creates the warning about an ignored unknown parameter (REQ-UNK-08).
+fn ignored_parameter(name: &str) -> Warning {
+    let name = clean(name);
+    let message = format!("Unknown parameter '{name}' was ignored");
+    Warning::new(IGNORED_PARAMETER, message).severity(Severity::Medium).detail("param_name", name)
+}
+
+/// Logs the parameters that a call ignored.
+pub(crate) fn log_ignored_parameters(operation: &RegisteredOperation, warnings: &[Warning]) {
+    for warning in warnings.iter().filter(|warning| warning.code() == IGNORED_PARAMETER) {
+        let parameter = warning.details().get("param_name").and_then(Value::as_str);
+        tracing::warn!(target: CALLS, operation = &*operation.name, parameter, "unknown parameter ignored");
+    }
 }
