@@ -197,22 +197,23 @@ def stages():
     """Returns the stages of a call in the order in which `Pipeline` calls them: name, purpose, and the type that the
     stage returns."""
     source = (STAGES / "mod.rs").read_text(encoding="utf-8")
-    names = {file.stem for file in STAGES.glob("*.rs")}
+    # A stage is a file, or the `mod.rs` of a folder.
+    files = {(file.parent.name if file.stem == "mod" else file.stem): file
+             for file in [*STAGES.glob("*.rs"), *STAGES.glob("*/mod.rs")]}
     # Functions of `Pipeline` that call a part of the stages.
-    parts = {"read", "call"}
+    parts = {"read", "permit_and_validate", "admit_and_run"}
 
     def called(function):
         body = source[re.search(rf" fn {function}\b", source).start():]
         body = body[:body.index("\n    }\n")]
-        # The permission is checked in the first part, and its denial is in the audit log in the second one.
-        found = dict.fromkeys(re.findall(r"self\.(\w+)\(", body.replace("has_permission", "permit")))
-        return [stage for name in found if name in names | parts
+        found = dict.fromkeys(re.findall(r"self\.(\w+)\(", body))
+        return [stage for name in found if name in files.keys() | parts
                 for stage in (called(name) if name in parts else [name])]
 
-    order = dict.fromkeys(called("receive") + called("handle"))
+    order = dict.fromkeys(called("receive") + called("answer"))
     result = []
     for name in order:
-        text = (STAGES / f"{name}.rs").read_text(encoding="utf-8")
+        text = files[name].read_text(encoding="utf-8")
         purpose = re.match(r"//! \w+: (.*(?:\n//! .*)*)", text).group(1).replace("\n//! ", " ").split(". ")[0]
         signature = re.search(rf"fn {name}\b[^{{;]*?-> (?:impl Future<Output = )?(?:Result<)?(\w+)", text).group(1)
         result.append((name, purpose.rstrip("."), {"usize": "the index of the operation"}.get(signature, signature)))

@@ -133,7 +133,7 @@ class Steps(unittest.TestCase):
             ("crates/mcp-aql-aggregator/src/upstream/mod.rs", "servers"),
             ("crates/mcp-aql-metrics/src/lib.rs", "metrics"),
             ("examples/deployment/nginx-sessions.conf", "deployment"),
-            ("crates/mcp-aql-server/src/http/departure.rs", "deployment"),
+            ("crates/mcp-aql-server/src/http/stop_delay.rs", "deployment"),
             ("examples/other-languages/python/adapter.py", "languages"),
             ("fuzz/fuzz_targets/request.rs", "fuzz"),
             ("soak/src/main.rs", "soak"),

@@ -22,6 +22,5 @@ pub use mcp::malformed_call::MalformedCall;
 pub use mcp::service::{
     CallProperties, ServerSettings, ToolAnswer, ToolDefinition, ToolHints, ToolService, ToolWork,
 };
-pub use mcp::task_source::TaskSource;
 pub use mcp_tools::McpTools;
 pub use stdio::{ServeStdio, ServeStream, serve_tools, serve_tools_stdio};

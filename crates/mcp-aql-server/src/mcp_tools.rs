@@ -11,9 +11,9 @@ use mcp_aql_core::transport::Extensions;
 use serde_json::{Map, Value};
 
 use crate::adapter::AdapterTools;
+use crate::mcp::admission::RequestMeta;
 use crate::mcp::answer::RpcError;
 use crate::mcp::connection::Connection;
-use crate::mcp::request_meta::RequestMeta;
 use crate::mcp::server::{Server, ServerState};
 use crate::mcp::service::ToolService;
 use crate::mcp::tool_table::ToolTable;
@@ -127,7 +127,7 @@ impl McpTools {
     ) -> Result<Value, RpcError> {
         let tool = self.server.tool_index(tool)?;
         let arguments = Arguments::from(arguments);
-        let reply = self.server.call(tool, arguments, &RequestMeta::default(), scope).await?;
+        let reply = self.server.begin_call(tool, arguments, &RequestMeta::default(), scope).await?;
         let mut result = Vec::new();
         self.server.write_result(&mut result, &reply, false);
         serde_json::from_slice(&result)

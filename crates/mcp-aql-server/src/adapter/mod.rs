@@ -4,18 +4,16 @@ mod description;
 mod discovery;
 mod operation_names;
 mod signatures;
-mod tasks;
 mod template;
 mod token_estimate;
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use mcp_aql_core::internal::caller::Principal;
 use mcp_aql_core::internal::operation::CallScope;
 use mcp_aql_core::internal::request::Arguments;
 use mcp_aql_core::internal::router::Endpoint;
-use mcp_aql_core::internal::util::lock;
 use mcp_aql_core::transport::Extensions;
 use mcp_aql_core::{Adapter, EndpointMode, OperationError};
 use mcp_aql_protocol::{EndpointPermissions, SemanticCategory, SizeLimits};
@@ -29,13 +27,9 @@ use crate::mcp::service::{
     CallProperties, CalledOperation, ServerSettings, ToolAnswer, ToolDefinition, ToolHints,
     ToolService, ToolWork,
 };
-use crate::mcp::task_source::TaskSource;
 
 /// Maximum number of characters that Claude Code accepts from a tool.
 const MAX_RESULT_CHARS: usize = 500_000;
-
-/// Maximum number of cached tool lists for callers with access to only some operations.
-const MAX_VIEWS: usize = 64;
 
 /// The tools of an adapter, each with its endpoint.
 pub(super) struct AdapterTools {
@@ -43,11 +37,6 @@ pub(super) struct AdapterTools {
     tools: Vec<(Endpoint, ToolDefinition)>,
     /// The instructions for models.
     instructions: String,
-    /// Cached tool lists of callers with access to only some operations. Each is stored with the adapter as these
-    /// callers see it.
-    views: Mutex<Vec<(Adapter, Vec<ToolDefinition>)>>,
-    /// If `true`, some operations run as executions.
-    has_executions: bool,
 }
 
 impl AdapterTools {
@@ -56,13 +45,7 @@ impl AdapterTools {
     pub(super) fn new(adapter: &Adapter) -> Arc<Self> {
         let adapter = adapter.shown_to(adapter.extensions().get());
         let (tools, instructions) = described(&adapter);
-        let has_executions = adapter.operations().any(|spec| spec.lifecycle.is_some());
-        Arc::new(Self { adapter, tools, instructions, views: Mutex::default(), has_executions })
-    }
-
-    /// Returns the endpoint of the tool with this name.
-    fn endpoint(&self, tool: &str) -> Option<Endpoint> {
-        self.tools.iter().find(|(_, it)| it.name == tool).map(|(endpoint, _)| *endpoint)
+        Arc::new(Self { adapter, tools, instructions })
     }
 }
 
@@ -165,27 +148,11 @@ impl ToolService for AdapterTools {
         if view.lists_the_same(&self.adapter) {
             return None;
         }
-        let known = |views: &[(Adapter, Vec<ToolDefinition>)]| {
-            views.iter().find(|(known, _)| known.lists_the_same(&view)).map(|(_, it)| it.clone())
-        };
-        if let Some(tools) = known(&lock(&self.views)) {
-            return Some(tools);
-        }
-        let tools = tools_of_view(&view);
-        let mut views = lock(&self.views);
-        if views.len() >= MAX_VIEWS {
-            views.clear();
-        }
-        views.push((view, tools.clone()));
-        Some(tools)
+        view.kept_with_view(tools_of_view).cloned()
     }
 
     fn adapter(&self) -> Option<&Adapter> {
         Some(&self.adapter)
-    }
-
-    fn tasks(&self) -> Option<&dyn TaskSource> {
-        self.has_executions.then_some(self)
     }
 
     /// Returns the properties of a call. A call of several operations is no READ and may need a confirmation.

@@ -34,20 +34,20 @@ use mcp_aql_core::transport::Extensions;
 use tokio_util::sync::CancellationToken;
 
 use super::authentication::Challenge;
-use super::direct_reply::{CancelOnDrop, DirectReply, respond};
+use super::cancellation::{CancelOnDrop, run_cancellable};
+use super::direct_reply::{DirectReply, respond};
 use super::options::ENDPOINT_PATH;
 use super::request_origin::add_call;
-use super::rmcp::context::run_cancellable;
 use super::rmcp::kept_reply::SessionReply;
 use super::rmcp::open_session::{OpenSession, SessionCall};
 use super::rmcp::original_message::OriginalMessage;
 use super::rmcp::sessions::Sessions;
+use crate::mcp::admission::RequestMeta;
 use crate::mcp::batch_budget::BatchBudget;
 use crate::mcp::connection::Connection;
 use crate::mcp::elicitation;
 use crate::mcp::message::ToolCall;
-use crate::mcp::recover_id::canonical_id;
-use crate::mcp::request_meta::RequestMeta;
+use crate::mcp::request_id::canonical_id;
 use crate::mcp::server::{Server, ServerState};
 use crate::mcp::service::CallProperties;
 use crate::mcp::version::{MCP_VERSIONS, NEWEST, WITH_BATCHES, is_modern};
@@ -285,7 +285,7 @@ impl DecodedCall<'_> {
         };
         let scope =
             CallScope { cancellation: Some(cancellation), origin: origin.map(Arc::new), ..scope };
-        let mut work = server.call(tool, arguments, &meta, scope);
+        let mut work = server.begin_call(tool, arguments, &meta, scope);
         async move {
             let answer = server.within(budget.as_ref(), caller.as_ref(), Pin::new(&mut work)).await;
             let length = answer.as_ref().map_or(0, |reply| reply.text.len());
@@ -303,7 +303,8 @@ fn begin_call(session: &Arc<OpenSession>, id: &str) -> Option<(SessionCall, Canc
     Some((call, cancellation))
 }
 
-/// Takes the extensions set by the middleware of the author's server. Extensions for internal use are removed.
+/// Takes the extensions set by the middleware of the author's server. The body and the challenge are removed, because
+/// operations need neither.
 fn take_extensions(extensions: &mut Extensions) -> Extensions {
     extensions.remove::<OriginalMessage>();
     extensions.remove::<Challenge>();

@@ -11,10 +11,10 @@ use axum::response::{IntoResponse as _, Response};
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt as _};
 use mcp_aql_core::BoxFuture;
-use mcp_aql_core::internal::operation::Cancellation;
 use tokio::time::{Interval, interval};
 
 use super::authentication::Challenge;
+use super::cancellation::CancelOnDrop;
 use super::rmcp::events::events;
 use super::rmcp::kept_reply::SessionReply;
 
@@ -32,17 +32,6 @@ pub(super) struct DirectReply {
     pub(super) _cancels: CancelOnDrop,
     /// Recorder for the reply, if the client can fetch the reply after a lost connection.
     pub(super) kept: Option<SessionReply>,
-}
-
-/// Cancels a call when it is dropped.
-pub(super) struct CancelOnDrop(pub(super) Cancellation);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        if !self.0.is_unused() {
-            self.0.cancel();
-        }
-    }
 }
 
 /// Waits for a reply. If the caller lacks a scope, adds the challenge to obtain it.

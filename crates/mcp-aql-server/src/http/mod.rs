@@ -3,9 +3,9 @@
 pub mod auth;
 mod authentication;
 mod body;
+mod cancellation;
 mod configuration;
 mod connections;
-mod departure;
 #[cfg(unix)]
 mod descriptor_limit;
 #[cfg(not(unix))]
@@ -21,6 +21,7 @@ mod listener;
 mod options;
 mod request_origin;
 mod rmcp;
+mod stop_delay;
 
 use std::future::Future;
 use std::io::ErrorKind;
@@ -37,7 +38,6 @@ use tokio_util::sync::CancellationToken;
 
 use self::authentication::{Authenticated, Resource};
 use self::body::budget::BodyBudget;
-use self::departure::Departure;
 use self::direct::DirectCalls;
 use self::endpoint::McpEndpoint;
 pub use self::listener::serve as serve_connections;
@@ -46,6 +46,7 @@ use self::options::{ENDPOINT_PATH, Shared};
 use self::rmcp::replay::RetentionLimits;
 use self::rmcp::server::{Access, RmcpService, RmcpState};
 use self::rmcp::sessions::{SessionLimits, Sessions};
+use self::stop_delay::StopDelay;
 use crate::adapter::AdapterTools;
 use crate::mcp::drain::Shutdown;
 use crate::mcp::server::ServerState;
@@ -274,15 +275,15 @@ async fn serve(
     let _end = shutdown.clone().drop_guard();
     let sessions = Arc::new(Sessions::new(options.session_limits(), service.adapter()));
     let (router, shared) = served(Arc::clone(&service), &options, Arc::clone(&sessions));
-    let departure = Departure::default();
-    let probes = health::routes(Arc::clone(&shared), departure.announced.clone());
-    let router = departure.layer(router.merge(probes));
+    let stop_delay = StopDelay::default();
+    let probes = health::routes(Arc::clone(&shared), stop_delay.announced.clone());
+    let router = stop_delay.layer(router.merge(probes));
     service.begin();
     on_serving();
     tracing::info!(url = %format_args!("http://{address}{ENDPOINT_PATH}"), "listening");
     let (stopping, cut_off) = (shutdown.clone(), cut_off.shared());
     let bounds = (options.settings.max_connections, options.settings.client_timeout);
-    let refusing = departure.refusing.clone();
+    let refusing = stop_delay.refusing.clone();
     let connections = listener::serve_until(listener, router, bounds, refusing, shutdown);
     let interrupted = async {
         stopping.cancelled().await;
@@ -298,7 +299,7 @@ async fn serve(
     };
     let stopped = async {
         begin.await;
-        departure.begin(options.settings.stop_delay, cut_off.clone()).await;
+        stop_delay.begin(options.settings.stop_delay, cut_off.clone()).await;
         // Requests are still accepted during this wait, and new calls are rejected.
         shared.stop(cut_off.clone()).await;
         // This also ends the sessions and their streams. Otherwise the streams would keep their connections open.

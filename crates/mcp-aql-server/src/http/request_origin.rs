@@ -7,7 +7,7 @@ use mcp_aql_core::Adapter;
 use mcp_aql_core::internal::caller::{CallOrigin, TraceContext, TransportKind};
 use mcp_aql_core::transport::Extensions;
 
-use crate::mcp::request_meta::{describe_call, known_version};
+use crate::mcp::admission::{describe_call, known_version};
 use crate::mcp::service::ToolService;
 
 /// Returns the origin of the calls in an HTTP request. Returns `None` if calls are neither traced nor logged.

@@ -51,7 +51,7 @@ impl Connection {
         &self,
         version: &str,
         capabilities: &Map<String, Value>,
-        tasks: Option<&dyn TaskSource>,
+        tasks: Option<TaskSource<'_>>,
     ) {
         self.batches.store(version == WITH_BATCHES, Ordering::Release);
         self.empty_events.store(version >= WITH_EMPTY_EVENTS, Ordering::Release);

@@ -124,12 +124,12 @@ impl Drain {
         self.is_draining.load(SeqCst)
     }
 
-    /// Starts a call. It counts as a change until it is [labeled](RunningCall::labelled).
+    /// Counts a call as running. It counts as a change until [`labeled`](RunningCall::labeled) says otherwise.
     ///
     /// # Errors
     ///
     /// Returns an error if the server is stopping.
-    pub(crate) fn start(self: &Arc<Self>) -> Result<RunningCall, OperationError> {
+    pub(crate) fn count_call(self: &Arc<Self>) -> Result<RunningCall, OperationError> {
         // Increment before the check: either the drain counts the call, or the call sees the drain.
         self.open.fetch_add(1, SeqCst);
         if self.is_draining() {
@@ -253,7 +253,7 @@ pub(crate) struct RunningCall {
 
 impl RunningCall {
     /// Adds the description of the call, once its arguments are read.
-    pub(crate) fn labelled(mut self, label: CallLabel) -> Self {
+    pub(crate) fn labeled(mut self, label: CallLabel) -> Self {
         if !label.may_change() {
             self.drain.lower(&self.drain.changes);
         }
@@ -323,7 +323,7 @@ mod tests {
     #[tokio::test]
     async fn a_drain_ends_with_the_last_call_and_reply() {
         let drain = Arc::new(Drain::default());
-        let call = drain.start().unwrap();
+        let call = drain.count_call().unwrap();
         let reply = drain.hold();
         assert_eq!(drain.begin(), 2);
         let mut idle = pin!(drain.idle());
@@ -338,7 +338,7 @@ mod tests {
     #[tokio::test]
     async fn work_that_a_running_call_starts_is_waited_for() {
         let drain = Arc::new(Drain::default());
-        let call = drain.start().unwrap().labelled(label(SemanticCategory::Execute));
+        let call = drain.count_call().unwrap().labeled(label(SemanticCategory::Execute));
         drain.begin();
         let executions = AtomicUsize::new(0);
         let mut finished = pin!(drain.finished(async {
@@ -354,7 +354,7 @@ mod tests {
     async fn a_call_during_the_drain_is_refused() {
         let drain = Arc::new(Drain::default());
         drain.begin();
-        let error = drain.start().unwrap_err();
+        let error = drain.count_call().unwrap_err();
         assert!(error.message().contains("shutting down"), "{error}");
         assert_eq!(error.details()["retry_after_seconds"], RETRY_AFTER_SECONDS);
         assert_eq!(error.details()["operation_ran"], false);
@@ -366,13 +366,13 @@ mod tests {
     #[tokio::test]
     async fn changes_are_waited_for_apart_from_reads() {
         let drain = Arc::new(Drain::default());
-        let read = drain.start().unwrap();
+        let read = drain.count_call().unwrap();
         let mut done = pin!(drain.changes_done());
         assert!(poll_once(&mut done).await.is_pending(), "its arguments are not read");
-        let read = read.labelled(label(SemanticCategory::Read));
+        let read = read.labeled(label(SemanticCategory::Read));
         done.await;
         // A batch may change something, so it counts as a change.
-        let batch = drain.start().unwrap().labelled(CallLabel::default());
+        let batch = drain.count_call().unwrap().labeled(CallLabel::default());
         let mut done = pin!(drain.changes_done());
         assert!(poll_once(&mut done).await.is_pending());
         drop(batch);

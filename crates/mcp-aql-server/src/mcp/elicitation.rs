@@ -7,9 +7,9 @@ use mcp_aql_core::internal::caller::{RepeatedCall, UserQuestion};
 use mcp_aql_core::transport::{Elicitation, UserAnswer};
 use serde_json::{Map, Value, json};
 
+use super::admission::RequestMeta;
 use super::answer::RpcError;
 use super::message::ToolCall;
-use super::request_meta::RequestMeta;
 
 /// The first version in which servers send `elicitation/create`.
 const FIRST_VERSION: &str = "2025-06-18";
@@ -117,7 +117,7 @@ pub(crate) fn input_required(question: &UserQuestion) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mcp::message::{Message, decode};
+    use crate::mcp::message::{Message, decode_message};
 
     #[test]
     fn only_clients_that_show_forms_are_asked() {
@@ -157,7 +157,7 @@ mod tests {
                 r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"t"{}}}}}"#,
                 params.concat()
             );
-            let Message::Call(call) = decode(call.as_bytes()) else { panic!("{call}") };
+            let Message::Call(call) = decode_message(call.as_bytes()) else { panic!("{call}") };
             assert_eq!(of_call(&call, &meta).is_ok(), is_right, "{responses:?} {state:?}");
             assert!(!is_right || of_call(&call, &RequestMeta::default()).unwrap().is_none());
         }

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::answer::RpcError;
 use super::malformed_call::MalformedCall;
-use super::recover_id::{IdScanner, RecoveredId, is_id};
+use super::request_id::{IdScanner, RecoveredId, is_id};
 
 /// A decoded message. Parts that only some receivers need remain JSON.
 #[derive(Debug)]
@@ -196,7 +196,7 @@ struct CancelledParams<'a> {
 }
 
 /// Decodes a message (REQ-ENC-01).
-pub(crate) fn decode(bytes: &[u8]) -> Message<'_> {
+pub(crate) fn decode_message(bytes: &[u8]) -> Message<'_> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Message::Blank;
     }
@@ -383,7 +383,7 @@ mod tests {
 
     /// Returns the id and the error code of the answer to a rejected message.
     fn refused(bytes: &[u8]) -> (Option<String>, String) {
-        match decode(bytes) {
+        match decode_message(bytes) {
             Message::Refused(Refusal { id, fault }) => {
                 let code = match &fault {
                     Fault::Call(error) => error.code().as_str().to_owned(),
@@ -398,22 +398,22 @@ mod tests {
     #[test]
     fn distinguishes_the_kinds_of_messages() {
         let call = br#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"t","arguments":{"a":1},"_meta":{}}}"#;
-        let Message::Call(call) = decode(call) else { panic!() };
+        let Message::Call(call) = decode_message(call) else { panic!() };
         assert_eq!((call.id, &*call.name, call.arguments), (r#""a""#, "t", Some(r#"{"a":1}"#)));
         assert_eq!(call.meta, Some("{}"));
         let call = br#"{"jsonrpc":"2.0","id":1,"method":"tools\/call","params":{"name":"t"}}"#;
-        assert!(matches!(decode(call), Message::Call(ToolCall { arguments: None, .. })));
+        assert!(matches!(decode_message(call), Message::Call(ToolCall { arguments: None, .. })));
         let list = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{}}}"#;
-        let Message::Request(list) = decode(list) else { panic!() };
+        let Message::Request(list) = decode_message(list) else { panic!() };
         assert_eq!((list.id, &*list.method), ("1", "tools/list"));
         assert_eq!(list.meta().unwrap(), Some("{}"));
         let cancel =
             br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
-        assert!(matches!(decode(cancel), Message::Cancelled { request: "7" }));
+        assert!(matches!(decode_message(cancel), Message::Cancelled { request: "7" }));
         let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#;
-        let Message::Request(ping) = decode(ping) else { panic!() };
+        let Message::Request(ping) = decode_message(ping) else { panic!() };
         assert!(ping.meta().is_err());
-        assert!(matches!(decode(b" \t"), Message::Blank));
+        assert!(matches!(decode_message(b" \t"), Message::Blank));
     }
 
     /// Decodes a message with serde, and formats the result.
@@ -471,7 +471,9 @@ mod tests {
 
     #[test]
     fn a_list_is_a_batch_and_not_the_fields_of_a_message() {
-        let Message::Batch(messages) = decode(br#"["2.0", 1, "ping", {}]"#) else { panic!() };
+        let Message::Batch(messages) = decode_message(br#"["2.0", 1, "ping", {}]"#) else {
+            panic!()
+        };
         assert_eq!(messages.len(), 4);
         assert!(batch_ids(&messages).is_empty());
     }
@@ -488,7 +490,7 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":7,"method":null}"#, "Refused"),
             (r#"{"jsonrpc":"2.0","id":7}"#, "Refused"),
         ] {
-            let decoded = format!("{:?}", decode(message.as_bytes()));
+            let decoded = format!("{:?}", decode_message(message.as_bytes()));
             assert!(decoded.starts_with(kind), "{message}: {decoded}");
         }
     }

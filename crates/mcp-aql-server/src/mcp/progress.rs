@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::request_meta::ProgressToken;
+use super::admission::ProgressToken;
 
 /// Minimum interval between notifications. More frequent ones would only add load.
 const NOTIFICATION_INTERVAL: Duration = Duration::from_millis(50);

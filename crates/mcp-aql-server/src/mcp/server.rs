@@ -1,7 +1,6 @@
 //! The MCP server of a set of tools, independent of the transport.
 
 use std::future::ready;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -14,6 +13,7 @@ use mcp_aql_core::{Adapter, OperationError, Session};
 use mcp_aql_protocol::SizeLimits;
 use tokio_util::sync::CancellationToken;
 
+use super::admission::RequestMeta;
 use super::answer::{RpcError, respond_with, tool_result, write_error};
 use super::batch_budget::{BatchBudget, FEWER_CALLS_ADVICE};
 use super::connection::Connection;
@@ -22,8 +22,7 @@ use super::elicitation::input_required;
 use super::message::Fault;
 use super::principal_sessions::PrincipalSessions;
 use super::progress::{Notifier, progress};
-use super::request_meta::RequestMeta;
-use super::service::{ServerSettings, ToolAnswer, ToolDefinition, ToolService, ToolWork, panicked};
+use super::service::{ServerSettings, ToolAnswer, ToolDefinition, ToolService, ToolWork, caught};
 use super::tool_table::ToolTable;
 
 /// State shared by all connections of a server.
@@ -112,7 +111,7 @@ impl Server {
     }
 
     /// Returns the answer to a call that could not be decoded or did not start.
-    fn refuse(&self, error: OperationError, caller: Option<&Principal>) -> ToolAnswer {
+    fn refuse_call(&self, error: OperationError, caller: Option<&Principal>) -> ToolAnswer {
         self.service().refuse(error, &self.scope_of(caller))
     }
 
@@ -128,7 +127,7 @@ impl Server {
     /// Returns the answer to a message from this caller that could not be decoded.
     pub(crate) fn refuse_message(&self, fault: Fault, caller: Option<&Principal>) -> ToolAnswer {
         match fault {
-            Fault::Call(error) => self.refuse(error, caller),
+            Fault::Call(error) => self.refuse_call(error, caller),
             Fault::Parameters(call) => Err(self.service().malformed_call(&call)),
             fault => {
                 let (code, message) = fault.code();
@@ -199,7 +198,7 @@ impl Server {
     ) -> ToolAnswer {
         let Some(budget) = budget else { return call.await };
         if budget.is_full() {
-            return self.refuse(budget.error(0).with_detail("operation_ran", false), caller);
+            return self.refuse_call(budget.error(0).with_detail("operation_ran", false), caller);
         }
         match call.await {
             Ok(reply) if !budget.reserve(reply.text.len()) => {
@@ -245,10 +244,10 @@ impl Server {
     ) -> ToolAnswer {
         let arguments = match arguments {
             Ok(arguments) => arguments,
-            Err(error) => return self.refuse(error, scope.principal()),
+            Err(error) => return self.refuse_call(error, scope.principal()),
         };
         let Some(token) = meta.progress_token(&arguments) else {
-            return self.call(tool, arguments, meta, scope).await;
+            return self.begin_call(tool, arguments, meta, scope).await;
         };
         let (sink, pump) = progress(notifier, token);
         let mut scope = self.scope(meta, &arguments, scope);
@@ -265,7 +264,7 @@ impl Server {
     }
 
     /// Reads a tool call. The returned future runs it like [`reply`](Self::reply), but without progress.
-    pub(crate) fn call(
+    pub(crate) fn begin_call(
         &self,
         tool: usize,
         arguments: Arguments<'_>,
@@ -276,8 +275,7 @@ impl Server {
             let scope = self.scope(meta, &arguments, scope);
             self.start(tool, arguments, meta, scope)
         };
-        catch_unwind(AssertUnwindSafe(read))
-            .unwrap_or_else(|_| erased(ready(Err(panicked()))).into())
+        caught(read).unwrap_or_else(|error| erased(ready(Err(error))).into())
     }
 
     /// Reads and counts a tool call with a complete scope. Rejects it if the server is stopping.
@@ -288,14 +286,14 @@ impl Server {
         meta: &RequestMeta,
         scope: CallScope,
     ) -> ToolWork {
-        let running = match self.shared.drain.start() {
+        let running = match self.shared.drain.count_call() {
             Ok(running) => running,
             Err(error) => return erased(ready(self.service().refuse(error, &scope))).into(),
         };
         let (session, client_request_id) = (scope.session.clone(), scope.client_request_id.clone());
         let work = self.service().call(tool, arguments, &meta.0, scope);
         let operation = work.operation.map(|it| (it.name, it.category));
-        work.counted(running.labelled(CallLabel { operation, session, client_request_id }))
+        work.counted(running.labeled(CallLabel { operation, session, client_request_id }))
     }
 
     /// Completes the scope of a call with its session, the trace context in `_meta`, and the client's request id.
@@ -403,7 +401,7 @@ mod tests {
     #[tokio::test]
     async fn a_failure_without_room_in_its_batch_does_not_say_that_it_ran() {
         let (server, budget) = (server(), BatchBudget::new(10));
-        let call = async { server.refuse(OperationError::not_found("note", "7"), None) };
+        let call = async { server.refuse_call(OperationError::not_found("note", "7"), None) };
         let answer = server.within(Some(&budget), None, pin!(call)).await.unwrap().text;
         assert!(
             answer.contains(FEWER_CALLS_ADVICE) && !answer.contains("operation_ran"),

@@ -54,11 +54,6 @@ pub trait ToolService: Send + Sync + 'static {
         None
     }
 
-    /// Returns the source of executions if calls of the tools can start some. Clients may follow them as MCP tasks.
-    fn tasks(&self) -> Option<&dyn TaskSource> {
-        None
-    }
-
     /// Returns what a transport has to know about a call with these arguments before it runs. The request's extensions
     /// contain the caller.
     fn properties(&self, arguments: &Arguments<'_>, extensions: &Extensions) -> CallProperties;
@@ -88,6 +83,11 @@ pub trait ToolService: Send + Sync + 'static {
 }
 
 impl dyn ToolService + '_ {
+    /// Returns the source of MCP tasks if calls of the tools can start executions.
+    pub(crate) fn tasks(&self) -> Option<TaskSource<'_>> {
+        self.adapter().and_then(TaskSource::of)
+    }
+
     /// Returns `true` if calls are traced or logged. If not, the transports do not determine the origins of calls.
     pub(crate) fn records_origins(&self) -> bool {
         self.adapter().is_some_and(|adapter| adapter.tracer().is_some()) || logs_calls()
@@ -249,16 +249,21 @@ impl Future for ToolWork {
     type Output = ToolAnswer;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<ToolAnswer> {
-        let polled = catch_unwind(AssertUnwindSafe(|| match &mut self.answer {
+        let polled = caught(|| match &mut self.answer {
             FutureAnswer::Reply(work) => work.as_mut().poll(context).map(Ok),
             FutureAnswer::Answer(work) => work.as_mut().poll(context),
-        }));
-        let answer = ready!(polled.unwrap_or_else(|_| Poll::Ready(Err(panicked()))));
+        });
+        let answer = ready!(polled.unwrap_or_else(|error| Poll::Ready(Err(error))));
         if let Some(running) = self.running.take() {
             running.end(answer.as_ref().map_or(true, |reply| reply.code.is_some()));
         }
         Poll::Ready(answer)
     }
+}
+
+/// Runs a part of a call. Converts a panic into an error.
+pub(crate) fn caught<T>(part: impl FnOnce() -> T) -> Result<T, RpcError> {
+    catch_unwind(AssertUnwindSafe(part)).map_err(|_| panicked())
 }
 
 /// Awaits an answer. Converts a panic of a store or a gate into an error, because the client would otherwise wait
@@ -270,7 +275,7 @@ pub(crate) async fn catch_panic<T>(
 }
 
 /// Returns the error for a panic in the framework's own code. Panics of operations are caught earlier.
-pub(crate) fn panicked() -> RpcError {
+fn panicked() -> RpcError {
     tracing::error!("a tool call panicked outside of its operation");
     RpcError::new(-32603, "Internal error")
 }

@@ -82,7 +82,7 @@ struct ToolExecution {
 }
 
 impl ToolLists {
-    fn new(definitions: &[ToolDefinition], tasks: Option<&dyn TaskSource>) -> Self {
+    fn new(definitions: &[ToolDefinition], tasks: Option<TaskSource<'_>>) -> Self {
         let tools = definitions.iter().map(ToolEntry::new).collect();
         let mut list = ToolList { result_type: None, ttl_ms: None, cache_scope: None, tools };
         // Serializing strings and JSON values cannot fail.
@@ -99,7 +99,7 @@ impl ToolLists {
 impl ToolList<'_> {
     /// Serializes the list for clients with the tasks of MCP 2025-11-25. Tasks are optional in every tool, because most
     /// calls start no execution.
-    fn with_tasks(&mut self, tasks: Option<&dyn TaskSource>) -> String {
+    fn with_tasks(&mut self, tasks: Option<TaskSource<'_>>) -> String {
         for tool in &mut self.tools {
             let is_supported = tasks.is_some_and(|tasks| tasks.has_executions(tool.name));
             tool.execution = is_supported.then_some(ToolExecution { task_support: "optional" });
@@ -132,7 +132,7 @@ impl<'a> ToolEntry<'a> {
 }
 
 impl ToolTable {
-    pub(crate) fn new(definitions: &[ToolDefinition], tasks: Option<&dyn TaskSource>) -> Self {
+    pub(crate) fn new(definitions: &[ToolDefinition], tasks: Option<TaskSource<'_>>) -> Self {
         let names = definitions.iter().map(|tool| tool.name.clone()).collect();
         Self { names, listed: ToolLists::new(definitions, tasks) }
     }

@@ -2,12 +2,10 @@
 //! versions of MCP.
 //!
 //! One task reads messages and writes answers. It also answers requests other than calls, and runs calls of operations
-//! known to be brief (see [`brief_operations`]). All other tool calls run as separate tasks. Answers that are ready at
+//! known to be brief (see [`tool_calls`]). All other tool calls run as separate tasks. Answers that are ready at
 //! the same time are written together.
 
-mod brief_operations;
-mod lines;
-mod message_wait;
+mod input;
 mod outbox;
 mod questions;
 mod reader;
@@ -21,7 +19,6 @@ mod tool_calls;
 pub use self::standard_streams::{ServeStdio, serve_tools_stdio};
 pub use self::stream::{ServeStream, serve_tools};
 
-use std::fs::File;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,10 +28,11 @@ use futures_util::future::FusedFuture as _;
 use mcp_aql_core::internal::execution::EndScope;
 use mcp_aql_core::internal::util::{erased, spawn};
 use mcp_aql_core::{BoxFuture, Result};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::AsyncWrite;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use self::input::Input;
 use self::outbox::Outbox;
 use self::reader::MessageReader;
 use crate::mcp::connection::Connection;
@@ -44,20 +42,6 @@ use crate::mcp::service::ToolService;
 
 /// How long canceled calls and unfinished writes may continue before they are dropped.
 const WRITE_GRACE_PERIOD: Duration = Duration::from_secs(5);
-
-/// The input half of a stream.
-struct Input {
-    stream: Box<dyn AsyncRead + Send + Unpin>,
-    /// The same stream opened for non-blocking reads, if it supports them.
-    without_waiting: Option<File>,
-}
-
-impl Input {
-    /// Creates an input without non-blocking reads.
-    fn new(stream: impl AsyncRead + Send + Unpin + 'static) -> Self {
-        Self { stream: Box::new(stream), without_waiting: None }
-    }
-}
 
 /// The output half of a stream.
 type Writer = Box<dyn AsyncWrite + Send + Unpin>;

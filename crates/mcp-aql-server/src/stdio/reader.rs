@@ -9,28 +9,20 @@ use mcp_aql_core::internal::operation::Cancellation;
 use mcp_aql_core::internal::request::too_large;
 use serde_json::value::RawValue;
 
-use super::Input;
-use super::brief_operations::BriefOperations;
-use super::lines::{Line, Lines};
-use super::message_wait::{MessageWait, while_writing};
+use super::input::{Input, Line, Lines, MessageWait, while_writing};
 use super::outbox::{AnswerTarget, BatchAnswers, Outbox};
 use super::questions::ClientUser;
+use super::tool_calls::BriefOperations;
+use crate::mcp::admission::{Lifecycle, RequestMeta};
 use crate::mcp::answer::{RpcError, fail_with, respond_with, write_error};
 use crate::mcp::cancel::Calls;
-use crate::mcp::lifecycle::Lifecycle;
 use crate::mcp::message::{
-    Fault, LONG_BATCH, MAX_BATCH_MESSAGES, Message, Refusal, ToolCall, batch_ids, decode, too_long,
+    Fault, LONG_BATCH, MAX_BATCH_MESSAGES, Message, Refusal, ToolCall, batch_ids, decode_message,
+    too_long,
 };
-use crate::mcp::recover_id::canonical_id;
-use crate::mcp::request_meta::RequestMeta;
+use crate::mcp::request_id::canonical_id;
 use crate::mcp::server::Server;
 use crate::mcp::tasks::{TaskProtocol, is_task_method};
-
-impl Drop for MessageReader {
-    fn drop(&mut self) {
-        self.user.leave();
-    }
-}
 
 /// Reads lines, answers requests and starts calls.
 pub(super) struct MessageReader {
@@ -124,19 +116,20 @@ impl MessageReader {
             Line::TooLong(recovered) => {
                 let limit = self.server.limits().max_request_size;
                 let error = too_large("request_size", limit, recovered.bytes, "bytes");
-                self.refuse(too_long(recovered, error), &self.line());
+                self.answer_refusal(too_long(recovered, error), &self.line());
             }
         }
     }
 
     fn take(&mut self, line: &[u8]) {
-        match decode(line) {
+        match decode_message(line) {
             Message::Batch(messages) if self.server.takes_batches() => {
                 self.take_batch(&messages);
             }
             Message::Batch(messages) => {
                 let ids = batch_ids(&messages);
-                let refuse = |id| self.refuse(Refusal { id, fault: Fault::Form }, &self.line());
+                let refuse =
+                    |id| self.answer_refusal(Refusal { id, fault: Fault::Form }, &self.line());
                 if ids.is_empty() {
                     refuse(None);
                 }
@@ -154,16 +147,16 @@ impl MessageReader {
         let answers = BatchAnswers::new(self.outbox.clone(), self.server.batch_budget());
         let answers = AnswerTarget::Batch(Arc::new(answers));
         for message in messages {
-            self.take_one(decode(message.get().as_bytes()), &answers);
+            self.take_one(decode_message(message.get().as_bytes()), &answers);
         }
     }
 
     fn take_one(&mut self, message: Message<'_>, answers: &AnswerTarget) {
         match message {
-            Message::Call(call) => match self.lifecycle.admit_call(&self.server, &call) {
+            Message::Call(call) => match self.lifecycle.admit_call(self.server.service(), &call) {
                 Ok((meta, modern)) => match self.task_protocol(&call, &meta, modern, answers) {
                     Some(protocol) => self.call_with_tasks(protocol, &call, meta, answers),
-                    None => self.call(call, meta, modern, answers),
+                    None => self.start_call(call, meta, modern, answers),
                 },
                 Err(error) => self.error(Some(call.id), &error, answers),
             },
@@ -183,8 +176,10 @@ impl MessageReader {
                 self.calls.cancel(&canonical_id(request));
             }
             Message::Answer { id, result } => self.user.answer(id, result),
-            Message::Refused(refusal) => self.refuse(refusal, answers),
-            Message::Batch(_) => self.refuse(Refusal { id: None, fault: Fault::Form }, answers),
+            Message::Refused(refusal) => self.answer_refusal(refusal, answers),
+            Message::Batch(_) => {
+                self.answer_refusal(Refusal { id: None, fault: Fault::Form }, answers)
+            }
             Message::Ignored | Message::Blank => {}
         }
     }
@@ -209,7 +204,7 @@ impl MessageReader {
         AnswerTarget::Line(self.outbox.clone())
     }
 
-    fn refuse(&self, refusal: Refusal, answers: &AnswerTarget) {
+    fn answer_refusal(&self, refusal: Refusal, answers: &AnswerTarget) {
         let Refusal { id, fault } = refusal;
         // Do not answer invalid JSON: a client that echoes its input would cause an endless exchange.
         if id.is_none() && !matches!(fault, Fault::Form) {
@@ -234,5 +229,11 @@ impl MessageReader {
         if let Err(error) = answers.push_in_writer_task(write) {
             tracing::debug!(%error, "an answer was not sent: the client is gone");
         }
+    }
+}
+
+impl Drop for MessageReader {
+    fn drop(&mut self) {
+        self.user.leave();
     }
 }

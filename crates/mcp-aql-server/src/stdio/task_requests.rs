@@ -8,9 +8,9 @@ use serde_json::value::RawValue;
 
 use super::outbox::AnswerTarget;
 use super::reader::MessageReader;
+use crate::mcp::admission::RequestMeta;
 use crate::mcp::answer::{RpcError, respond_with, write_error};
 use crate::mcp::message::{OtherRequest, ToolCall};
-use crate::mcp::request_meta::RequestMeta;
 use crate::mcp::server::batch_too_large;
 use crate::mcp::service::catch_panic;
 use crate::mcp::tasks::{TaskCall, TaskProtocol, TaskRequest};
@@ -26,7 +26,7 @@ impl MessageReader {
     ) {
         let cancellation = Cancellation::default();
         let modern = protocol == TaskProtocol::Extension;
-        let (tool, scope) = match self.begin_call(call, &meta, modern, &cancellation) {
+        let (tool, scope) = match self.tool_and_scope(call, &meta, modern, &cancellation) {
             Ok(begun) => begun,
             Err(error) => return self.error(Some(call.id), &error, answers),
         };

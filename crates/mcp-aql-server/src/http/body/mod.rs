@@ -32,7 +32,7 @@ pub(crate) async fn within_bounds(
     refuse_unfinished(&seen).unwrap_or(response)
 }
 
-/// The recorded part of a body, and the rest of the body once rmcp no longer reads it.
+/// The recorded part of a body, and the unread rest, once the reader has dropped the body.
 #[derive(Debug, Default)]
 pub(crate) struct BodyRecord {
     pub(crate) pieces: Vec<Bytes>,

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse as _, Response};
 use super::BodyRecord;
 use crate::mcp::answer::fail_with;
 use crate::mcp::drain::RETRY_AFTER_SECONDS;
-use crate::mcp::recover_id::IdScanner;
+use crate::mcp::request_id::IdScanner;
 
 /// The first JSON-RPC code reserved for servers. Used for too many sessions, too many bytes, and a stopping server.
 const SERVER_OVERLOADED: i32 = -32000;

@@ -18,7 +18,7 @@ use crate::http::rmcp::forward::forward_to_rmcp;
 use crate::http::rmcp::original_message::OriginalMessage;
 use crate::mcp::answer::fail_with;
 use crate::mcp::batch_budget::BatchBudget;
-use crate::mcp::message::{LONG_BATCH, MAX_BATCH_MESSAGES, Message, decode};
+use crate::mcp::message::{LONG_BATCH, MAX_BATCH_MESSAGES, Message, decode_message};
 
 impl McpEndpoint {
     /// Answers a JSON-RPC batch as if each message had arrived in a separate request. The response is an array of
@@ -73,7 +73,7 @@ impl McpEndpoint {
         request.extensions_mut().insert(OriginalMessage::new(message.as_bytes(), Some(budget)));
         let form = self.direct.form(&request, self.longest);
         if let Some(form) = form
-            && let Message::Call(call) = decode(message.as_bytes())
+            && let Message::Call(call) = decode_message(message.as_bytes())
             && let Some(answer) =
                 self.direct.answer(&form, call, request.extensions_mut(), Some(budget))
         {

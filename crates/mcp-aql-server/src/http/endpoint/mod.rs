@@ -39,7 +39,7 @@ use super::rmcp::forward::forward_to_rmcp;
 use super::rmcp::original_message::OriginalMessage;
 use super::rmcp::server::RmcpService;
 use crate::mcp::drain::{OpenReply, RETRY_AFTER_SECONDS};
-use crate::mcp::message::{Message, decode};
+use crate::mcp::message::{Message, decode_message};
 use crate::mcp::server::Server;
 use crate::mcp::version::is_modern;
 
@@ -167,7 +167,7 @@ impl McpEndpoint {
         // A batch is decoded by `post`, which keeps its body.
         let is_decoded = is_whole && !piece.trim_ascii_start().starts_with(b"[");
         if is_decoded
-            && let Message::Call(call) = decode(&piece)
+            && let Message::Call(call) = decode_message(&piece)
             && let Some(answer) = self.direct.answer(&form, call, &mut head.extensions, None)
         {
             return Ok(answer);
@@ -202,7 +202,7 @@ impl McpEndpoint {
                         .unwrap_or_else(|| StatusCode::BAD_REQUEST.into_response()),
                 };
             };
-            let answer = match (decode(&body), form) {
+            let answer = match (decode_message(&body), form) {
                 (Message::Batch(messages), _) if takes_batches => {
                     return self.batch(&head, &messages).await;
                 }

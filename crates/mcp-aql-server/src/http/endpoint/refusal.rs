@@ -13,8 +13,8 @@ use super::McpEndpoint;
 use crate::http::body::BodyRecord;
 use crate::http::body::refusal::json;
 use crate::mcp::answer::fail_with;
-use crate::mcp::message::{Fault, Message, Refusal, ToolCall, decode, too_long};
-use crate::mcp::recover_id::IdScanner;
+use crate::mcp::message::{Fault, Message, Refusal, ToolCall, decode_message, too_long};
+use crate::mcp::request_id::IdScanner;
 
 /// Maximum number of bytes of an overlong body to read, as a multiple of the maximum body length. The bytes are
 /// discarded and only searched for the request's id.
@@ -58,7 +58,7 @@ impl McpEndpoint {
 
     /// Rejects a message that rmcp could not parse.
     pub(super) fn refuse(&self, body: &[u8], sender: (bool, Option<&Principal>)) -> Response {
-        let refusal = match decode(body) {
+        let refusal = match decode_message(body) {
             Message::Refused(refusal) => refusal,
             Message::Call(ToolCall { id, arguments, .. }) => {
                 let limits = self.server().limits();

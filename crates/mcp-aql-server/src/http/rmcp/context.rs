@@ -1,12 +1,10 @@
-//! Converts the context of a request from rmcp's types: its extensions, cancellation and notifications.
+//! Converts the context of a request from rmcp's types: its extensions and notifications.
 
-use std::pin::pin;
 use std::sync::Arc;
 
 use axum::http::request::Parts;
 use mcp_aql_core::BoxFuture;
 use mcp_aql_core::internal::caller::CallOrigin;
-use mcp_aql_core::internal::operation::Cancellation;
 use mcp_aql_core::internal::util::erased;
 use rmcp::model::{
     CustomNotification, ErrorCode, Extensions, MetaObject, NotificationMetaObject,
@@ -15,11 +13,10 @@ use rmcp::model::{
 use rmcp::service::Peer;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
 
+use crate::mcp::admission::describe_call;
 use crate::mcp::answer::RpcError;
 use crate::mcp::progress::{Notifier, ProgressParams, TASK_STATUS_NOTIFICATION};
-use crate::mcp::request_meta::describe_call;
 
 pub(crate) fn error_data(error: RpcError) -> ErrorData {
     ErrorData::new(ErrorCode(error.code), error.message, error.data)
@@ -40,21 +37,6 @@ pub(crate) fn take_origin(
     let mut origin: CallOrigin = extensions.remove()?;
     describe_call(&mut origin, id, tool);
     Some(Arc::new(origin))
-}
-
-/// Runs a call. Cancels it when the token is canceled, and still waits for its answer.
-pub(crate) async fn run_cancellable<T>(
-    call: impl Future<Output = T>,
-    token: &CancellationToken,
-    cancellation: &Cancellation,
-) -> T {
-    let mut call = pin!(call);
-    tokio::select! {
-        biased;
-        answer = &mut call => return answer,
-        () = token.cancelled() => cancellation.cancel(),
-    }
-    call.await
 }
 
 /// Sends notifications through rmcp.

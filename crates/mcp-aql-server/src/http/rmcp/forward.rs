@@ -15,7 +15,7 @@ use super::current_request::{SessionProblem, observe_session};
 use super::long_id::{self, splice};
 use super::original_message::OriginalMessage;
 use super::server::RmcpService;
-use crate::mcp::message::{Message, ToolCall, decode};
+use crate::mcp::message::{Message, ToolCall, decode_message};
 
 /// Rewrites a request that rmcp cannot parse. Returns `None` if nothing has to be rewritten. The second value is `true`
 /// if the id was replaced.
@@ -24,7 +24,7 @@ use crate::mcp::message::{Message, ToolCall, decode};
 /// rejects. The call itself is decoded from the original bytes. Therefore an invalid value only fails its own
 /// operation, and the other operations of a batch run.
 fn rewrite_for_rmcp(mut head: Parts, body: &[u8]) -> Option<(Request, bool)> {
-    let arguments = match decode(body) {
+    let arguments = match decode_message(body) {
         Message::Call(ToolCall { arguments: Some(arguments), .. }) => match readable(arguments) {
             Cow::Owned(readable) => splice(body, arguments, &readable),
             Cow::Borrowed(_) => None,

@@ -12,7 +12,7 @@ use axum::body::Bytes;
 use memchr::memmem;
 use rmcp::model::RequestId;
 
-use crate::mcp::message::{Message, decode};
+use crate::mcp::message::{Message, decode_message};
 
 /// Prefix of the replacement strings. It is random, so ids chosen by clients never start with it.
 static MARK: LazyLock<String> = LazyLock::new(|| uuid::Uuid::new_v4().to_string());
@@ -21,7 +21,7 @@ static MARKED_MEMBER: LazyLock<String> = LazyLock::new(|| format!(r#""id":"{}"#,
 
 /// Returns the message with a replaced id if it contains or refers to a long id.
 pub(crate) fn shorten(message: &[u8]) -> Option<Vec<u8>> {
-    let id = match decode(message) {
+    let id = match decode_message(message) {
         Message::Cancelled { request } => request,
         Message::Call(call) => call.id,
         Message::Request(request) => request.id,

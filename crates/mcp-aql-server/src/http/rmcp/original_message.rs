@@ -54,14 +54,12 @@ impl OriginalMessage {
     }
 }
 
-impl Message<'_> {
-    /// Returns the error for a message accepted by rmcp but rejected by this server, because it repeats a member.
-    pub(crate) fn refusal(&self) -> RpcError {
-        let form = &Fault::Form;
-        let fault = match self {
-            Self::Refused(Refusal { fault, .. }) => fault,
-            _ => form,
-        };
-        RpcError::new(-32602, fault.code().1)
-    }
+/// Returns the error for a message accepted by rmcp but rejected by this server, because it repeats a member.
+pub(crate) fn refusal(message: &Message<'_>) -> RpcError {
+    let form = &Fault::Form;
+    let fault = match message {
+        Message::Refused(Refusal { fault, .. }) => fault,
+        _ => form,
+    };
+    RpcError::new(-32602, fault.code().1)
 }

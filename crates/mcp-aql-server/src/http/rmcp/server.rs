@@ -27,17 +27,19 @@ use serde::de::IgnoredAny;
 use tokio_util::sync::CancellationToken;
 
 use super::client_user::RmcpUser;
-use super::context::{PeerNotifier, error_data, http_extensions, run_cancellable, take_origin};
+use super::context::{PeerNotifier, error_data, http_extensions, take_origin};
 use super::current_request::made;
-use super::original_message::OriginalMessage;
+use super::original_message::{OriginalMessage, refusal};
 use super::sessions::Sessions;
 use super::task_answers;
+use crate::http::cancellation::run_cancellable;
+use crate::mcp::admission::RequestMeta;
+use crate::mcp::admission::client_label;
 use crate::mcp::answer::RpcError;
 use crate::mcp::connection::Connection;
 use crate::mcp::elicitation::{Responses, input_required, repeating};
 use crate::mcp::malformed_call::MalformedCall;
-use crate::mcp::message::{Fault, Message, Refusal, decode};
-use crate::mcp::request_meta::RequestMeta;
+use crate::mcp::message::{Fault, Message, Refusal, decode_message};
 use crate::mcp::server::{Server, ServerState};
 use crate::mcp::service::{ServerSettings, ToolDefinition, ToolHints, catch_panic};
 use crate::mcp::tasks::TaskCall;
@@ -137,13 +139,13 @@ impl RmcpServer {
         let budget = sent.as_ref().and_then(OriginalMessage::batch_budget).cloned();
         let message = sent.map(|sent| sent.take_text());
         let (id, arguments) = match &message {
-            Some(message) => match decode(message) {
+            Some(message) => match decode_message(message) {
                 // rmcp may use another id for the request, and it accepts repeated members.
                 Message::Call(call) => {
                     RequestMeta::read(call.meta)?;
                     (call.id.to_owned(), Arguments::read(call.arguments, server.limits()))
                 }
-                refused => return Err(refused.refusal()),
+                refused => return Err(refusal(&refused)),
             },
             None => {
                 let members = request.arguments.unwrap_or_default();
@@ -204,8 +206,8 @@ impl ServerHandler for RmcpServer {
         let capabilities = serde_json::to_value(&request.capabilities).unwrap_or_default();
         let capabilities = capabilities.as_object().cloned().unwrap_or_default();
         connection.negotiated(result.protocol_version.as_str(), &capabilities, tasks);
-        let client = &request.client_info;
-        connection.introduced(format!("{} {}", client.name, client.version));
+        let client = serde_json::to_value(&request.client_info).unwrap_or_default();
+        connection.introduced(client.as_object().map(client_label).unwrap_or_default());
         self.server.session();
         // Extensions belong to versions without `initialize`.
         result.capabilities.extensions = None;
@@ -281,9 +283,9 @@ impl ServerHandler for RmcpServer {
             let sent: Option<OriginalMessage> = http_extensions(&context.extensions).remove();
             let sent = sent.map(|sent| sent.take_text()).unwrap_or_default();
             if let refused @ Message::Refused(Refusal { fault: Fault::Repeated(_), .. }) =
-                decode(&sent)
+                decode_message(&sent)
             {
-                return Err(error_data(refused.refusal()));
+                return Err(error_data(refusal(&refused)));
             }
             let params = request.params.map(|params| params.to_string());
             let call = MalformedCall::find(params.as_deref());

@@ -1,7 +1,7 @@
 //! Sessions over HTTP. rmcp limits neither their number nor the size of the replies that it keeps.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use futures_util::future::ready;
@@ -9,6 +9,7 @@ use futures_util::{Stream, StreamExt as _};
 use mcp_aql_core::Adapter;
 use mcp_aql_core::internal::caller::Principal;
 use mcp_aql_core::internal::operation::Cancellation;
+use mcp_aql_core::internal::util::{read_lock, write_lock};
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
 };
@@ -102,12 +103,12 @@ impl Sessions {
 
     /// Returns the open session with this id.
     pub(crate) fn get(&self, id: &str) -> Option<Arc<OpenSession>> {
-        self.open.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
+        read_lock(&self.open).get(id).cloned()
     }
 
     /// Returns the number of sessions of a principal.
     fn count_of(&self, principal: &str) -> usize {
-        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        let open = read_lock(&self.open);
         open.values().filter(|open| open.identity.as_deref() == Some(principal)).count()
     }
 
@@ -119,7 +120,7 @@ impl Sessions {
     /// `true` if a session was evicted.
     async fn evict(&self, principal: Option<&str>, limit: usize) -> bool {
         let considered: Vec<_> = {
-            let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+            let open = read_lock(&self.open);
             let of_principal =
                 |it: &&Arc<OpenSession>| principal.is_none() || it.identity.as_deref() == principal;
             open.values().filter(of_principal).map(Arc::clone).collect()
@@ -154,7 +155,7 @@ impl Sessions {
 
     /// Ends all sessions. Their connections may remain open for a while.
     pub(crate) fn end(&self) {
-        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        let open = read_lock(&self.open);
         for connection in open.values().filter_map(|open| open.connection()) {
             connection.end();
         }
@@ -250,7 +251,7 @@ impl SessionManager for Sessions {
         }
         let finished = Arc::clone(&self.finished);
         let open = OpenSession::new(Arc::clone(&id), principal, connection, finished);
-        let mut sessions = self.open.write().unwrap_or_else(PoisonError::into_inner);
+        let mut sessions = write_lock(&self.open);
         sessions.insert(Arc::clone(&id), Arc::new(open));
         drop(sessions);
         Ok((id, transport))
@@ -272,7 +273,7 @@ impl SessionManager for Sessions {
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), SessionError> {
-        let open = self.open.write().unwrap_or_else(PoisonError::into_inner).remove(id);
+        let open = write_lock(&self.open).remove(id);
         match &open {
             Some(open) => open.streams.end(),
             None => notice(SessionProblem { unknown_session: true, ..SessionProblem::default() }),

@@ -16,12 +16,13 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::client_user::RmcpUser;
-use super::context::{PeerNotifier, error_data, http_extensions, run_cancellable, take_origin};
-use super::original_message::OriginalMessage;
+use super::context::{PeerNotifier, error_data, http_extensions, take_origin};
+use super::original_message::{OriginalMessage, refusal};
 use super::task_routing::WithTasks;
+use crate::http::cancellation::run_cancellable;
+use crate::mcp::admission::{PROTOCOL_VERSION, RequestMeta};
 use crate::mcp::answer::RpcError;
-use crate::mcp::message::{Message, decode};
-use crate::mcp::request_meta::{PROTOCOL_VERSION, RequestMeta};
+use crate::mcp::message::{Message, decode_message};
 use crate::mcp::server::Server;
 use crate::mcp::service::catch_panic;
 use crate::mcp::tasks::{TaskCall, TaskProtocol, is_task_method};
@@ -64,7 +65,7 @@ async fn answer_utility(
     let sent: Option<OriginalMessage> = extensions.remove();
     let message = sent.map(|sent| sent.take_text()).unwrap_or_default();
     let cancellation = Cancellation::default();
-    let message = decode(&message);
+    let message = decode_message(&message);
     let meta = sent_meta(&message)?;
     let origin = match &message {
         Message::Call(call) => take_origin(&mut extensions, call.id, &call.name),
@@ -90,7 +91,7 @@ async fn answer_utility(
             run_cancellable(server.call_with_tasks(call), &context.ct, &cancellation).await
         }
         // rmcp accepts messages with repeated members.
-        refused => Err(refused.refusal()),
+        refused => Err(refusal(&refused)),
     }
 }
 
@@ -105,10 +106,10 @@ pub(crate) async fn answer_extension<T: DeserializeOwned>(
         extensions.remove::<CallOrigin>();
         let sent: Option<OriginalMessage> = extensions.remove();
         let message = sent.map(|sent| sent.take_text()).unwrap_or_default();
-        let message = decode(&message);
+        let message = decode_message(&message);
         let meta = sent_meta(&message)?;
         let Message::Request(request) = message else {
-            return Err(message.refusal());
+            return Err(refusal(&message));
         };
         let params = request.params.map(RawValue::get);
         let request = server.task_request(method, params, &meta, true)?;
@@ -125,7 +126,7 @@ fn sent_meta(message: &Message<'_>) -> Result<RequestMeta, RpcError> {
     match message {
         Message::Call(call) => RequestMeta::read(call.meta),
         Message::Request(request) => RequestMeta::read(request.meta()?),
-        refused => Err(refused.refusal()),
+        refused => Err(refusal(refused)),
     }
 }
 

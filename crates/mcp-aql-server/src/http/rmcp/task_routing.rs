@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::original_message::OriginalMessage;
 use crate::mcp::connection::Connection;
-use crate::mcp::message::{Message, decode};
+use crate::mcp::message::{Message, decode_message};
 use crate::mcp::tasks::is_task_method;
 
 /// Marks a request of a session with the tasks of MCP 2025-11-25.
@@ -46,7 +46,7 @@ fn asks_for_task(request: &ClientRequest) -> bool {
     let parts: Option<&Parts> = request.extensions().get();
     let sent: Option<&OriginalMessage> = parts.and_then(|parts| parts.extensions.get());
     sent.is_some_and(
-        |sent| matches!(decode(&sent.text.read()), Message::Call(call) if call.task.is_some()),
+        |sent| matches!(decode_message(&sent.text.read()), Message::Call(call) if call.task.is_some()),
     )
 }
 

@@ -14,9 +14,9 @@ use super::TaskProtocol;
 use super::error::{invalid_params, not_a_task, refusal};
 use super::follow::Follower;
 use super::task::{Task, UtilityTask};
+use crate::mcp::admission::RequestMeta;
 use crate::mcp::answer::RpcError;
 use crate::mcp::progress::Notifier;
-use crate::mcp::request_meta::RequestMeta;
 use crate::mcp::server::Server;
 
 /// A tool call that may run as a task.
@@ -79,7 +79,7 @@ impl Server {
             extensions: scope.extensions.clone(),
             ..CallScope::default()
         });
-        let reply = self.call(tool, arguments, meta, scope).await?;
+        let reply = self.begin_call(tool, arguments, meta, scope).await?;
         let task = Task::of_reply(&reply, source.retention()).filter(|_| reply.code.is_none());
         match (task, protocol) {
             (Some(task), TaskProtocol::Extension) => {

@@ -7,8 +7,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::related_task;
 use super::task_id::TaskId;
+use crate::mcp::admission::ProgressToken;
 use crate::mcp::progress::{Notifier, progress};
-use crate::mcp::request_meta::ProgressToken;
 use crate::mcp::server::Server;
 
 /// Sends the progress and the final state of a task to a client of MCP 2025-11-25.

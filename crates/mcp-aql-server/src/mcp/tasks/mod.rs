@@ -22,7 +22,7 @@ pub(crate) use self::request::{TaskRequest, is_task_method};
 
 use serde_json::Value;
 
-use super::request_meta::RequestMeta;
+use super::admission::RequestMeta;
 use super::server::Server;
 
 /// The protocol for tasks used by a client.

@@ -18,8 +18,8 @@ use super::error::{
 use super::task::{ExecutionState, Task, TaskStatus, UtilityTask};
 use super::task_id::TaskId;
 use super::{TaskProtocol, related_task};
+use crate::mcp::admission::RequestMeta;
 use crate::mcp::answer::RpcError;
-use crate::mcp::request_meta::RequestMeta;
 use crate::mcp::server::Server;
 use crate::mcp::task_source::{CANCEL_EXECUTION, GET_EXECUTION, LIST_EXECUTIONS, TaskSource};
 
@@ -110,7 +110,7 @@ impl TaskRequest {
 }
 
 impl TaskMethod {
-    fn find(method: &str, protocol: TaskProtocol, source: &dyn TaskSource) -> Option<Self> {
+    fn find(method: &str, protocol: TaskProtocol, source: TaskSource<'_>) -> Option<Self> {
         match (method, protocol) {
             ("tasks/get", _) => Some(Self::Get),
             ("tasks/result", TaskProtocol::Utility) => Some(Self::Result),

@@ -1,13 +1,20 @@
-//! The `_meta` of a request: MCP version, capabilities, progress token and the client's own request id, and the origins
-//! of calls. Only adapters that trace or log their calls need origins.
+//! Admits requests by the version of MCP in their `_meta`, and reads the other members of `_meta`: capabilities, progress
+//! token, the client's own request id, and the origins of calls. Only adapters that trace or log their calls need origins.
+//!
+//! Before MCP 2026-07-28, the version is negotiated once with `initialize`. Since then, each request contains its
+//! version in `_meta`. Both kinds of clients are supported, and a client that has sent `initialize` may also send
+//! requests of the new kind.
 
 use mcp_aql_core::internal::caller::{CallOrigin, TraceContext};
 use mcp_aql_core::internal::request::{Arguments, read_value};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::answer::RpcError;
+use super::malformed_call::MalformedCall;
+use super::message::{OtherRequest, ToolCall};
+use super::service::ToolService;
 use super::task_source::TASKS_EXTENSION;
-use super::version::MCP_VERSIONS;
+use super::version::{MCP_VERSIONS, is_modern};
 
 /// Member with the MCP version of the request, since MCP 2026-07-28.
 pub(crate) const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -16,8 +23,103 @@ const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// Member with the client's name and version, since MCP 2026-07-28.
 const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+/// MCP's error code for unsupported versions.
+const UNSUPPORTED_VERSION: i32 = -32022;
 /// Maximum number of characters of an id in spans and log lines.
 const MAX_ID_CHARS: usize = 64;
+
+/// The lifecycle of one connection.
+#[derive(Debug, Default)]
+pub(crate) struct Lifecycle {
+    /// If `true`, the client has sent `initialize`, and its requests need not contain a version.
+    pub(crate) has_handshake: bool,
+    /// The version negotiated by `initialize`.
+    pub(crate) version: Option<&'static str>,
+}
+
+/// The protocol versions of an admitted request.
+#[derive(Debug, PartialEq)]
+pub(crate) struct RequestVersion {
+    /// If `true`, the answer has the format of MCP 2026-07-28.
+    pub(crate) modern: bool,
+    /// If `true`, the request can use the methods of versions that start with `initialize`.
+    pub(crate) legacy: bool,
+}
+
+impl Lifecycle {
+    /// Returns a call's `_meta`. The second value is `true` if the call follows MCP 2026-07-28.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `_meta` is malformed, or if the version is missing or not supported.
+    pub(crate) fn admit_call(
+        &self,
+        service: &dyn ToolService,
+        call: &ToolCall<'_>,
+    ) -> Result<(RequestMeta, bool), RpcError> {
+        let meta = RequestMeta::read(call.meta).map_err(|error| match call.meta {
+            Some(meta) if !meta.starts_with('{') => {
+                let reason = "Must be an object".to_owned();
+                service.malformed_call(&MalformedCall { field: "_meta", reason })
+            }
+            _ => error,
+        })?;
+        let admitted = self.check_version("tools/call", &meta)?;
+        Ok((meta, admitted.modern))
+    }
+
+    /// Returns the `_meta` of a request other than a call, and the format of its answer.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `_meta` is malformed, or if the version is missing or not supported.
+    pub(crate) fn admit_request(
+        &self,
+        request: &OtherRequest<'_>,
+    ) -> Result<(RequestMeta, RequestVersion), RpcError> {
+        let meta = RequestMeta::read(request.meta()?)?;
+        let admitted = self.check_version(&request.method, &meta)?;
+        Ok((meta, admitted))
+    }
+
+    /// Checks the version of a request other than `initialize`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a required version is missing, or if the version is not supported.
+    fn check_version(&self, method: &str, meta: &RequestMeta) -> Result<RequestVersion, RpcError> {
+        let version = meta.protocol_version();
+        let supported = version.is_none_or(|version| MCP_VERSIONS.contains(&version));
+        if self.has_handshake && !supported {
+            return Err(unsupported(version));
+        }
+        let modern = version.is_some_and(is_modern);
+        let legacy = match (method, version) {
+            // Clients may send `ping` before `initialize`.
+            ("ping", _) => !modern,
+            ("server/discover", Some(_)) => false,
+            _ => self.has_handshake && !modern,
+        };
+        if !legacy {
+            let missing = meta.missing_members();
+            if !missing.is_empty() {
+                let missing = missing.join(", ");
+                let message =
+                    format!("request _meta is missing or has malformed required fields: {missing}");
+                return Err(RpcError::new(-32602, message));
+            }
+        }
+        if !supported {
+            return Err(unsupported(version));
+        }
+        Ok(RequestVersion { modern, legacy })
+    }
+}
+
+fn unsupported(version: Option<&str>) -> RpcError {
+    RpcError::new(UNSUPPORTED_VERSION, "Unsupported protocol version")
+        .with_data(json!({ "requested": version, "supported": MCP_VERSIONS }))
+}
 
 /// Returns a label for a client with this `clientInfo`: its name and version, for example `claude 1.2.0`.
 pub(crate) fn client_label(info: &Map<String, Value>) -> String {
@@ -153,6 +255,51 @@ pub(crate) fn known_version(version: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mcp::version::NEWEST;
+
+    fn meta(version: &str) -> RequestMeta {
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": version,
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        RequestMeta(meta.as_object().cloned().unwrap())
+    }
+
+    #[test]
+    fn before_the_handshake_a_request_names_its_version() {
+        let lifecycle = Lifecycle::default();
+        let bare = RequestMeta::default();
+        assert_eq!(lifecycle.check_version("tools/list", &bare).unwrap_err().code, -32602);
+        assert_eq!(lifecycle.check_version("server/discover", &bare).unwrap_err().code, -32602);
+        assert!(lifecycle.check_version("ping", &bare).unwrap().legacy);
+        assert_eq!(
+            lifecycle.check_version("tools/list", &meta("2099-01-01")).unwrap_err().code,
+            -32022
+        );
+        for method in ["tools/list", "server/discover", "ping"] {
+            let admitted = lifecycle.check_version(method, &meta(NEWEST)).unwrap();
+            assert_eq!(admitted, RequestVersion { modern: true, legacy: false }, "{method}");
+        }
+        let admitted = lifecycle.check_version("tools/list", &meta("2025-06-18")).unwrap();
+        assert_eq!(admitted, RequestVersion { modern: false, legacy: false });
+    }
+
+    #[test]
+    fn after_the_handshake_a_request_may_name_another_version() {
+        let lifecycle = Lifecycle { has_handshake: true, version: Some("2025-06-18") };
+        let admitted = lifecycle.check_version("tools/list", &RequestMeta::default()).unwrap();
+        assert_eq!(admitted, RequestVersion { modern: false, legacy: true });
+        let admitted = lifecycle.check_version("tools/list", &meta("2025-11-25")).unwrap();
+        assert_eq!(admitted, RequestVersion { modern: false, legacy: true });
+        let admitted = lifecycle.check_version("tools/list", &meta(NEWEST)).unwrap();
+        assert_eq!(admitted, RequestVersion { modern: true, legacy: false });
+        let error = lifecycle.check_version("tools/list", &meta("1")).unwrap_err();
+        assert_eq!((error.code, &error.data.unwrap()["requested"]), (-32022, &json!("1")));
+        assert!(
+            lifecycle.check_version("server/discover", &RequestMeta::default()).unwrap().legacy
+        );
+        assert!(!lifecycle.check_version("server/discover", &meta("2025-06-18")).unwrap().legacy);
+    }
 
     #[test]
     fn ids_are_shortened_texts() {

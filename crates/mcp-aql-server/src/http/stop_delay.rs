@@ -13,7 +13,7 @@ const SETTLE_PERIOD: Duration = Duration::from_millis(500);
 
 /// The steps of a stopping server, in their order.
 #[derive(Default)]
-pub(super) struct Departure {
+pub(super) struct StopDelay {
     /// Canceled when probes are answered with 503.
     pub(super) announced: CancellationToken,
     /// Canceled when each reply closes its connection. A proxy then keeps no connections to this process.
@@ -22,7 +22,7 @@ pub(super) struct Departure {
     pub(super) refusing: CancellationToken,
 }
 
-impl Departure {
+impl StopDelay {
     /// Adds the layer that closes connections after their replies.
     pub(super) fn layer(&self, router: axum::Router) -> axum::Router {
         router.layer(from_fn_with_state(self.closing.clone(), close))

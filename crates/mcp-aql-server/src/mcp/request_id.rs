@@ -1,4 +1,5 @@
-//! Recovers the id and the method of a message that cannot be decoded, so that the client gets an answer.
+//! The ids of requests: their canonical form, and their recovery from a message that cannot be decoded, so that the
+//! client gets an answer.
 
 use std::borrow::Cow;
 
