@@ -171,11 +171,6 @@ impl ResourceSchema {
         self.by_path.get(path).copied()
     }
 
-    /// Returns the index of the identifier.
-    pub fn id_index(&self) -> Option<usize> {
-        self.id
-    }
-
     /// Returns the field with this index.
     pub fn field(&self, place: usize) -> Option<&FieldInfo> {
         self.fields.get(place)

@@ -38,7 +38,7 @@ pub(super) fn read(
         return Vec::new();
     }
     if is_expression(value) && labels.values().all(|value| !value.is_object()) {
-        let what = format!("has functions instead of labels. Send {}", labelled(labels));
+        let what = format!("has functions instead of labels. Send {}", labeled(labels));
         faults.refuse("aggregate", &what, "an object: label to expression");
         return Vec::new();
     }
@@ -61,7 +61,7 @@ pub(super) fn read(
 
 /// Adds a label to functions sent without one, as a suggestion for the caller: `{ result: { sum: 'total' }
 /// }`.
-fn labelled(functions: &Map<String, Value>) -> String {
+fn labeled(functions: &Map<String, Value>) -> String {
     let mut members: Vec<_> = functions
         .iter()
         .map(|(name, value)| match value {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use mcp_aql_core::internal::util::{read_lock, write_lock};
 use mcp_aql_core::{OperationError, Page};
 use mcp_aql_protocol::ErrorCode;
 use tokio::sync::Mutex;
@@ -83,11 +84,11 @@ impl<R: Record> MemoryRecords<R> {
     // Poisoning can be ignored. A store's methods replace a record as a whole, so a panic in their closures
     // leaves the records unchanged. The closure of `write` is the responsibility of its author.
     fn records(&self) -> RwLockReadGuard<'_, Records<R>> {
-        self.shared.records.read().unwrap_or_else(PoisonError::into_inner)
+        read_lock(&self.shared.records)
     }
 
     fn records_mut(&self) -> RwLockWriteGuard<'_, Records<R>> {
-        let mut records = self.shared.records.write().unwrap_or_else(PoisonError::into_inner);
+        let mut records = write_lock(&self.shared.records);
         records.changes += 1;
         records
     }

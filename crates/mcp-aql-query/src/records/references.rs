@@ -2,8 +2,9 @@
 
 use std::any::Any;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
+use mcp_aql_core::internal::util::lock;
 use mcp_aql_core::{BoxFuture, Context, OperationError};
 
 /// A store with records to which fields of other records refer.
@@ -43,7 +44,7 @@ impl ReferenceTargets {
     /// Adds a store. Only a weak reference is kept, because the adapter owns the store.
     pub(super) fn add(&self, store: &Arc<dyn ReferenceTarget>) {
         let store = Arc::downgrade(store);
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(store);
+        lock(&self.0).push(store);
     }
 
     /// Returns the store of these records, if only some of them exist for the caller.
@@ -52,7 +53,7 @@ impl ReferenceTargets {
         element_type: &str,
         context: &Context,
     ) -> Option<Arc<dyn ReferenceTarget>> {
-        let stores = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let stores = lock(&self.0);
         let mut stores = stores.iter().filter_map(Weak::upgrade);
         let found = stores.find(|store| store.element_type() == element_type)?;
         found.is_restricted(context).then_some(found)

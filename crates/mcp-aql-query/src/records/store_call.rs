@@ -35,7 +35,7 @@ pub struct StoreCall<'a, R> {
     rows: RowFilter<R>,
     given: Option<&'a Map<String, Value>>,
     targets: ReferenceTargets,
-    is_ruled: bool,
+    has_rules: bool,
     can_set: fn(&str) -> bool,
 }
 
@@ -43,7 +43,7 @@ impl<'a, R: Resource> StoreCall<'a, R> {
     /// Creates a call for which all rows exist, unless the store has rules.
     pub fn new(context: &'a Context) -> Self {
         let (rows, targets) = (RowFilter::all(), ReferenceTargets::default());
-        Self { context, rows, given: None, targets, is_ruled: false, can_set: |_| true }
+        Self { context, rows, given: None, targets, has_rules: false, can_set: |_| true }
     }
 
     /// Returns the same call, restricted to the rows that satisfy a condition.
@@ -54,14 +54,14 @@ impl<'a, R: Resource> StoreCall<'a, R> {
             rows: self.rows.clone().and(rows),
             given: self.given,
             targets: self.targets.clone(),
-            is_ruled: self.is_ruled,
+            has_rules: self.has_rules,
             can_set: self.can_set,
         }
     }
 
     /// Returns the same call, marked as subject to the author's rules.
     pub(super) fn ruled(mut self) -> Self {
-        self.is_ruled = true;
+        self.has_rules = true;
         self
     }
 
@@ -99,10 +99,10 @@ impl<'a, R: Resource> StoreCall<'a, R> {
         self.all_given()?.get(field)
     }
 
-    /// Returns `true` if rules of the author decide on the changes of the call. A store must then not pass
-    /// placeholders for unreadable stored values to them.
-    pub const fn is_ruled(&self) -> bool {
-        self.is_ruled
+    /// Returns `true` if the author's rules check this change. A store must then fail instead of passing
+    /// them placeholders for stored values that it cannot read.
+    pub const fn has_rules(&self) -> bool {
+        self.has_rules
     }
 
     /// Returns a function that returns `true` for fields that the caller can set.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use mcp_aql_core::Page;
 use mcp_aql_core::internal::schema::{DisplayedRow, Projected, Selection};
+use mcp_aql_core::internal::vocab::plain_value;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -96,7 +97,7 @@ fn answer<T: Resource + Serialize + DeserializeOwned>(
 fn omit(plan: &Plan, schema: &ResourceSchema, row: &Value) {
     let SortBy::Field(id) = plan.sort.last().map_or(SortBy::Score, |key| key.by) else { return };
     let id = schema.field(id).and_then(|field| row.get(&field.path));
-    let id = id.map(|id| id.as_str().map_or_else(|| id.to_string(), str::to_owned));
+    let id = id.map(plain_value);
     let mut fields = OddFields::default();
     fields.add("*", Outcome::RowOmitted);
     plan.odd.add(&id.unwrap_or_default(), fields);

@@ -23,9 +23,9 @@ pub(super) struct Key {
     /// The kind of operands for comparisons with the expression.
     place: Place,
     descending: bool,
-    /// If `true`, rows may have no value. Other programs may have stored NULL even if the field is not
+    /// If `true`, the value can be NULL. Other programs may have stored NULL even if the field is not
     /// optional.
-    may_miss: bool,
+    may_be_null: bool,
     /// If `true`, the field is optional. Every numeric field is, because for example `NaN` is stored as NULL.
     optional: bool,
     /// If `true`, rows without a value come first.
@@ -61,7 +61,7 @@ pub(super) fn keys(
                 let place = Place::Field(Box::new(source));
                 let missing_first =
                     if optional { reversed } else { puts_missing_first(dialect, descending) };
-                Key { ordered, place, descending, may_miss: true, optional, missing_first }
+                Key { ordered, place, descending, may_be_null: true, optional, missing_first }
             }
             SortBy::Score => {
                 let score = score.cloned().unwrap_or_else(|| super::dialect::number(0));
@@ -69,7 +69,7 @@ pub(super) fn keys(
                     ordered: score,
                     place: Place::Score,
                     descending,
-                    may_miss: false,
+                    may_be_null: false,
                     optional: false,
                     missing_first: false,
                 }
@@ -81,7 +81,7 @@ pub(super) fn keys(
         ordered: context.column(name),
         place: Place::RowNumber,
         descending: reversed,
-        may_miss: false,
+        may_be_null: false,
         optional: false,
         missing_first: false,
     }));
@@ -124,7 +124,7 @@ pub(super) fn behind(dialect: Dialect, keys: &[Key], place: &[Scalar]) -> Vec<Or
         // own.
         let mut present = keys.to_vec();
         if let Some(first) = present.first_mut() {
-            first.may_miss = false;
+            first.may_be_null = false;
         }
         let condition = bound.and(nested(dialect, &present, place));
         let mut stretches = vec![OrderRange { condition, from: 0 }];
@@ -193,7 +193,7 @@ fn as_tuple(dialect: Dialect, keys: &[Key], place: &[Scalar]) -> Option<Vec<Orde
 impl Key {
     /// Returns `true` if rows without a value may come after rows with a value.
     const fn comes_before_missing(&self) -> bool {
-        self.may_miss && !self.missing_first
+        self.may_be_null && !self.missing_first
     }
 
     fn operand(&self, dialect: Dialect, value: &Scalar) -> Operand {

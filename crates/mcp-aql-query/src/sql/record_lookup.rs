@@ -59,7 +59,7 @@ impl<R: Record> StoredRecord<R> {
         let is_corrected = call.all_given().is_some_and(|given| {
             !given.is_empty() && given.keys().all(|field| self.unreadable.contains(field))
         });
-        if !call.is_ruled() || self.unreadable.is_empty() || is_corrected {
+        if !call.has_rules() || self.unreadable.is_empty() || is_corrected {
             return Ok(());
         }
         let mut fields = self.unreadable.clone();
