@@ -160,7 +160,7 @@ fn is_rule(line: &str, before: &str) -> bool {
 
 /// Splits at other marks that certainly separate results.
 pub(super) fn split(text: &str) -> Option<Vec<Cow<'_, str>>> {
-    headings(text).or_else(|| labelled(text))
+    headings(text).or_else(|| labeled(text))
 }
 
 /// Splits at the headings of one level: the highest level with at least two headings.
@@ -181,7 +181,7 @@ fn headings(text: &str) -> Option<Vec<Cow<'_, str>>> {
 }
 
 /// Splits at paragraphs that begin with the same label, such as `Title: …` or `Commit: …`.
-fn labelled(text: &str) -> Option<Vec<Cow<'_, str>>> {
+fn labeled(text: &str) -> Option<Vec<Cow<'_, str>>> {
     let mut starts: Vec<(usize, &str)> = Vec::new();
     let mut is_after_blank = true;
     for (start, line, is_code) in marked(text) {

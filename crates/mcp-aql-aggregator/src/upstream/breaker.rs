@@ -3,9 +3,10 @@
 //! A server that fails several times in a row is not called for a while. Then a single call, the
 //! probe, decides whether it receives calls again.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
+use mcp_aql_core::internal::util::lock;
 use tokio::time::Instant;
 
 /// The circuit breaker of one server.
@@ -63,7 +64,7 @@ impl Breaker {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BreakerPhase> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Returns permission for a call, unless the breaker is open.

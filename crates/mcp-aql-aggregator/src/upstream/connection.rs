@@ -208,7 +208,7 @@ impl Connection {
     }
 }
 
-/// Ends a process. Notes its exit status if it exited on its own.
+/// Ends a process. FailureCauses its exit status if it exited on its own.
 async fn end(mut process: Process, why: Failure, shared: &Shared) {
     if let Some(status) = process.end(EXIT_GRACE_PERIOD).await
         && why == Failure::Exited
@@ -313,8 +313,7 @@ async fn discover(
     };
     let plan = match (plan, refused) {
         (Ok(plan), _) => plan,
-        // An adapter whose operations could not be listed differs from one without search
-        // operations.
+        // Report the failed listing. Otherwise the adapter would seem to have no search operation.
         (Err(_), Some(failure)) => return Err(failure),
         (Err(why), None) => return Ok(Err(why)),
     };

@@ -1,7 +1,7 @@
 //! Streamable HTTP: each message is a POST, answered with JSON or an event stream.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::{AbortHandle, AbortRegistration, Abortable};
@@ -13,6 +13,7 @@ use mcp_aql_client::http::{
     Client, ClientError, HttpError, HttpErrorKind, Method, Reply, StatusCode, authorization,
     is_local,
 };
+use mcp_aql_core::internal::util::lock;
 use rmcp::RoleClient;
 use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ClientRequest, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -211,7 +212,7 @@ fn described(message: &ClientJsonRpcMessage) -> Vec<(HeaderName, HeaderValue)> {
 
 impl HttpSession {
     pub(super) fn state(&self) -> std::sync::MutexGuard<'_, SessionState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     pub(super) fn headers(&self) -> HeaderMap {

@@ -196,7 +196,7 @@ impl MessageFilter {
         let asked = id.and_then(|id| self.pending().get(&id).cloned());
         match asked {
             Some(asked) => self.note(&asked, what),
-            None => self.stats.notes.add(what),
+            None => self.stats.causes.add(what),
         }
     }
 }

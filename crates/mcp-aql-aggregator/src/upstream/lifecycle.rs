@@ -1,10 +1,10 @@
 //! The lifecycle of a server: start, discovery, restart and status.
 
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use chrono::Utc;
+use mcp_aql_core::internal::util::lock;
 use tokio::time::Instant;
 
 use super::connection::{Connection, DiscoveryResult};
@@ -54,12 +54,12 @@ impl Shared {
     }
 
     pub(super) fn logged(&self) -> std::sync::MutexGuard<'_, LoggedState> {
-        self.logged.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.logged)
     }
 
     /// Records the cause of a failure for the operator.
     pub(super) fn note(&self, cause: &str) {
-        self.stats.notes.add(cause);
+        self.stats.causes.add(cause);
     }
 
     /// Applies the result of discovery.

@@ -6,8 +6,9 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
+use mcp_aql_core::internal::util::lock;
 use rmcp::model::{
     CallToolResult, ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData,
     NumberOrString, ProtocolVersion, RequestId, ServerJsonRpcMessage,
@@ -135,7 +136,7 @@ impl MessageFilter {
     }
 
     pub(super) fn pending(&self) -> std::sync::MutexGuard<'_, HashMap<i64, PendingRequest>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.pending)
     }
 
     /// Returns the maximum size of a message in bytes.
@@ -259,7 +260,7 @@ impl MessageFilter {
 
     fn count_non_protocol_line(&self) -> Incoming {
         if self.non_protocol_lines.fetch_add(1, Relaxed) >= MAX_NON_PROTOCOL_LINES {
-            self.stats.notes.add(NOT_MCP);
+            self.stats.causes.add(NOT_MCP);
             self.end(Failure::Protocol);
         }
         Incoming::NotAMessage
@@ -283,7 +284,7 @@ impl MessageFilter {
 
     /// Records a problem for the operator.
     pub(super) fn note(&self, asked: &PendingRequest, what: &str) {
-        self.stats.notes.add(&format!("{}: {what}", asked.name()));
+        self.stats.causes.add(&format!("{}: {what}", asked.name()));
     }
 
     /// Returns the pending request if there is exactly one.

@@ -6,6 +6,7 @@ mod breaker;
 mod connection;
 #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "some only occur over HTTP"))]
 mod failure;
+mod failure_causes;
 #[cfg(feature = "http")]
 mod http;
 #[cfg(not(feature = "http"))]
@@ -17,7 +18,6 @@ mod lifecycle;
 mod line_transport;
 mod message_filter;
 mod message_start;
-mod notes;
 mod process;
 mod query;
 mod query_attempt;
@@ -33,6 +33,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use mcp_aql_client::process::StderrTail;
+use mcp_aql_core::internal::util::lock;
 use rmcp::model::CallToolResult;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinHandle;
@@ -252,7 +253,7 @@ impl Upstream {
         }
         let span = shared.span.clone();
         let running = tokio::spawn(async move { shared.run().await }.instrument(span));
-        *self.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(running);
+        *lock(&self.running) = Some(running);
     }
 
     /// Queries the server until the deadline. Dropping the future cancels the calls.
@@ -362,14 +363,14 @@ impl Upstream {
             bytes_out: stats.bytes_out.load(Relaxed),
             breaker: shared.breaker.state(),
             stderr_tail: shared.stderr_tail.lines(),
-            causes: stats.notes.all(),
+            causes: stats.causes.all(),
         }
     }
 
     /// Ends the server and all processes that it has started, within a second.
     pub(crate) async fn close(&self) {
         self.shared.closing.cancel();
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let running = lock(&self.running).take();
         if let Some(mut running) = running
             && timeout(CLOSE_TIMEOUT, &mut running).await.is_err()
         {

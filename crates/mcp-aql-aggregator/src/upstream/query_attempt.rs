@@ -2,9 +2,10 @@
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
+use mcp_aql_core::internal::util::lock;
 use tokio::time::Instant;
 
 use super::breaker::BreakerPermit;
@@ -47,11 +48,11 @@ impl<'s> QueryAttempt<'s> {
     }
 
     pub(super) fn waited(&self) -> Duration {
-        *self.waited.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.waited)
     }
 
     pub(super) fn has_waited(&self, more: Duration) {
-        *self.waited.lock().unwrap_or_else(PoisonError::into_inner) += more;
+        *lock(&self.waited) += more;
     }
 
     /// Returns the conclusion about the server from a failed call that took this long.

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use mcp_aql_core::internal::util::lock;
+
 use super::Failure;
-use super::notes::Notes;
+use super::failure_causes::FailureCauses;
 use super::secrets::Secrets;
 
 /// Number of recent calls from which percentiles are computed.
@@ -23,7 +25,7 @@ pub(super) struct Stats {
     pub(super) late: AtomicU64,
     pub(super) starts: AtomicU64,
     /// The causes of failed calls and starts.
-    pub(super) notes: Notes,
+    pub(super) causes: FailureCauses,
     measured: Mutex<Measurements>,
 }
 
@@ -47,13 +49,13 @@ pub(crate) struct Latency {
 }
 
 impl Stats {
-    /// Creates empty statistics. `secrets` are masked in their notes.
+    /// Creates empty statistics. `secrets` are masked in their causes.
     pub(super) fn new(secrets: Arc<Secrets>) -> Self {
-        Self { notes: Notes::new(secrets), ..Self::default() }
+        Self { causes: FailureCauses::new(secrets), ..Self::default() }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Measurements> {
-        self.measured.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.measured)
     }
 
     pub(super) fn count(counter: &AtomicU64, more: usize) {
