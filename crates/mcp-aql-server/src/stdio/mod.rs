@@ -2,7 +2,7 @@
 //! versions of MCP.
 //!
 //! One task reads messages and writes answers. It also answers requests other than calls, and runs calls of operations
-//! known to be brief (see [`tool_calls`]). All other tool calls run as separate tasks. Answers that are ready at
+//! known to be brief (see [`reader`]). All other tool calls run as separate tasks. Answers that are ready at
 //! the same time are written together.
 
 mod input;

@@ -8,7 +8,7 @@ mod resume;
 use std::convert::Infallible;
 use std::future::{Future, poll_fn, ready};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -25,6 +25,7 @@ use tokio::time::Instant;
 use tower_service::Service;
 
 use self::resume::LAST_EVENT_ID;
+use super::body::BodyRecord;
 use super::body::budget::BodyBudget;
 use super::body::recorded_body::RecordedBody;
 use super::body::refusal::{
@@ -220,8 +221,19 @@ impl McpEndpoint {
                 None => request = Request::from_parts(head, Body::from(body)),
             }
         }
+        self.forward(request, &seen, sender, until).await
+    }
+
+    /// Passes a request to rmcp, and replaces its bare status codes with explanatory errors.
+    async fn forward(
+        &self,
+        request: Request,
+        seen: &Mutex<BodyRecord>,
+        sender: (bool, Option<&Principal>),
+        until: Instant,
+    ) -> Response {
         let open = self.server().drain().hold();
-        let (response, noticed) = forward_to_rmcp(request, &self.rmcp, || lock(&seen).read()).await;
+        let (response, noticed) = forward_to_rmcp(request, &self.rmcp, || lock(seen).read()).await;
         if !matches!(
             response.status(),
             StatusCode::PAYLOAD_TOO_LARGE
@@ -230,7 +242,7 @@ impl McpEndpoint {
         ) {
             return held(response, open);
         }
-        let seen = std::mem::take(&mut *lock(&seen));
+        let seen = std::mem::take(&mut *lock(seen));
         if seen.pieces.is_empty() && !seen.ended {
             // rmcp has rejected the headers without reading the body.
             return response;
