@@ -126,7 +126,7 @@ impl MessageFilter {
         self.announces_changes.store(tells, Relaxed);
     }
 
-    /// FailureCauses the message of a tool error.
+    /// Records the message of a tool error.
     pub(super) fn note_tool_error(&self, asked: &PendingRequest, told: &CallToolResult) {
         let text = told.content.iter().find_map(|block| block.as_text());
         match (text, &told.structured_content) {

@@ -208,7 +208,7 @@ impl Connection {
     }
 }
 
-/// Ends a process. FailureCauses its exit status if it exited on its own.
+/// Ends a process. Records its exit status if it exited on its own.
 async fn end(mut process: Process, why: Failure, shared: &Shared) {
     if let Some(status) = process.end(EXIT_GRACE_PERIOD).await
         && why == Failure::Exited

@@ -231,7 +231,7 @@ impl Shared {
 }
 
 impl Shared {
-    /// FailureCauses the message of a failure not marked as an error.
+    /// Records the message of a failure not marked as an error.
     fn note_unmarked_failure(&self, tool: &str, result: &CallToolResult) {
         let text = result.content.iter().find_map(|block| block.as_text());
         let structured = result.structured_content.as_ref().map(ToString::to_string);

@@ -12,7 +12,7 @@ impl Adapter {
     /// Returns `true` if the adapter has operations that run as executions.
     #[doc(hidden)]
     pub fn has_executions(&self) -> bool {
-        self.operations().any(|spec| spec.lifecycle.is_some())
+        self.registry().has_executions
     }
 
     /// Called when serving begins. Logs the notices of the settings, starts the work of extensions, and ends the

@@ -22,7 +22,7 @@ pub(crate) struct Catalog {
     pub(crate) descriptions: Vec<Arc<Description>>,
     pub(crate) introspection: Introspection,
     pub(crate) mode: EndpointMode,
-    /// What a server made from this catalog, such as its list of tools. Kept as long as the catalog.
+    /// Value that a server made from this catalog, such as its list of tools. It is kept as long as the catalog.
     pub(crate) of_server: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 

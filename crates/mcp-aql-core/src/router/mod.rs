@@ -32,6 +32,8 @@ pub struct Registry {
     pub entries: Vec<Arc<Entry>>,
     /// Index of each operation, sorted by [`name_order`].
     by_name: Vec<(Arc<str>, usize)>,
+    /// `true` if an operation runs as an execution. Servers ask for it with each call of a client that follows tasks.
+    pub(crate) has_executions: bool,
     /// Tool names by family, followed by the name of the unified tool.
     pub tool_names: Vec<String>,
 }
@@ -71,7 +73,8 @@ impl Registry {
             |(index, entry): (usize, &Arc<Entry>)| (Arc::clone(&entry.operation.name), index);
         let mut by_name: Vec<_> = entries.iter().enumerate().map(named).collect();
         by_name.sort_unstable_by(|(one, _), (other, _)| name_order(one, other));
-        Self { profile, entries, by_name, tool_names }
+        let has_executions = entries.iter().any(|entry| entry.operation.spec.lifecycle.is_some());
+        Self { profile, entries, by_name, has_executions, tool_names }
     }
 
     pub(crate) fn family_name(&self, family: usize) -> &str {
