@@ -1,6 +1,6 @@
 //! Checks that DELETE operations remove the named item and nothing else.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{Check, checks};
 use crate::adapter::Operation;
@@ -124,7 +124,7 @@ async fn not_found_of(run: &Run, kind: &Resource, cases: &Cases) -> Option<()> {
     let current = thing.made.data().and_then(|data| kind.object(data)).unwrap_or(&Value::Null);
     let input = kind.changeable(run).into_iter().find_map(|field| {
         let value = field.other(run, current.get(field.name).unwrap_or(&Value::Null))?;
-        Some(serde_json::json!({ field.name: value }))
+        Some(json!({ field.name: value }))
     });
     let updated = run.update(&thing, input?, cases).await?;
     expect_not_found(&updated, cases);
@@ -235,7 +235,11 @@ async fn reads_change_nothing(run: &Run, cases: &Cases) {
             && before.iter().zip(after.iter()).all(|(before, after)| {
                 known.as_ref().is_none_or(|(kind, names)| is_unchanged(kind, names, before, after))
             });
-        cases.expect(is_same, || {Finding::shown(&list.name, serde_json::json!({ "before": before.len(), "after": after.len(), "items": after.iter().take(3).collect::<Vec<_>>() })).sent(asked.iter().take(5).cloned().collect())});
+        cases.expect(is_same, || {
+            let items: Vec<_> = after.iter().take(3).collect();
+            let shown = json!({ "before": before.len(), "after": after.len(), "items": items });
+            Finding::shown(&list.name, shown).sent(asked.iter().take(5).cloned().collect())
+        });
     }
 }
 

@@ -38,15 +38,18 @@ pub(super) const CHECKS: &[Check] = checks![
         "A summary omits the items unless `include_items` is true",
         expected: "`aggregations` without `items`, not even an empty list",
         fix: "omit the items unless `include_items` is true";
-    Should 2 "aggregates.include_items" => Reads { calls: results::with_items, rule: results::has_items }, ["REQ-AGG-05"],
+    Should 2 "aggregates.include_items" => Reads { calls: results::with_items, rule: results::has_items },
+        ["REQ-AGG-05"],
         "`include_items` adds the items to the summary",
         expected: "`items` in addition to `aggregations`",
         fix: "return both if `include_items` is true";
-    Should 2 "aggregates.labels_kept" => Reads { calls: results::with_fields, rule: results::has_label }, ["REQ-AGG-07"],
+    Should 2 "aggregates.labels_kept" => Reads { calls: results::with_fields, rule: results::has_label },
+        ["REQ-AGG-07"],
         "`fields` does not rename or drop labels",
         expected: "`data.aggregations.conformance`",
         fix: "apply `fields` to items only, not to labels";
-    Should 2 "aggregates.unsupported" => Reads { calls: results::unsupported, rule: results::is_rejected }, ["REQ-AGG-08"],
+    Should 2 "aggregates.unsupported" => Reads { calls: results::unsupported, rule: results::is_rejected },
+        ["REQ-AGG-08"],
         "Unsupported functions and fields are rejected",
         expected: "a VALIDATION failure that names `conformance_probe`",
         fix: "accept only the functions and fields of `aggregation_support`";

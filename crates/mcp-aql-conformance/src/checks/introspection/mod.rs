@@ -53,19 +53,26 @@ pub(super) const CHECKS: &[Check] = checks![
         "A parameter has `name`, `type` and `required`, and no unknown members",
         fix: "describe a parameter with `name`, `type`, `required` and the optional members of the protocol; move \
          anything else into `description`";
-    Must 1 "introspection.computed_fields_form" => Learned { values: |run, cases| forms::members(run, cases, "computed_fields"), form: COMPUTED_FIELDS },
+    Must 1 "introspection.computed_fields_form" =>
+        Learned { values: |run, cases| forms::members(run, cases, "computed_fields"), form: COMPUTED_FIELDS },
         ["REQ-INT-10", "REQ-CMP-02", "REQ-CMP-04"],
         "`computed_fields` of an operation has its form",
         fix: "use only the members that the protocol defines for `computed_fields`";
-    Must 1 "introspection.aggregation_form" => Learned { values: |run, cases| forms::members(run, cases, "aggregation_support"), form: AGGREGATION_SUPPORT },
+    Must 1 "introspection.aggregation_form" =>
+        Learned { values: |run, cases| forms::members(run, cases, "aggregation_support"), form: AGGREGATION_SUPPORT },
         ["REQ-INT-10", "REQ-AGG-09"],
         "`aggregation_support` of an operation has its form",
         fix: "use only the members that the protocol defines for `aggregation_support`";
-    Must 1 "introspection.relationship_form" => Learned { values: |run, cases| forms::members(run, cases, "relationship_capabilities"), form: RELATIONSHIP_CAPABILITIES },
+    Must 1 "introspection.relationship_form" =>
+        Learned {
+            values: |run, cases| forms::members(run, cases, "relationship_capabilities"),
+            form: RELATIONSHIP_CAPABILITIES
+        },
         ["REQ-INT-10", "REQ-REL-07"],
         "`relationship_capabilities` of an operation has its form",
         fix: "use only the members that the protocol defines for `relationship_capabilities`";
-    Must 1 "introspection.lifecycle_form" => Learned { values: |run, cases| forms::members(run, cases, "lifecycle"), form: LIFECYCLE },
+    Must 1 "introspection.lifecycle_form" =>
+        Learned { values: |run, cases| forms::members(run, cases, "lifecycle"), form: LIFECYCLE },
         ["REQ-INT-10", "REQ-LIF-09"],
         "`lifecycle` of an operation has its form",
         fix: "use only the members that the protocol defines for `lifecycle`";

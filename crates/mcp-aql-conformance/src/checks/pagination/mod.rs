@@ -15,19 +15,22 @@ use crate::run::Run;
 const SMALL_PAGE_SIZE: usize = 2;
 
 pub(super) const CHECKS: &[Check] = checks![
-    Must 2 "pagination.documented" => Reads { calls: forms::plain_reads, rule: forms::is_documented }, ["REQ-COL-08", "REQ-INT-21"],
+    Must 2 "pagination.documented" => Reads { calls: forms::plain_reads, rule: forms::is_documented },
+        ["REQ-COL-08", "REQ-INT-21"],
         "Operations with several pages document how to get the next page",
         expected: "parameters for the next page: `first` and `after`",
         fix: "document the parameters of paging in introspection";
     Must 2 "pagination.both_ways" => Learned(forms::both_ways), ["REQ-PAG-01", "REQ-PAG-10"],
         "Operations with cursors support `first`, `after`, `last` and `before`",
         fix: "support `last` and `before` as well, or paging by `page` or `offset` instead";
-    Must 2 "pagination.form" => Reads { calls: forms::first_pages, rule: forms::has_info }, ["REQ-PAG-04", "REQ-PAG-05"],
+    Must 2 "pagination.form" => Reads { calls: forms::first_pages, rule: forms::has_info },
+        ["REQ-PAG-04", "REQ-PAG-05"],
         "A page has `pageInfo` with booleans, and with cursors if it has items",
         expected: "`pageInfo` with the booleans `hasNextPage` and `hasPreviousPage`, and with `startCursor` and \
          `endCursor` if there are items",
         fix: "put `pageInfo` next to the items of every page";
-    Should 2 "pagination.items_or_edges" => Reads { calls: forms::first_pages, rule: forms::has_items_or_edges }, ["REQ-PAG-07"],
+    Should 2 "pagination.items_or_edges" => Reads { calls: forms::first_pages, rule: forms::has_items_or_edges },
+        ["REQ-PAG-07"],
         "A page has `items` or `edges`, but not both",
         expected: "a list `items`, or a list `edges` of {`node`, `cursor`}",
         fix: "put the items of the page into `data.items`";
@@ -48,7 +51,8 @@ pub(super) const CHECKS: &[Check] = checks![
         expected: "VALIDATION_INVALID_TYPE with `param_name: \"pagination\"`, `expected_type`, `actual_type`, \
          `provided` and `hint` in its details",
         fix: "state in the details which parameters were sent, and which to omit";
-    Must 2 "pagination.bad_cursor" => Reads { calls: requests::unreadable, rule: rejected }, ["REQ-PAG-09", "REQ-RQ-08"],
+    Must 2 "pagination.bad_cursor" => Reads { calls: requests::unreadable, rule: rejected },
+        ["REQ-PAG-09", "REQ-RQ-08"],
         "A malformed cursor is rejected",
         expected: "a VALIDATION failure that names `after`",
         fix: "check cursors first, and reject unreadable ones with a VALIDATION code: do not return the first page \
@@ -70,7 +74,8 @@ pub(super) const CHECKS: &[Check] = checks![
     Should 2 "pagination.clamp" => Reads(requests::clamp), ["REQ-PAG-08"],
         "A page size above the maximum is reduced to the maximum",
         fix: "state the maximum page size in the description, and omit `maximum`";
-    Should 2 "pagination.zero" => Reads { calls: requests::zero, rule: requests::is_empty_or_rejected }, ["REQ-PAG-04", "REQ-RQ-08"],
+    Should 2 "pagination.zero" => Reads { calls: requests::zero, rule: requests::is_empty_or_rejected },
+        ["REQ-PAG-04", "REQ-RQ-08"],
         "A page size of zero gives an empty page or is rejected",
         expected: "no items, or a VALIDATION failure",
         fix: "treat 0 as a page size, not as the default";
@@ -81,7 +86,8 @@ pub(super) const CHECKS: &[Check] = checks![
     Should 2 "pagination.total" => Reads(walks::total), ["REQ-PAG-06"],
         "`totalCount`, if present, is the number of items",
         fix: "count all items of the request, not those of the page, or omit the member";
-    Should 2 "pagination.numbered_form" => Reads { calls: forms::numbered_pages, rule: forms::has_numbers }, ["REQ-PAG-11"],
+    Should 2 "pagination.numbered_form" => Reads { calls: forms::numbered_pages, rule: forms::has_numbers },
+        ["REQ-PAG-11"],
         "Pages by number or offset have `pagination`",
         expected: "`pagination` with `page` and `page_size`, or with `limit` and `offset`",
         fix: "state the page next to the items";

@@ -42,11 +42,13 @@ pub(super) const CHECKS: &[Check] = checks![
         "A missing required parameter is named in a VALIDATION_MISSING_PARAM",
         expected: "VALIDATION_MISSING_PARAM with `{parameter}` in its message and in `details.param_name`",
         fix: "check all required parameters first, or document this one with `required: false`";
-    Should 1 "parameters.missing_text" => Changes { calls: missing::without_each, rule: missing::has_type }, ["REQ-ERR-06"],
+    Should 1 "parameters.missing_text" => Changes { calls: missing::without_each, rule: missing::has_type },
+        ["REQ-ERR-06"],
         "The message about a missing parameter states its name and the expected type",
         expected: "a message like \"Missing required parameter '{parameter}'. Expected: {type} (…)\"",
         fix: "state the type and the purpose of the parameter";
-    Should 1 "parameters.missing_description" => Changes { calls: missing::without_each, rule: missing::has_description },
+    Should 1 "parameters.missing_description" =>
+        Changes { calls: missing::without_each, rule: missing::has_description },
         ["REQ-ERR-06"],
         "The message about a missing parameter contains the description in introspection",
         expected: "a message like \"Missing required parameter '{parameter}'. Expected: {type} ({description} …)\"",
@@ -69,49 +71,69 @@ pub(super) const CHECKS: &[Check] = checks![
         ["REQ-INT-20", "REQ-RQ-07"],
         "Parameters that introspection shows as optional are optional",
         fix: "document the parameter with `required: true`, or make it optional";
-    Must 1 "parameters.wrong_type" => Changes { calls: |run, cases| rejected::values(run, cases, &[Fault::Type]), rule: rejected::is_type_rejected },
+    Must 1 "parameters.wrong_type" =>
+        Changes { calls: |run, cases| rejected::values(run, cases, &[Fault::Type]), rule: rejected::is_type_rejected },
         ["REQ-RQ-07", "REQ-RQ-08", "REQ-INT-20"],
         "Values of a wrong JSON type are rejected with VALIDATION_INVALID_TYPE",
         expected: "VALIDATION_INVALID_TYPE with `{parameter}` in `details.param_name`, because its type is \
          \"{type}\"",
         fix: "check the JSON type of every parameter without conversions, or document the accepted type";
-    Must 1 "parameters.enum" => Changes { calls: |run, cases| rejected::parts(run, cases, &[Fault::Word]), rule: rejected::is_rejected }, ["REQ-RQ-07"],
+    Must 1 "parameters.enum" =>
+        Changes { calls: |run, cases| rejected::parts(run, cases, &[Fault::Word]), rule: rejected::is_rejected },
+        ["REQ-RQ-07"],
         "Values outside an `enum` are rejected",
         expected: "VALIDATION_INVALID_VALUE that names `{parameter}`, whose `enum` does not have the value{inside}",
         fix: rejected::CONSTRAINT_FIX;
-    Must 1 "parameters.minimum" => Changes { calls: |run, cases| rejected::parts(run, cases, &[Fault::Below]), rule: rejected::is_rejected }, ["REQ-RQ-07"],
+    Must 1 "parameters.minimum" =>
+        Changes { calls: |run, cases| rejected::parts(run, cases, &[Fault::Below]), rule: rejected::is_rejected },
+        ["REQ-RQ-07"],
         "Numbers below a `minimum` are rejected",
         expected: "VALIDATION_INVALID_VALUE that names `{parameter}`, whose `minimum` is above the value{inside}",
         fix: rejected::CONSTRAINT_FIX;
-    Must 1 "parameters.maximum" => Changes { calls: |run, cases| rejected::parts(run, cases, &[Fault::Above]), rule: rejected::is_rejected }, ["REQ-RQ-07"],
+    Must 1 "parameters.maximum" =>
+        Changes { calls: |run, cases| rejected::parts(run, cases, &[Fault::Above]), rule: rejected::is_rejected },
+        ["REQ-RQ-07"],
         "Numbers above a `maximum` are rejected",
         expected: "VALIDATION_INVALID_VALUE that names `{parameter}`, whose `maximum` is below the value{inside}",
         fix: rejected::CONSTRAINT_FIX;
-    Must 1 "parameters.length" => Changes { calls: |run, cases| rejected::parts(run, cases, &[Fault::Short, Fault::Long]), rule: rejected::is_rejected }, ["REQ-RQ-07", "REQ-INT-20"],
+    Must 1 "parameters.length" =>
+        Changes {
+            calls: |run, cases| rejected::parts(run, cases, &[Fault::Short, Fault::Long]),
+            rule: rejected::is_rejected
+        },
+        ["REQ-RQ-07", "REQ-INT-20"],
         "Strings shorter than `minLength` or longer than `maxLength` are rejected",
         expected: "VALIDATION_INVALID_VALUE that names `{parameter}`, whose `minLength` or `maxLength` does not \
          allow the string{inside}",
         fix: rejected::CONSTRAINT_FIX;
-    Must 1 "parameters.pattern" => Changes { calls: |run, cases| rejected::parts(run, cases, &[Fault::Pattern]), rule: rejected::is_rejected }, ["REQ-RQ-07"],
+    Must 1 "parameters.pattern" =>
+        Changes { calls: |run, cases| rejected::parts(run, cases, &[Fault::Pattern]), rule: rejected::is_rejected },
+        ["REQ-RQ-07"],
         "Strings that do not match a `pattern` are rejected",
         expected: "VALIDATION_INVALID_VALUE that names `{parameter}`, whose `pattern` does not match the \
          string{inside}",
         fix: rejected::CONSTRAINT_FIX;
-    Must 1 "parameters.format" => Changes { calls: |run, cases| rejected::parts(run, cases, &[Fault::Format]), rule: rejected::is_rejected },
+    Must 1 "parameters.format" =>
+        Changes { calls: |run, cases| rejected::parts(run, cases, &[Fault::Format]), rule: rejected::is_rejected },
         ["REQ-RQ-07", "REQ-ENC-03", "REQ-INT-20"],
         "Strings that do not match their `format` are rejected",
         expected: "VALIDATION_INVALID_VALUE that names `{parameter}`, whose `format` does not match the \
          string{inside}",
         fix: rejected::CONSTRAINT_FIX;
-    Must 1 "parameters.items" => Changes { calls: |run, cases| rejected::parts(run, cases, &[Fault::Item]), rule: rejected::is_part_rejected }, ["REQ-RQ-07", "REQ-INT-20"],
+    Must 1 "parameters.items" =>
+        Changes { calls: |run, cases| rejected::parts(run, cases, &[Fault::Item]), rule: rejected::is_part_rejected },
+        ["REQ-RQ-07", "REQ-INT-20"],
         "Lists with invalid items are rejected",
         expected: "VALIDATION_INVALID_VALUE that names `{parameter}`, whose `items` have another form{inside}",
         fix: rejected::CONSTRAINT_FIX;
-    Must 1 "parameters.members" => Changes { calls: |run, cases| rejected::parts(run, cases, &[Fault::Member]), rule: rejected::is_part_rejected }, ["REQ-INT-20", "REQ-INT-22"],
+    Must 1 "parameters.members" =>
+        Changes { calls: |run, cases| rejected::parts(run, cases, &[Fault::Member]), rule: rejected::is_part_rejected },
+        ["REQ-INT-20", "REQ-INT-22"],
         "Objects of a named type with missing or wrong fields are rejected",
         expected: "VALIDATION_INVALID_VALUE that names `{parameter}`, whose type has other fields{inside}",
         fix: rejected::CONSTRAINT_FIX;
-    Should 1 "parameters.details_names" => Changes { calls: |run, cases| rejected::values(run, cases, &rejected::DEFECTS), rule: rejected::is_detailed },
+    Should 1 "parameters.details_names" =>
+        Changes { calls: |run, cases| rejected::values(run, cases, &rejected::DEFECTS), rule: rejected::is_detailed },
         ["REQ-ERR-05", "REQ-ERR-07"],
         "`details.param_name` of a rejected value names its parameter",
         expected: "`details.param_name` to be `{parameter}`",
@@ -121,7 +143,8 @@ pub(super) const CHECKS: &[Check] = checks![
         "The failure of a misspelt parameter contains the right name",
         expected: "`{parameter}` in the message or in the details, because `{wrong}` is a misspelling of it",
         fix: "list the valid names in `details.valid_params`, or suggest the most similar one in the message";
-    Should 1 "parameters.allowed_values" => Changes { calls: repair::outside_enums, rule: repair::lists_values }, ["REQ-ERR-05"],
+    Should 1 "parameters.allowed_values" => Changes { calls: repair::outside_enums, rule: repair::lists_values },
+        ["REQ-ERR-05"],
         "The failure of a value outside an `enum` lists the allowed values",
         expected: "the allowed values in the message or in the details: {allowed}",
         fix: "list the allowed values, so that the caller can choose one without another call";
@@ -134,7 +157,8 @@ pub(super) const CHECKS: &[Check] = checks![
         "The failure of an object that is sent as a string of JSON names the parameter and its type",
         expected: "a failure that names `{parameter}` and the expected type {type}",
         fix: "say that the parameter is JSON and not a string that contains JSON: models often send a string";
-    Should 1 "parameters.unlisted_values" => Changes { calls: unlisted_values::unusual_strings, rule: unlisted_values::is_documented },
+    Should 1 "parameters.unlisted_values" =>
+        Changes { calls: unlisted_values::unusual_strings, rule: unlisted_values::is_documented },
         ["REQ-INT-21", "REQ-ERR-05"],
         "A string parameter that accepts only certain values documents them",
         expected: "an `enum` of `{parameter}` with the values that the failure lists: {values}",

@@ -16,7 +16,8 @@ pub(super) const CHECKS: &[Check] = checks![
         "An `operation` that is not a string is rejected";
     Must 1 "routing.malformed_names" => Calls(data::calls), ["REQ-RQ-02", "REQ-EPT-16"],
         "Malformed names of operations are rejected, even if they resemble an operation";
-    Must 1 "routing.case_sensitive" => Reads { calls: endpoints::respelled, rule: endpoints::is_unknown }, ["REQ-RQ-02"],
+    Must 1 "routing.case_sensitive" => Reads { calls: endpoints::respelled, rule: endpoints::is_unknown },
+        ["REQ-RQ-02"],
         "Names of operations are case-sensitive",
         expected: "NOT_FOUND_OPERATION, because `{name}` is not `{operation}`",
         fix: "compare names of operations case-sensitively";
@@ -38,7 +39,8 @@ pub(super) const CHECKS: &[Check] = checks![
         "A call through another family's tool is rejected, and the failure names the right tool",
         expected: "a failure whose message names `{tool}`",
         fix: "check the tool before the parameters, and name the right tool in the failure";
-    Should 1 "routing.wrong_endpoint_code" => Reads { calls: endpoints::misrouted_once, rule: endpoints::has_details }, ["REQ-EPT-04"],
+    Should 1 "routing.wrong_endpoint_code" => Reads { calls: endpoints::misrouted_once, rule: endpoints::has_details },
+        ["REQ-EPT-04"],
         "A call through another family's tool fails with VALIDATION_ENDPOINT_MISMATCH and its details",
         expected: "VALIDATION_ENDPOINT_MISMATCH with details {details}",
         fix: "use this code with the names of the families in its details";

@@ -62,7 +62,8 @@ pub(super) const CHECKS: &[Check] = checks![
     Must 1 "tools.all_registered" => Learned(names::all_registered), ["REQ-INT-11", "REQ-MCP-04"],
         "The tool that introspection names for an operation exists",
         fix: "use the registered name of the tool, with its prefix";
-    Must 1 "tools.own_only" => Reads { calls: routing::routed_right, rule: routing::is_known }, ["REQ-INT-31", "REQ-EPT-07"],
+    Must 1 "tools.own_only" => Reads { calls: routing::routed_right, rule: routing::is_known },
+        ["REQ-INT-31", "REQ-EPT-07"],
         "Every operation that introspection lists can be called",
         expected: "any reply other than a failure because this tool does not know the operation",
         fix: "list only operations that can be called: neither operations of other adapters nor disabled ones";
