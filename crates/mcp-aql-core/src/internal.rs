@@ -55,6 +55,7 @@ pub mod observe {
     pub use crate::observe::recorder::{Recorder, StoreAccess};
 }
 pub mod operation {
+    pub use crate::operation::update::{DocumentEdit, DocumentMember};
     pub use crate::operation::{
         BriefParameters, Call, CallScope, Cancellation, CompositeDescription, CompositeReader,
         CompositeSpec, CompositeTable, CompositeValue, DataKey, Envelope, ExampleSpec,

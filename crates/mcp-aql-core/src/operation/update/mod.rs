@@ -20,6 +20,7 @@
 
 mod change;
 mod decode;
+mod document;
 mod field;
 mod if_match;
 mod json;
@@ -27,6 +28,8 @@ mod path;
 pub mod rule;
 
 pub use change::{FieldChange, Update};
+#[doc(hidden)]
+pub use document::{DocumentEdit, DocumentMember};
 pub use field::{UpdateField, field_specs};
 pub use if_match::IfMatch;
 pub use json::merge_json;
