@@ -14,6 +14,7 @@ pub use mcp_aql_core::__private::*;
 /// Items that the derived table of a resource uses.
 pub mod column {
     pub use crate::columns::*;
+    pub use crate::document::{DocumentProbe, NoDocument};
     pub use crate::nested::NestedAccess;
     pub use crate::probe::{
         ComputedProbe, Fallback, NoComputed, NoOrder, OrderProbe, Probe, is_ordered,

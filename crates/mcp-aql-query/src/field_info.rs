@@ -1,5 +1,6 @@
 //! The description of a field for queries.
 
+use super::document::DocumentReader;
 use super::value::ValueKind;
 
 /// A field that a query may name: top-level, nested, or computed.
@@ -40,6 +41,8 @@ pub struct FieldInfo {
     pub may_be_omitted: bool,
     /// If `true`, the value is computed from the row.
     pub computed: bool,
+    /// Reads a stored document of the field, if its type can be deserialized.
+    pub(crate) document: Option<DocumentReader>,
 }
 
 impl FieldInfo {

@@ -25,6 +25,7 @@ mod columns;
 mod composite;
 mod cursor;
 mod description;
+mod document;
 mod entry;
 mod example;
 mod field_info;

@@ -87,6 +87,7 @@ impl<T: Resource> Model<T> {
             search: field.search,
             may_be_omitted: field.may_be_omitted,
             computed,
+            document: field.document,
         };
         self.push(info, ColumnRef::Static(field.column));
     }

@@ -44,9 +44,9 @@ impl OddFields {
         self.0.push(OddField { path: path.to_owned(), outcome });
     }
 
-    /// Returns the names of the top-level fields.
-    pub(crate) fn fields(&self) -> impl Iterator<Item = String> {
-        self.0.iter().filter_map(|field| field.path.split('.').next().map(str::to_owned))
+    /// Returns the paths of the fields.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|field| field.path.as_str())
     }
 }
 

@@ -4,6 +4,7 @@ use mcp_aql_core::internal::schema::SchemaFn;
 use schemars::{JsonSchema, SchemaGenerator};
 
 use super::columns::{Column, Expand, FieldAccess};
+use super::document::DocumentReader;
 
 /// The table of a resource.
 #[doc(hidden)]
@@ -36,6 +37,8 @@ pub struct FieldSpec<T: 'static> {
     pub(crate) may_be_omitted: bool,
     /// Adds the fields of the resource nested in this field.
     pub(crate) nested: Option<Expand<T>>,
+    /// Reads a stored document of the field.
+    pub(crate) document: Option<DocumentReader>,
 }
 
 /// A named selection of fields (REQ-FLD-02).
@@ -133,7 +136,15 @@ impl<T> FieldSpec<T> {
             search: false,
             may_be_omitted: false,
             nested: None,
+            document: None,
         }
+    }
+
+    /// Sets the function that reads a stored document of the field.
+    #[must_use]
+    pub const fn document(mut self, reader: Option<DocumentReader>) -> Self {
+        self.document = reader;
+        self
     }
 
     /// Marks the field as the identifier.

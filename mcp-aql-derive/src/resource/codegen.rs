@@ -11,7 +11,7 @@ use super::operations::{ReadyKind, ReadyOperation};
 use super::record;
 use crate::operation::input_slots;
 use crate::support::runtime::RuntimePath;
-use crate::support::ty::inside;
+use crate::support::ty::{Kind, inside};
 
 /// Generates the implementations for a resource without errors.
 pub(super) fn resource(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> TokenStream {
@@ -40,7 +40,7 @@ pub(super) fn resource(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> T
     let record = record::record(resource);
     let items = runtime.block(&quote! {
         #[allow(unused_imports)]
-        use __rt::column::{Fallback as _, NoComputed as _, NoOrder as _};
+        use __rt::column::{Fallback as _, NoComputed as _, NoDocument as _, NoOrder as _};
         #(#accesses)*
         #[automatically_derived]
         impl __rt::Resource for #ident {
@@ -102,7 +102,19 @@ fn spec(field: &FieldModel<'_>, access: &Ident) -> TokenStream {
     let spec = columns::spec(&field.column, access);
     let omitted = field.serde.omitted.then(|| quote!(.may_be_omitted()));
     let nested = field.column.marks.nested.map(|_| quote!(.nested::<#access>()));
-    quote!(#spec #omitted #nested)
+    let document = document(field, access);
+    quote!(#spec #omitted #nested #document)
+}
+
+/// Generates the reader of documents, for a field that a table may store as JSON.
+fn document(field: &FieldModel<'_>, access: &Ident) -> Option<TokenStream> {
+    let ty = field.column.ty;
+    let may_be_json = matches!(field.column.kind(), Kind::List(_) | Kind::Object | Kind::Unknown);
+    // A type that borrows, such as `&'static str`, cannot be read, and rustc would not choose the fallback for it.
+    let borrows = quote!(#ty).to_string().contains(['&', '\'']);
+    // A field that is read in another form than its type has no reader.
+    let has_reader = may_be_json && !borrows && field.serde.own_form.is_none();
+    has_reader.then(|| quote!(.document(__rt::column::DocumentProbe::<#access>::READER)))
 }
 
 /// Generates the access to a nested resource.

@@ -36,6 +36,7 @@ pub use references::Lookup;
 pub use row_filter::RowFilter;
 pub use rules::{ResourceRules, RuledStore, WithRules};
 pub use store::ResourceStore;
+pub(crate) use store_call::GivenInput;
 pub use store_call::StoreCall;
 pub use stores::{ResourceStores, WithResources};
 pub use version::{NoVersion, Version};

@@ -333,7 +333,8 @@ impl<S: ResourceStore<Resource: UpdateInput>> Ready<S> {
                 let context = call.context();
                 let can_set =
                     |field: &str| <ResourceOf<S> as UpdateInput>::INPUT.field(field).is_some();
-                let store_call = ready.call(&context).setting(&given).with_settable(can_set);
+                let table = const { &<ResourceOf<S> as UpdateInput>::INPUT };
+                let store_call = ready.call(&context).setting(&given, table).with_settable(can_set);
                 let changed = ready.store.update(&store_call, &id, change, nothing).await?;
                 call.reply(found::<ResourceOf<S>, _>(changed, &id))
             })

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use mcp_aql_core::internal::operation::DocumentEdit;
+use mcp_aql_core::update::{InputSpec, Merge};
 use mcp_aql_core::{Context, OperationError};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -33,10 +35,45 @@ use crate::resource::Resource;
 pub struct StoreCall<'a, R> {
     context: &'a Context,
     rows: RowFilter<R>,
-    given: Option<&'a Map<String, Value>>,
+    given: Option<GivenInput<'a>>,
     targets: ReferenceTargets,
     has_rules: bool,
     can_set: fn(&str) -> bool,
+}
+
+/// The `input` of an update: its fields, and the rules for merging them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct GivenInput<'a> {
+    pub(crate) fields: &'a Map<String, Value>,
+    pub(crate) table: &'static InputSpec,
+}
+
+impl GivenInput<'_> {
+    /// Returns `true` if the input sets the value at a path such as `team.settings`, or a part of it.
+    pub(crate) fn sets(self, path: &str) -> bool {
+        self.edit(path).is_some()
+    }
+
+    /// Returns the change of the value at a path such as `team.settings`.
+    pub(crate) fn edit(self, path: &str) -> Option<DocumentEdit> {
+        let mut names = path.split('.');
+        let first = names.next()?;
+        let mut value = self.fields.get(first)?;
+        let mut merge = self.table.field(first)?.merge;
+        for name in names {
+            let replaces = value.is_null() || !matches!(merge, Merge::Fields(_));
+            merge = match merge {
+                Merge::Fields(table) => table().field(name)?.merge,
+                _ => Merge::Replace,
+            };
+            value = match value.get(name) {
+                Some(value) => value,
+                None if replaces => return Some(DocumentEdit::Remove),
+                None => return None,
+            };
+        }
+        Some(DocumentEdit::of_input(merge, value))
+    }
 }
 
 impl<'a, R: Resource> StoreCall<'a, R> {
@@ -65,9 +102,13 @@ impl<'a, R: Resource> StoreCall<'a, R> {
         self
     }
 
-    /// Sets the JSON object of fields that the call sets.
-    pub(super) fn setting(mut self, given: &'a Map<String, Value>) -> Self {
-        self.given = Some(given);
+    /// Sets the `input` of the update.
+    pub(super) fn setting(
+        mut self,
+        fields: &'a Map<String, Value>,
+        table: &'static InputSpec,
+    ) -> Self {
+        self.given = Some(GivenInput { fields, table });
         self
     }
 
@@ -96,7 +137,7 @@ impl<'a, R: Resource> StoreCall<'a, R> {
     /// Returns the JSON value that an update sets for a field. A store needs it to correct a field whose
     /// stored value it cannot read.
     pub fn given(&self, field: &str) -> Option<&'a Value> {
-        self.all_given()?.get(field)
+        self.all_given()?.fields.get(field)
     }
 
     /// Returns `true` if the author's rules check this change. A store must then fail instead of passing
@@ -113,7 +154,7 @@ impl<'a, R: Resource> StoreCall<'a, R> {
         self.can_set
     }
 
-    pub(crate) const fn all_given(&self) -> Option<&'a Map<String, Value>> {
+    pub(crate) const fn all_given(&self) -> Option<GivenInput<'a>> {
         self.given
     }
 }

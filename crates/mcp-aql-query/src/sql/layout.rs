@@ -15,6 +15,7 @@ use super::context::{Context, Source, StoredForm};
 use super::dialect::Form;
 use super::stored_value::StoredValue;
 use super::value::SqlValue;
+use crate::document::shown;
 use crate::field_info::FieldInfo;
 use crate::odd_values::{OddFields, Outcome};
 use crate::resource::Resource;
@@ -77,6 +78,8 @@ enum MemberSource {
     Document {
         column: usize,
         projection: Projection,
+        /// If `true`, the column contains the document itself, and not another type such as an array.
+        is_json: bool,
     },
     /// An object with a column for each member.
     Object(Vec<Member>),
@@ -125,6 +128,37 @@ impl Layout {
     pub(super) fn object<'a>(&'a self, cells: &'a [Cell], computed: &'a [Cell]) -> Object<'a> {
         let computed = Some((self.computed.as_slice(), computed));
         Object { members: &self.members, cells, computed }
+    }
+
+    /// Returns the fields stored as JSON documents, with the indexes of their columns.
+    pub(super) fn documents(&self) -> Vec<(&'static FieldInfo, usize)> {
+        fn add(members: &[Member], into: &mut Vec<(&'static FieldInfo, usize)>) {
+            for member in members {
+                match &member.shown {
+                    MemberSource::Document { column, is_json: true, .. } => {
+                        into.push((member.info, *column));
+                    }
+                    MemberSource::Object(members) => add(members, into),
+                    _ => {}
+                }
+            }
+        }
+        let mut documents = Vec::new();
+        add(&self.members, &mut documents);
+        documents
+    }
+
+    /// Returns the field whose column contains the member at this position.
+    pub(super) fn column_at(&self, names: &[String]) -> Option<&'static FieldInfo> {
+        let mut members = &self.members;
+        for name in names {
+            let member = members.iter().find(|member| member.name == *name)?;
+            match &member.shown {
+                MemberSource::Object(inner) => members = inner,
+                _ => return Some(member.info),
+            }
+        }
+        None
     }
 
     /// Converts a row into the cells of the members and of the computed fields. `odd` collects the fields
@@ -183,7 +217,8 @@ impl Member {
         let column = columns.add(context, &source);
         let info = source.info;
         let shown = if source.form == Form::Json {
-            MemberSource::Document { column, projection }
+            let is_json = source.typed.is_none();
+            MemberSource::Document { column, projection, is_json }
         } else {
             MemberSource::Plain { column, stored: source.stored(context.dialect()) }
         };
@@ -208,7 +243,7 @@ impl Member {
                     }
                 }
             }
-            MemberSource::Document { column, projection } => {
+            MemberSource::Document { column, projection, .. } => {
                 match self.document(row.get(*column), projection)? {
                     Some(cell) => cell,
                     None => {
@@ -272,7 +307,7 @@ impl Member {
         if self.leaves_out_empty() && is_empty(text) {
             return Ok(Some(Cell::Omitted));
         }
-        let Some(value) = document_of(text) else { return Ok(None) };
+        let Some((text, value)) = shown(self.info.document, text) else { return Ok(None) };
         if self.info.list && !value.is_array() {
             return Ok(None);
         }
@@ -282,33 +317,13 @@ impl Member {
                 let whole = Projected { value: &value, projection, computed: None };
                 serde_json::to_value(whole).map_err(SqlError::Row)?;
             }
-            return Ok(RawValue::from_string(text.to_owned()).ok().map(Cell::Document));
+            return Ok(RawValue::from_string(text).ok().map(Cell::Document));
         }
         if !has_part(&value, projection) {
             return Ok(Some(Cell::Omitted));
         }
         let part = Projected { value: &value, projection, computed: None };
         serde_json::to_value(part).map(|part| Some(Cell::Part(part))).map_err(SqlError::Row)
-    }
-}
-
-/// Maximum number of levels of a stored document. A deeper one might not fit into every reply.
-const MAX_DOCUMENT_DEPTH: usize = 100;
-
-/// Parses a stored document. Some valid documents of databases are rejected, because no value can hold them:
-/// `1e400`, a lone surrogate, or too many levels.
-fn document_of(text: &str) -> Option<Value> {
-    let value = serde_json::from_str(text).ok()?;
-    is_within(&value, MAX_DOCUMENT_DEPTH).then_some(value)
-}
-
-/// Returns `true` if a value has at most this number of levels.
-fn is_within(value: &Value, levels: usize) -> bool {
-    let inside = |value: &Value| is_within(value, levels.saturating_sub(1));
-    match value {
-        Value::Array(entries) => levels > 0 && entries.iter().all(inside),
-        Value::Object(members) => levels > 0 && members.values().all(inside),
-        _ => true,
     }
 }
 

@@ -31,10 +31,12 @@ mod row_number;
 mod statements;
 mod steps;
 mod store;
+mod stored_document;
 mod stored_value;
 mod summary;
 mod value;
 mod wait_limits;
+mod written_value;
 
 use std::collections::HashMap;
 use std::fmt;

@@ -56,8 +56,11 @@ impl<R: Record> StoredRecord<R> {
     /// Returns an error if rules of the author would have to decide by placeholders for unreadable values.
     /// The caller can correct these values with an update that sets nothing else.
     pub(super) fn check_readable(&self, call: &StoreCall<'_, R>) -> Result<(), OperationError> {
+        let is_unreadable = |field: &String| {
+            self.unreadable.iter().any(|path| path.split('.').next() == Some(field.as_str()))
+        };
         let is_corrected = call.all_given().is_some_and(|given| {
-            !given.is_empty() && given.keys().all(|field| self.unreadable.contains(field))
+            !given.fields.is_empty() && given.fields.keys().all(is_unreadable)
         });
         if !call.has_rules() || self.unreadable.is_empty() || is_corrected {
             return Ok(());

@@ -1,24 +1,22 @@
 //! Statements that read and write one record.
 
-use mcp_aql_protocol::ErrorCode;
-use sea_query::{Alias, Expr, ExprTrait as _, LockType, Query};
+use sea_query::{Expr, ExprTrait as _, LockType, Query};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use mcp_aql_core::OperationError;
-
 use super::context::Context;
-use super::dialect::{Dialect, Form, Operand, Storage};
+use super::dialect::{Dialect, Storage};
 use super::record_reader::{RecordReader, StoredRecord};
+use super::stored_document::{UpdatedDocuments, updated_documents, value_at};
 use super::value::Statement;
+use super::written_value::{json, stored};
 use super::{SqlError, SqlTable};
-use crate::columns::instant_of;
 use crate::field_info::FieldInfo;
 use crate::plan::Filter;
-use crate::records::Record;
+use crate::records::{GivenInput, Record};
 use crate::text::fold_text;
-use crate::value::{Scalar, ValueKind, instant_text};
+use crate::value::{Scalar, ValueKind};
 
 /// A column with the value to write.
 pub(super) type ColumnAssignment = (String, Expr);
@@ -123,10 +121,13 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
         &self,
         old: &StoredRecord<R>,
         new: &R,
+        given: Option<GivenInput<'_>>,
     ) -> Result<Option<(Statement, RecordReader)>, SqlError> {
         let context = self.context(chrono::Utc::now());
-        let before = Some((&members(&old.record)?, old.replaced.as_slice()));
-        let changed = written::<R>(&context, &members(new)?, before)?;
+        let (before, after, replaced) = (members(&old.record)?, members(new)?, &old.replaced);
+        let documents = updated_documents(&old.documents, given, (&before, &after), replaced);
+        let earlier = EarlierRecord { members: &before, replaced, documents };
+        let changed = written::<R>(&context, &after, Some(&earlier))?;
         if changed.is_empty() {
             return Ok(None);
         }
@@ -172,9 +173,26 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
     }
 }
 
-/// Returns the members of a record in JSON.
+/// The state of a record before an update.
+struct EarlierRecord<'a> {
+    members: &'a Map<String, Value>,
+    /// The fields that are written even if their value is the same.
+    replaced: &'a [String],
+    documents: UpdatedDocuments,
+}
+
+impl EarlierRecord<'_> {
+    /// Returns `true` if the field at a path had the same value before, and need not be written.
+    fn keeps(&self, path: &str, value: &Value) -> bool {
+        let before = value_at(self.members, path).unwrap_or(&Value::Null);
+        before == value && self.replaced.iter().all(|field| field != path)
+    }
+}
+
+/// Returns the members of a record in JSON. Numbers have the same digits as in a reply.
 fn members<R: Serialize>(record: &R) -> Result<Map<String, Value>, SqlError> {
-    match serde_json::to_value(record).map_err(SqlError::Row)? {
+    let json = serde_json::to_string(record).map_err(SqlError::Row)?;
+    match serde_json::from_str(&json).map_err(SqlError::Row)? {
         Value::Object(members) => Ok(members),
         _ => Err(SqlError::Unmapped { path: "the resource".to_owned() }),
     }
@@ -209,14 +227,12 @@ fn conditions<R: Record>(context: &Context<'_>, id: &R::Id) -> Result<Vec<Expr>,
 fn written<R: Record>(
     context: &Context<'_>,
     members: &Map<String, Value>,
-    earlier: Option<(&Map<String, Value>, &[String])>,
+    earlier: Option<&EarlierRecord<'_>>,
 ) -> Result<Vec<ColumnAssignment>, SqlError> {
     let mut columns = Vec::new();
     for field in R::RESOURCE.fields {
         let value = members.get(field.name).unwrap_or(&Value::Null);
-        let known = earlier.filter(|(_, replaced)| replaced.iter().all(|name| name != field.name));
-        let before = known.map(|(earlier, _)| earlier.get(field.name).unwrap_or(&Value::Null));
-        write(context, field.name, value, before, &mut columns)?;
+        write(context, field.name, value, earlier, &mut columns)?;
     }
     Ok(columns)
 }
@@ -226,12 +242,9 @@ fn write(
     context: &Context<'_>,
     path: &str,
     value: &Value,
-    before: Option<&Value>,
+    earlier: Option<&EarlierRecord<'_>>,
     columns: &mut Vec<ColumnAssignment>,
 ) -> Result<(), SqlError> {
-    if before == Some(value) {
-        return Ok(());
-    }
     let unmapped = || SqlError::Unmapped { path: path.to_owned() };
     let place = context.table.index_of(path);
     let info = place.and_then(|place| context.table.field(place)).ok_or_else(unmapped)?;
@@ -240,13 +253,16 @@ fn write(
         return Ok(());
     }
     if context.mapping.is_spread(path) {
+        let part = |whole: &Value, name: &str| whole.get(name).cloned().unwrap_or_default();
         for inner in context.table.fields().iter().filter(|inner| !inner.computed) {
             let name = inner.path.strip_prefix(path).and_then(|rest| rest.strip_prefix('.'));
             let Some(name) = name.filter(|name| !name.contains('.')) else { continue };
-            let part = |whole: &Value| whole.get(name).cloned().unwrap_or_default();
-            let before = before.map(part);
-            write(context, &inner.path, &part(value), before.as_ref(), columns)?;
+            write(context, &inner.path, &part(value, name), earlier, columns)?;
         }
+        return Ok(());
+    }
+    let document = earlier.and_then(|earlier| earlier.documents.get(path));
+    if document.map_or_else(|| earlier.is_some_and(|it| it.keeps(path, value)), Option::is_none) {
         return Ok(());
     }
     let column = column_name(context, path).to_owned();
@@ -260,7 +276,10 @@ fn write(
         }
         _ if whole.is_null() => Expr::null(),
         Some(kind) => kind.write(stored(context, info, whole)?),
-        None => stored(context, info, whole)?,
+        None => match document {
+            Some(Some(text)) => json(context.dialect(), text.clone()),
+            _ => stored(context, info, whole)?,
+        },
     };
     columns.push((column, written));
     if let Some(column) = context.mapping.folded.get(path) {
@@ -281,83 +300,6 @@ fn folded(value: &Value) -> Expr {
             Expr::val(entries.iter().filter_map(Value::as_str).map(fold_text).collect::<String>())
         }
         _ => Expr::null(),
-    }
-}
-
-/// Returns a value in the form in which its column stores it.
-fn stored(context: &Context<'_>, info: &FieldInfo, value: &Value) -> Result<Expr, SqlError> {
-    let dialect = context.dialect();
-    let form = context.form(info);
-    let wrong = |expected: &'static str| SqlError::Column {
-        path: info.path.clone(),
-        expected,
-        found: "another value in the record",
-    };
-    let text = || value.as_str().ok_or_else(|| wrong("text"));
-    Ok(match form {
-        Form::Boolean => Expr::val(value.as_bool().ok_or_else(|| wrong("a boolean"))?),
-        Form::Integer => Expr::val(value.as_i64().ok_or_else(|| {
-            let expected = format!("must be {} or less", i64::MAX);
-            SqlError::Request(OperationError::invalid_value(&info.path, expected))
-        })?),
-        Form::Number => {
-            let number = value.as_f64().ok_or_else(|| wrong("a number"))?;
-            #[expect(clippy::cast_possible_truncation, reason = "the field has 32 bits")]
-            exact_number(dialect, if info.single { f64::from(number as f32) } else { number })
-        }
-        Form::InstantText => {
-            let instant = instant_of(text()?).ok_or_else(|| wrong("an instant"))?;
-            Expr::val(instant_text(&instant))
-        }
-        Form::Text | Form::Choice | Form::DateText => {
-            let text = text()?;
-            if !dialect.holds(text) {
-                return Err(SqlError::Request(OperationError::new(
-                    ErrorCode::ValidationInvalidValue,
-                    format!(
-                        "'{}' contains the character U+0000. The database cannot store it: leave it out",
-                        info.path
-                    ),
-                )));
-            }
-            Expr::val(text)
-        }
-        Form::DateNative => {
-            let date = text()?.parse().map_err(|_| wrong("a date"))?;
-            written_operand(dialect.operand(&Scalar::Date(date), form))
-                .ok_or_else(|| wrong("a date in the range of the database"))?
-        }
-        Form::InstantNative | Form::Unix(_) => {
-            let instant = instant_of(text()?).ok_or_else(|| wrong("an instant"))?;
-            written_operand(dialect.operand(&Scalar::Instant(instant), form))
-                .ok_or_else(|| wrong("an instant in the range of the database"))?
-        }
-        Form::Json => {
-            let json = Expr::val(value.to_string());
-            match dialect {
-                Dialect::Sqlite => json,
-                Dialect::Postgres => json.cast_as(Alias::new("jsonb")),
-            }
-        }
-    })
-}
-
-/// Returns a number for a column of any numeric type.
-///
-/// PostgreSQL rounds a `double precision` to 15 digits when it writes it into a `numeric`. A `numeric` is
-/// converted exactly, but has no negative zero.
-fn exact_number(dialect: Dialect, number: f64) -> Expr {
-    if dialect == Dialect::Sqlite || number == 0.0 {
-        return Expr::val(number);
-    }
-    Expr::val(format!("{number:e}")).cast_as(Alias::new("numeric"))
-}
-
-/// Returns the value that a column stores: the operand, or the largest value below it.
-fn written_operand(operand: Operand) -> Option<Expr> {
-    match operand {
-        Operand::Exact(value) | Operand::Above(value) => Some(value),
-        Operand::Smallest | Operand::Largest => None,
     }
 }
 

@@ -345,7 +345,7 @@ where
             return Err(changed_identifier());
         }
         self.check_references(&mut transaction, call, Some(&old), &record).await?;
-        let changed = self.table.update_record(&old, &record)?;
+        let changed = self.table.update_record(&old, &record, call.all_given())?;
         let stored = match changed {
             Some((statement, reader)) => match transaction.run(statement).await {
                 Ok(rows) => {

@@ -1,7 +1,9 @@
 //! Makes the same calls of generated operations on stores in memory, in SQLite and in PostgreSQL.
 
+mod documents;
 mod foreign;
 mod limits;
+mod merged_documents;
 mod missing_ids;
 mod refusals;
 mod samples;
