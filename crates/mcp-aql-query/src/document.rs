@@ -10,10 +10,7 @@ use serde_json::{Value, json};
 use serde_path_to_error::Segment;
 
 use super::columns::FieldAccess;
-
-/// Reads a document as a value of a field's type, and returns the JSON form of this value. Returns `None` if the type
-/// does not allow the document.
-pub(crate) type DocumentReader = fn(&str) -> Option<String>;
+use super::field_info::DocumentReader;
 
 /// Finds the reader of the field that `A` accesses. Like [`Probe`](crate::probe::Probe), it only works with concrete
 /// types.

@@ -1,7 +1,10 @@
 //! The description of a field for queries.
 
-use super::document::DocumentReader;
 use super::value::ValueKind;
+
+/// Reads a document as a value of a field's type, and returns the JSON form of this value. Returns `None` if the type
+/// does not allow the document.
+pub(crate) type DocumentReader = fn(&str) -> Option<String>;
 
 /// A field that a query may name: top-level, nested, or computed.
 #[derive(Debug, Clone)]
@@ -39,6 +42,8 @@ pub struct FieldInfo {
     pub search: bool,
     /// If `true`, the author's serialization omits the field under a condition.
     pub may_be_omitted: bool,
+    /// If `true`, the field contains identifiers of other records.
+    pub(crate) reference: bool,
     /// If `true`, the value is computed from the row.
     pub computed: bool,
     /// Reads a stored document of the field, if its type can be deserialized.

@@ -86,6 +86,7 @@ impl<T: Resource> Model<T> {
             numeric: field.numeric,
             search: field.search,
             may_be_omitted: field.may_be_omitted,
+            reference: field.reference,
             computed,
             document: field.document,
         };

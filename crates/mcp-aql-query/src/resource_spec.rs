@@ -4,7 +4,7 @@ use mcp_aql_core::internal::schema::SchemaFn;
 use schemars::{JsonSchema, SchemaGenerator};
 
 use super::columns::{Column, Expand, FieldAccess};
-use super::document::DocumentReader;
+use super::field_info::DocumentReader;
 
 /// The table of a resource.
 #[doc(hidden)]
@@ -33,6 +33,8 @@ pub struct FieldSpec<T: 'static> {
     pub(crate) group: bool,
     pub(crate) numeric: bool,
     pub(crate) search: bool,
+    /// If `true`, the field contains identifiers of other records.
+    pub(crate) reference: bool,
     /// If `true`, the JSON form omits the field if it has no value.
     pub(crate) may_be_omitted: bool,
     /// Adds the fields of the resource nested in this field.
@@ -134,6 +136,7 @@ impl<T> FieldSpec<T> {
             group: false,
             numeric: false,
             search: false,
+            reference: false,
             may_be_omitted: false,
             nested: None,
             document: None,
@@ -186,6 +189,13 @@ impl<T> FieldSpec<T> {
     #[must_use]
     pub const fn search(mut self) -> Self {
         self.search = true;
+        self
+    }
+
+    /// Marks the field as a reference to other records.
+    #[must_use]
+    pub const fn reference(mut self) -> Self {
+        self.reference = true;
         self
     }
 

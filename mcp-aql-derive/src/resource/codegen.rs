@@ -102,8 +102,9 @@ fn spec(field: &FieldModel<'_>, access: &Ident) -> TokenStream {
     let spec = columns::spec(&field.column, access);
     let omitted = field.serde.omitted.then(|| quote!(.may_be_omitted()));
     let nested = field.column.marks.nested.map(|_| quote!(.nested::<#access>()));
+    let reference = field.references.as_ref().map(|_| quote!(.reference()));
     let document = document(field, access);
-    quote!(#spec #omitted #nested #document)
+    quote!(#spec #reference #omitted #nested #document)
 }
 
 /// Generates the reader of documents, for a field that a table may store as JSON.

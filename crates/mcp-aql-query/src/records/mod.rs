@@ -19,6 +19,7 @@ mod references;
 mod relationships;
 mod row_filter;
 mod rules;
+mod spelling;
 mod store;
 mod store_call;
 mod stores;

@@ -1,10 +1,12 @@
 //! References from the records of one resource to the records of others.
 
 use mcp_aql_core::OperationError;
-use serde_json::Value;
+use mcp_aql_core::internal::paging::CursorKey;
+use serde_json::{Value, json};
 
 use super::Record;
 use crate::collection::CollectionQuery;
+use crate::options::QueryOptions;
 use crate::resource_spec::RelationshipType;
 use crate::single::Fields;
 use crate::value::{Scalar, ValueKind};
@@ -57,6 +59,26 @@ pub(crate) fn query_of<R: Record>(
     let place = R::model().schema().index_of(R::ID.name);
     let place = place.ok_or_else(|| OperationError::internal("there is no identifier"))?;
     Ok(fields.query_of(place, operand::<R>(R::ID.name, &id.to_string())))
+}
+
+/// Maximum number of records returned by one query of a store.
+const RECORDS_PER_QUERY: usize = 1_000;
+
+/// Returns a query for these fields of records.
+pub(super) fn query_for<R: Record>(
+    fields: &[&str],
+    after: Option<String>,
+    key: &CursorKey,
+) -> Result<CollectionQuery<R>, OperationError> {
+    const OPTIONS: QueryOptions =
+        QueryOptions::new().page_size(RECORDS_PER_QUERY).max_page_size(RECORDS_PER_QUERY);
+    let Value::Object(mut params) = json!({ "fields": fields, "first": RECORDS_PER_QUERY }) else {
+        return Err(OperationError::internal("a query is an object"));
+    };
+    if let Some(after) = after {
+        params.insert("after".to_owned(), after.into());
+    }
+    CollectionQuery::parse(&OPTIONS, params, key)
 }
 
 /// Returns the identifiers in the value of a field, or `None` if the value has another form than `null`, an identifier

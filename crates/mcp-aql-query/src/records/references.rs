@@ -1,11 +1,15 @@
 //! Finds the stores to which fields of other stores refer.
 
 use std::any::Any;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, Weak};
 
 use mcp_aql_core::internal::util::lock;
 use mcp_aql_core::{BoxFuture, Context, OperationError};
+
+/// The spellings of identifiers by the spellings of references to them.
+pub(super) type Spellings = HashMap<String, String>;
 
 /// A store with records to which fields of other records refer.
 pub trait ReferenceTarget: Send + Sync {
@@ -18,6 +22,13 @@ pub trait ReferenceTarget: Send + Sync {
         context: &'a Context,
         name: &'a str,
     ) -> BoxFuture<'a, Result<bool, OperationError>>;
+
+    /// Returns the identifiers of the records with these names, if their spelling differs from the name.
+    fn spellings<'a>(
+        &'a self,
+        context: &'a Context,
+        names: Vec<String>,
+    ) -> BoxFuture<'a, Result<Spellings, OperationError>>;
 
     /// Returns `true` if only some of the records exist for the caller.
     fn is_restricted(&self, context: &Context) -> bool;

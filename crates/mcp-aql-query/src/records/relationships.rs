@@ -9,13 +9,13 @@ use mcp_aql_core::internal::paging::CursorKey;
 use mcp_aql_core::internal::schema::ReturnsSpec;
 use mcp_aql_core::{BoxFuture, Context, OperationError};
 use mcp_aql_protocol::SemanticCategory;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::ready::Ready;
-use super::reference::{Reference, id_of, ids_in, operand};
-use super::references::{Lookup, ReferenceTarget};
+use super::reference::{Reference, id_of, ids_in, operand, query_for};
+use super::references::{Lookup, ReferenceTarget, Spellings};
+use super::spelling::SpellingSource;
 use super::{Record, ResourceStore, StoreCall};
-use crate::collection::CollectionQuery;
 use crate::entry::QueryEntry;
 use crate::options::QueryOptions;
 use crate::plan::{Filter, Test};
@@ -26,16 +26,13 @@ use crate::relationships::{
 use crate::resource::Resource as _;
 use crate::resource_spec::RelationshipType;
 
-/// Maximum number of records returned by one query of a store.
-const RECORDS_PER_QUERY: usize = 1_000;
-
 /// The records of one store, as elements with relationships.
 pub trait StoredRecords: ReferenceTarget {
     /// Returns the relationships declared by reference fields in records of the store.
     fn edges<'a>(
         &'a self,
-        context: &'a Context,
         at: EdgeRequest<'a>,
+        spellings: SpellingSource<'a>,
     ) -> BoxFuture<'a, Result<Vec<Edge>, OperationError>>;
 }
 
@@ -55,6 +52,14 @@ impl<S: ResourceStore> ReferenceTarget for Ready<S> {
         })
     }
 
+    fn spellings<'a>(
+        &'a self,
+        context: &'a Context,
+        names: Vec<String>,
+    ) -> BoxFuture<'a, Result<Spellings, OperationError>> {
+        Box::pin(async move { self.other_spellings(context, &names).await })
+    }
+
     fn is_restricted(&self, context: &Context) -> bool {
         !self.store.rows(context).is_all()
     }
@@ -68,8 +73,8 @@ impl<S: ResourceStore> ReferenceTarget for Ready<S> {
 impl<S: ResourceStore> StoredRecords for Ready<S> {
     fn edges<'a>(
         &'a self,
-        context: &'a Context,
         at: EdgeRequest<'a>,
+        spellings: SpellingSource<'a>,
     ) -> BoxFuture<'a, Result<Vec<Edge>, OperationError>> {
         Box::pin(async move {
             let own = self.element_type();
@@ -81,12 +86,12 @@ impl<S: ResourceStore> StoredRecords for Ready<S> {
             match at.direction {
                 EdgeDirection::Outgoing => {
                     let found = names(own);
-                    self.read(context, S::Resource::ID.name, found, &at, &mut edges).await?;
+                    self.read(S::Resource::ID.name, found, &at, spellings, &mut edges).await?;
                 }
                 EdgeDirection::Incoming => {
                     for reference in S::Resource::REFERENCES {
                         let found = names(reference.target);
-                        self.read(context, reference.field, found, &at, &mut edges).await?;
+                        self.read(reference.field, found, &at, spellings, &mut edges).await?;
                     }
                 }
             }
@@ -99,10 +104,10 @@ impl<S: ResourceStore> Ready<S> {
     /// Adds the requested relationships of the records in which a field contains one of these identifiers.
     async fn read(
         &self,
-        context: &Context,
         field: &str,
         names: impl Iterator<Item = &str> + Send,
         at: &EdgeRequest<'_>,
+        spellings: SpellingSource<'_>,
         edges: &mut Vec<Edge>,
     ) -> Result<(), OperationError> {
         let model = S::Resource::model().schema();
@@ -115,15 +120,19 @@ impl<S: ResourceStore> Ready<S> {
         let (mut after, first_edge) = (None, edges.len());
         let key = CursorKey::random();
         loop {
-            let mut query = query_for_references::<S::Resource>(after, &key)?;
+            let fields = S::Resource::REFERENCES.iter().map(|reference| reference.field);
+            let fields: Vec<_> = std::iter::once(S::Resource::ID.name).chain(fields).collect();
+            let mut query = query_for::<S::Resource>(&fields, after, &key)?;
             query.add_condition(condition.clone());
-            let page = self.store.select(&StoreCall::new(context), &query).await?;
+            let page = self.store.select(&StoreCall::new(spellings.context), &query).await?;
             let has_more = page.page_info.has_next_page;
             let page = serde_json::to_value(&page).map_err(OperationError::internal)?;
             let rows = page.get("items").and_then(Value::as_array);
-            for row in rows.into_iter().flatten() {
-                edges.extend(edges_of::<S::Resource>(row).filter(|edge| at.matches(edge)));
-            }
+            let found = rows.into_iter().flatten().flat_map(edges_of::<S::Resource>);
+            let is_asked = |edge: &Edge| at.relationship.is_none_or(|it| edge.relationship == it);
+            let mut found: Vec<_> = found.filter(is_asked).collect();
+            spellings.correct(&mut found).await?;
+            edges.extend(found.into_iter().filter(|edge| at.matches(edge)));
             if !has_more || edges.len() - first_edge >= at.limit {
                 return Ok(());
             }
@@ -134,24 +143,6 @@ impl<S: ResourceStore> Ready<S> {
             }
         }
     }
-}
-
-/// Returns a query for the identifiers and references of records.
-fn query_for_references<R: Record>(
-    after: Option<String>,
-    key: &CursorKey,
-) -> Result<CollectionQuery<R>, OperationError> {
-    const OPTIONS: QueryOptions =
-        QueryOptions::new().page_size(RECORDS_PER_QUERY).max_page_size(RECORDS_PER_QUERY);
-    let fields = R::REFERENCES.iter().map(|reference| reference.field);
-    let fields: Vec<_> = std::iter::once(R::ID.name).chain(fields).collect();
-    let Value::Object(mut params) = json!({ "fields": fields, "first": RECORDS_PER_QUERY }) else {
-        return Err(OperationError::internal("a query is an object"));
-    };
-    if let Some(after) = after {
-        params.insert("after".to_owned(), after.into());
-    }
-    CollectionQuery::parse(&OPTIONS, params, key)
 }
 
 /// Returns the relationships of a record in JSON. For example, an order with a reference to a customer has
@@ -230,7 +221,12 @@ impl<T: StoreTypes> RecordGraph<T> {
             Box::pin(async move {
                 let query = call.composite::<RelationshipQuery<RecordKinds<T>>>()?;
                 let context = call.context();
-                let source = VisibleGraph { stores: &graph.stores, context: &context };
+                let targets: Vec<_> =
+                    graph.stores.iter().map(|store| &**store as &dyn ReferenceTarget).collect();
+                let spellings = SpellingSource { stores: &targets, context: &context };
+                let source = VisibleGraph { stores: &graph.stores, spellings };
+                let root = spellings.element(query.root()).await?;
+                let query = query.with_root(root);
                 call.reply(query.run(&source, &context).await)
             })
         },
@@ -240,7 +236,7 @@ impl<T: StoreTypes> RecordGraph<T> {
 /// The relationships that exist for a caller.
 struct VisibleGraph<'a> {
     stores: &'a [Arc<dyn StoredRecords>],
-    context: &'a Context,
+    spellings: SpellingSource<'a>,
 }
 
 impl RelationshipSource for VisibleGraph<'_> {
@@ -249,7 +245,7 @@ impl RelationshipSource for VisibleGraph<'_> {
     async fn edges(&self, at: EdgeRequest<'_>) -> Result<Vec<Edge>, OperationError> {
         let mut edges = Vec::new();
         for store in self.stores {
-            edges.extend(store.edges(self.context, at).await?);
+            edges.extend(store.edges(at, self.spellings).await?);
         }
         Ok(edges)
     }
@@ -262,7 +258,7 @@ impl RelationshipSource for VisibleGraph<'_> {
             let expected = format!("needs the 'element_type' {known}");
             return Err(OperationError::invalid_value("root", expected));
         };
-        if store.contains(self.context, &root.element_name).await? {
+        if store.contains(self.spellings.context, &root.element_name).await? {
             return Ok(());
         }
         Err(OperationError::not_found(store.element_type(), &root.element_name))

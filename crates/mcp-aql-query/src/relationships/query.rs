@@ -121,6 +121,12 @@ impl<T> RelationshipQuery<T> {
         &self.root
     }
 
+    /// Returns the query with another spelling of the element at which it starts.
+    pub(crate) fn with_root(mut self, root: ElementRef) -> Self {
+        self.root = root;
+        self
+    }
+
     /// Returns the direction in which the walk follows relationships.
     pub fn direction(&self) -> TraversalDirection {
         self.direction

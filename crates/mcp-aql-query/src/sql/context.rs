@@ -147,8 +147,14 @@ impl Source {
     pub(super) fn same(&self, dialect: Dialect) -> Expr {
         match &self.typed {
             Some((column, kind)) if kind.is_compared(self.form) => column.clone(),
-            // SQLite compares a key with `COLLATE NOCASE` without case. The comparison must agree with it.
-            None if self.info.id && self.form == Form::Text => self.column.clone(),
+            // SQLite compares a key with `COLLATE NOCASE` without case, and a reference to it. The comparison must
+            // agree with it.
+            None if (self.info.id || self.info.reference)
+                && self.form == Form::Text
+                && !self.inside =>
+            {
+                self.column.clone()
+            }
             _ => dialect.same(self.column.clone(), self.form),
         }
     }

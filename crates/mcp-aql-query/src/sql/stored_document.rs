@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use mcp_aql_core::internal::operation::DocumentEdit;
 use serde_json::{Map, Value};
 
-use crate::document::{DocumentReader, shown};
+use crate::document::shown;
+use crate::field_info::DocumentReader;
 use crate::records::GivenInput;
 
 /// A JSON document of a record, as stored.

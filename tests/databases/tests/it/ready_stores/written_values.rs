@@ -213,6 +213,22 @@ async fn a_key_that_ignores_case_is_one_key() {
         let change = json!({ "name": "RED", "input": { "note": "Hot" } });
         let changed = ask(&adapter, "update_label", &change).await;
         assert_eq!(changed["label"]["note"], "Hot", "{changed}");
+        let found = ask(&adapter, "list_labels", &json!({ "filter": { "above": "RED" } })).await;
+        assert_eq!(found["items"][0]["name"], "Pink", "{found}");
+        let rose = ask(&adapter, "create_label", &json!({ "name": "Rose", "above": "rED" })).await;
+        assert_eq!(rose["label"]["above"], "rED", "{rose}");
+        for (root, direction, others) in [
+            ("RED", "incoming", &["Pink", "Rose"][..]),
+            ("pink", "outgoing", &["Red"]),
+            ("pink", "both", &["Red", "Rose"]),
+        ] {
+            let root = json!({ "element_type": "label", "element_name": root });
+            let walk = json!({ "root": root, "direction": direction, "depth": 2 });
+            let found = ask(&adapter, "query_relationships", &walk).await;
+            let steps = found["relationships"].as_array().unwrap().iter();
+            let names: Vec<_> = steps.map(|step| &step["target"]["element_name"]).collect();
+            assert_eq!(names, others, "{walk}: {found}");
+        }
         let deleted = ask(&adapter, "delete_label", &json!({ "name": "pINK" })).await;
         assert_eq!(deleted["label"]["name"], "Pink", "{deleted}");
     }
