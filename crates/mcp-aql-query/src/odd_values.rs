@@ -64,6 +64,8 @@ struct Seen {
     count: usize,
     /// The first values, each with the identifier of its row.
     first: Vec<(String, OddField)>,
+    /// The path of a field that the filter compares with a value that its column cannot contain.
+    unmatched: Option<String>,
 }
 
 /// Maximum number of values named in a warning.
@@ -82,16 +84,37 @@ impl OddValues {
     }
 }
 
+impl OddValues {
+    /// Records a field that the filter compares with a value that its column cannot contain.
+    pub(crate) fn add_unmatched(&self, path: String) {
+        lock(&self.seen).unmatched.get_or_insert(path);
+    }
+}
+
+/// Returns the warning about a filter that no row can satisfy.
+fn unmatched_warning(path: &str) -> Warning {
+    let message = format!(
+        "No row has the value of 'filter.{path}', because its column cannot contain it, for example a time with more \
+         digits than the column stores. Compare with another value, or with a range"
+    );
+    Warning::new("VALIDATION_FILTER_VALUE_WARNING", message)
+        .severity(Severity::Medium)
+        .detail("param_name", format!("filter.{path}"))
+}
+
 impl LateWarning for OddValues {
     /// Returns `true` if a value was recorded. All rows are read before the reply is written.
     fn is_possible(&self) -> bool {
-        lock(&self.seen).count > 0
+        let seen = lock(&self.seen);
+        seen.count > 0 || seen.unmatched.is_some()
     }
 
-    /// Returns the warning that names the rows and fields.
+    /// Returns the warning that names the rows and fields, or the parameter that no row satisfies.
     fn warning(&self) -> Option<Warning> {
         let seen = lock(&self.seen);
-        let (row, field) = seen.first.first()?;
+        let Some((row, field)) = seen.first.first() else {
+            return seen.unmatched.as_deref().map(unmatched_warning);
+        };
         let others = match seen.count {
             1 => String::new(),
             2 => ", like 1 other value".to_owned(),

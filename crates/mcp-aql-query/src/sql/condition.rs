@@ -71,6 +71,25 @@ impl Context<'_> {
         }
     }
 
+    /// Returns the path of a field that no row can satisfy, because its column cannot contain the operand.
+    pub(super) fn unmatched(&self, filter: &Filter) -> Option<String> {
+        let (place, test) = match filter {
+            Filter::All(parts) | Filter::Any(parts) => {
+                return parts.iter().find_map(|part| self.unmatched(part));
+            }
+            Filter::Not(_) => return None,
+            Filter::Field(place, test) => (place, test),
+        };
+        let operands = match test {
+            Test::Equals(operand) => std::slice::from_ref(operand),
+            Test::AnyOf(operands) if !operands.is_empty() => operands,
+            _ => return None,
+        };
+        let source = self.source(*place).ok().filter(|source| !source.info.list)?;
+        let is_unknown = |operand| source.equal(self.dialect(), operand).is_none();
+        operands.iter().all(is_unknown).then(|| source.info.path.clone())
+    }
+
     /// Returns the condition of a test.
     fn test(&self, source: &Source, test: &Test) -> Expr {
         let dialect = self.dialect();

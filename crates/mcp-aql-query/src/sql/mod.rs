@@ -364,6 +364,14 @@ impl<T: Resource> SqlTable<T> {
         self.query(query).run_async(execute).await
     }
 
+    /// Adds a warning to the reply of a query whose filter no row can satisfy.
+    fn warn_of_unmatched(&self, query: &CollectionQuery<T>) {
+        let plan = query.plan();
+        let context = self.context(Utc::now());
+        let unmatched = plan.filter.as_ref().and_then(|filter| context.unmatched(filter));
+        unmatched.into_iter().for_each(|path| plan.odd.add_unmatched(path));
+    }
+
     fn context(&self, now: DateTime<Utc>) -> Context<'_> {
         let dialect = self.mapping.dialect;
         Context {

@@ -308,8 +308,8 @@ where
         call: &StoreCall<'_, R>,
         query: &CollectionQuery<R>,
     ) -> Result<Page<SqlRecord<R>>, OperationError> {
-        let page = self.page(call, query).await?;
-        page.map_err(|error| self.table.refused_query(error, query.plan()))
+        self.table.warn_of_unmatched(query);
+        self.page(call, query).await?.map_err(|error| self.table.refused_query(error, query.plan()))
     }
 
     async fn get_fields(

@@ -233,3 +233,54 @@ async fn a_key_that_ignores_case_is_one_key() {
         assert_eq!(deleted["label"]["name"], "Pink", "{deleted}");
     }
 }
+
+/// A tick of a clock.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput)]
+#[resource(operations(create, list))]
+struct Tick {
+    /// Number of the tick.
+    #[resource(id)]
+    id: i64,
+    /// Time in seconds.
+    #[resource(filter)]
+    second: chrono::DateTime<chrono::Utc>,
+}
+
+#[tokio::test]
+async fn a_filter_that_no_row_can_satisfy_has_a_warning() {
+    // REQ-WRN-02
+    let table = |dialect| {
+        SqlTable::<Tick>::new(dialect, "tick")
+            .stored_as("second", mcp_aql::query::sql::Storage::UnixSeconds)
+    };
+    let connection = rusqlite::Connection::open_in_memory().unwrap();
+    connection.execute_batch("CREATE TABLE tick (id INTEGER PRIMARY KEY, second)").unwrap();
+    let store = SqlStore::new(table(Dialect::Sqlite), RusqliteDatabase::new(connection));
+    let builder = || Adapter::builder("clock").without_config();
+    let mut adapters = vec![builder().resource(store).build().unwrap()];
+    if let Some(pool) = postgres::pool_with_schema().await {
+        let sql = "CREATE TABLE tick (id bigserial PRIMARY KEY, second bigint)";
+        pool.get().await.unwrap().batch_execute(sql).await.unwrap();
+        let store = SqlStore::new(table(Dialect::Postgres), PostgresDatabase::new(pool));
+        adapters.push(builder().resource(store).build().unwrap());
+    }
+    for adapter in adapters {
+        let (whole, parts) = ("2031-05-06T07:00:00Z", "2031-05-06T07:00:00.5Z");
+        ask(&adapter, "create_tick", &json!({ "second": parts })).await;
+        for (filter, count, is_unmatched) in [
+            (json!({ "second": whole }), 1, false),
+            (json!({ "second": parts }), 0, true),
+            (json!({ "second": { "in": [parts] } }), 0, true),
+            (json!({ "second": { "in": [parts, whole] } }), 1, false),
+            (json!({ "second": { "ne": parts } }), 1, false),
+            (json!({ "second": { "lt": parts } }), 1, false),
+        ] {
+            let found = adapter.call("list_ticks", json!({ "filter": filter })).await;
+            assert_eq!(found.data()["pageInfo"]["totalCount"], count, "{filter}");
+            let warnings = serde_json::to_value(found.warnings()).unwrap();
+            let named = &warnings[0]["details"]["param_name"];
+            let expected = if is_unmatched { json!("filter.second") } else { Value::Null };
+            assert_eq!(*named, expected, "{filter}: {warnings}");
+        }
+    }
+}
