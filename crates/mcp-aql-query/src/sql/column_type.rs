@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use mcp_aql_core::OperationError;
 use sea_query::extension::postgres::PgBinOper;
 use sea_query::{Alias, Expr, ExprTrait as _};
+use serde_json::Value;
 
 use super::dialect::{Dialect, Form, Operand};
 use crate::field_info::FieldInfo;
@@ -63,6 +65,35 @@ impl SqlType {
                 ),
                 value,
             ),
+        }
+    }
+
+    /// Returns the maximum number of bytes of a type that PostgreSQL shortens without an error.
+    fn max_bytes(&self) -> Option<usize> {
+        let (Self::Text(name) | Self::Array(name)) = self else { return None };
+        let name = name.trim_end_matches("[]");
+        match name.strip_prefix("pg_catalog.").unwrap_or(name) {
+            "\"char\"" => Some(1),
+            "name" => Some(63),
+            _ => None,
+        }
+    }
+
+    /// Returns `true` if the type can hold a string without shortening it.
+    pub(super) fn holds(&self, text: &str) -> bool {
+        self.max_bytes().is_none_or(|bytes| text.len() <= bytes)
+    }
+
+    /// Rejects a value that PostgreSQL would shorten.
+    pub(super) fn check(&self, path: &str, value: &Value) -> Result<(), OperationError> {
+        let entries = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+        let is_held = |entry: &Value| entry.as_str().is_none_or(|text| self.holds(text));
+        match self.max_bytes().filter(|_| !entries.iter().all(is_held)) {
+            Some(bytes) => {
+                let expected = format!("must have up to {bytes} bytes in UTF-8");
+                Err(OperationError::invalid_value(path, expected))
+            }
+            None => Ok(()),
         }
     }
 

@@ -167,7 +167,7 @@ impl Source {
                 kind.equal(value, self.info, self.form)
             }
             Some((_, kind)) if self.form == Form::Text && kind.is_converted() => match value {
-                Scalar::Text(text) if dialect.holds(text) => {
+                Scalar::Text(text) if dialect.holds(text) && kind.holds(text) => {
                     Some(kind.canonical(Expr::val(text.as_ref())))
                 }
                 _ => None,

@@ -275,7 +275,11 @@ fn write(
             stored(context, info, whole)?
         }
         _ if whole.is_null() => Expr::null(),
-        Some(kind) => kind.write(stored(context, info, whole)?),
+        Some(kind) => {
+            let place = if earlier.is_some() { "input." } else { "" };
+            kind.check(&format!("{place}{path}"), whole)?;
+            kind.write(stored(context, info, whole)?)
+        }
         None => match document {
             Some(Some(text)) => json(context.dialect(), text.clone()),
             _ => stored(context, info, whole)?,

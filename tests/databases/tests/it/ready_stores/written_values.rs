@@ -284,3 +284,112 @@ async fn a_filter_that_no_row_can_satisfy_has_a_warning() {
         }
     }
 }
+
+/// A column of a catalog.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+#[resource(operations)]
+struct Entry {
+    /// Number of the entry.
+    #[resource(id)]
+    id: i64,
+    /// A name.
+    #[resource(filter)]
+    name: Option<String>,
+    /// A letter.
+    #[resource(filter)]
+    letter: Option<String>,
+    /// Names.
+    #[serde(default)]
+    names: Vec<String>,
+}
+
+#[tokio::test]
+async fn a_value_that_postgresql_would_shorten_is_refused() {
+    // REQ-COL-03, REQ-ERR-02
+    let Some(pool) = postgres::pool_with_schema().await else { return };
+    let sql =
+        "CREATE TABLE entry (id bigserial PRIMARY KEY, name name, letter \"char\", names name[])";
+    pool.get().await.unwrap().batch_execute(sql).await.unwrap();
+    let table = SqlTable::<Entry>::new(Dialect::Postgres, "entry")
+        .column_type("name", "name")
+        .column_type("letter", "\"char\"")
+        .column_type("names", "name[]");
+    let store = SqlStore::new(table, PostgresDatabase::new(pool));
+    let adapter = Adapter::builder("catalog").resource(store).without_config().build().unwrap();
+    let (longest, longer) = ("é".repeat(31) + "x", "é".repeat(32));
+    for (field, fits, exceeds, bytes) in [
+        ("name", json!(longest), json!(longer), 63),
+        ("letter", json!("a"), json!("ab"), 1),
+        ("letter", json!("b"), json!("é"), 1),
+        ("names", json!([longest]), json!(["a", longer]), 63),
+    ] {
+        let created = ask(&adapter, "create_entry", &json!({ field: fits })).await;
+        let id = &created["entry"]["id"];
+        assert_eq!(created["entry"][field], fits, "{created}");
+        let change = json!({ "id": id, "input": { field: exceeds } });
+        for (operation, params, place) in
+            [("create_entry", json!({ field: exceeds }), ""), ("update_entry", change, "input.")]
+        {
+            let refused = ask(&adapter, operation, &params).await;
+            let told = format!("Parameter '{place}{field}' must have up to {bytes} bytes in UTF-8");
+            assert_eq!(refused["message"], told, "{operation}");
+        }
+        if field != "names" {
+            for (value, count) in [(fits, 1), (exceeds, 0)] {
+                let filter = json!({ "filter": { field: value } });
+                let found = ask(&adapter, "list_entries", &filter).await;
+                assert_eq!(found["pageInfo"]["totalCount"], count, "{filter}: {found}");
+            }
+        }
+    }
+}
+
+/// A count.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput)]
+#[resource(operations(create, list))]
+struct Tally {
+    /// Number of the tally.
+    #[resource(id)]
+    id: i64,
+    /// The count.
+    #[resource(filter, numeric)]
+    count: i64,
+}
+
+#[tokio::test]
+async fn sums_of_integers_are_exact() {
+    // REQ-AGG-02, REQ-ENC-05
+    let connection = rusqlite::Connection::open_in_memory().unwrap();
+    connection.execute_batch("CREATE TABLE tally (id INTEGER PRIMARY KEY, count)").unwrap();
+    let builder = || Adapter::builder("tallies").without_config();
+    let table = SqlTable::<Tally>::new(Dialect::Sqlite, "tally");
+    let store = SqlStore::new(table, RusqliteDatabase::new(connection));
+    let memory = mcp_aql::resource::MemoryRecords::<Tally>::new();
+    let mut adapters = vec![
+        builder().resource(memory).build().unwrap(),
+        builder().resource(store).build().unwrap(),
+    ];
+    if let Some(pool) = postgres::pool_with_schema().await {
+        let sql = "CREATE TABLE tally (id bigserial PRIMARY KEY, count bigint)";
+        pool.get().await.unwrap().batch_execute(sql).await.unwrap();
+        let table = SqlTable::<Tally>::new(Dialect::Postgres, "tally");
+        let store = SqlStore::new(table, PostgresDatabase::new(pool));
+        adapters.push(builder().resource(store).build().unwrap());
+    }
+    for adapter in adapters {
+        let functions = json!({ "sum": "count", "min": "count", "max": "count" });
+        for (count, sum) in [
+            (9_007_199_254_740_993, json!(9_007_199_254_740_993_u64)),
+            (i64::MAX, json!(9_232_379_236_109_516_800_u64)),
+            (i64::MAX, json!("18455751272964292607")),
+        ] {
+            ask(&adapter, "create_tally", &json!({ "count": count })).await;
+            let params = json!({ "aggregate": { "all": functions } });
+            let found = ask(&adapter, "list_tallies", &params).await;
+            let all = &found["aggregations"]["all"];
+            assert_eq!(all["sum"], sum, "{found}");
+            assert_eq!(all["max"], count, "{found}");
+            assert_eq!(all["min"], 9_007_199_254_740_993_i64, "{found}");
+        }
+    }
+}
